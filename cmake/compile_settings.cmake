@@ -1,0 +1,43 @@
+# How our own targets are compiled. Nothing here reaches the targets of a user who embeds us.
+
+option(DURAMEN_WERROR "Treat warnings as errors (the presets do; users' newer compilers need not)" OFF)
+set(DURAMEN_SANITIZE "" CACHE STRING "Sanitizers for the whole build, e.g. \"address,undefined\" or \"thread\"")
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+  # A faster linker, if there is one.
+  find_program(DURAMEN_MOLD NAMES mold)
+  find_program(DURAMEN_LLD NAMES ld.lld-19 ld.lld)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND DURAMEN_MOLD)
+    add_link_options("-fuse-ld=mold")
+  elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND DURAMEN_LLD)
+    add_link_options("-fuse-ld=lld")
+  endif()
+
+  # ccache, told that precompiled headers are fine.
+  find_program(DURAMEN_CCACHE NAMES ccache)
+  if(DURAMEN_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros "${DURAMEN_CCACHE}")
+  endif()
+endif()
+
+if(DURAMEN_SANITIZE)
+  add_compile_options("-fsanitize=${DURAMEN_SANITIZE}" -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options("-fsanitize=${DURAMEN_SANITIZE}")
+endif()
+
+# Language level, warnings and the version, for a target of ours.
+function(duramen_compile_settings target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  target_compile_definitions(${target} PRIVATE "DURAMEN_VERSION=\"${PROJECT_VERSION}\"")
+  if(NOT MSVC)
+    # Designated initialisers that leave fields to their defaults are an idiom here, not an oversight.
+    target_compile_options(${target} PRIVATE
+      -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wextra-semi
+      -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Wno-missing-field-initializers
+      $<$<CXX_COMPILER_ID:Clang>:-Wno-missing-designated-field-initializers>
+      $<$<BOOL:${DURAMEN_WERROR}>:-Werror>)
+  endif()
+endfunction()
