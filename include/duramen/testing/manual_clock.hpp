@@ -1,0 +1,44 @@
+// A clock that stands still until a test moves it.
+#pragma once
+
+#include <duramen/time.hpp>
+
+#include <mutex>
+
+namespace duramen::inline v0::testing {
+
+/// Starts at a fixed date, so that a test that prints times prints the same ones every day. Thread-safe.
+class ManualClock final : public Clock {
+ public:
+  ManualClock() = default;
+  explicit ManualClock(TimePoint start) : now_(start) {}
+
+  [[nodiscard]] TimePoint now() const override {
+    std::lock_guard lock(mutex_);
+    return now_;
+  }
+  [[nodiscard]] LeaseTime lease_now() const override {
+    std::lock_guard lock(mutex_);
+    return lease_now_;
+  }
+
+  /// Time passes: wall time and lease time move together. Never negative.
+  void advance(Duration by) {
+    std::lock_guard lock(mutex_);
+    now_ += by;
+    lease_now_ += by;
+  }
+  /// Somebody sets the wall clock, forward or back. Lease time does not notice.
+  void jump_wall(Duration by) {
+    std::lock_guard lock(mutex_);
+    now_ += by;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  TimePoint now_ = from_unix_ms(1'750'000'000'000);  // 2025-06-15T15:06:40Z
+  LeaseTime lease_now_{
+      Duration{std::chrono::hours{1}}};  // not zero: a lease that ends at zero must count as over
+};
+
+}  // namespace duramen::inline v0::testing

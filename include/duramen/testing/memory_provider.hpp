@@ -1,0 +1,84 @@
+// The reference provider: plain maps behind one mutex. Where provider.hpp leaves a question open, this one
+// answers it.
+//
+// The object is the disk: what a commit stored is in it and nowhere else. To simulate the crash of a node,
+// destroy the runtime and keep the provider; the next runtime on the same object sees what a restarted
+// process would see.
+#pragma once
+
+#include <duramen/provider.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace duramen::inline v0::testing {
+
+struct MemoryOptions {
+  /// Lease tokens are drawn from a generator of this seed: calls in the same order see the same tokens.
+  std::uint64_t seed = 1;
+  /// How long messages for an instance that does not exist are kept for it.
+  Duration parked_for = std::chrono::hours{1};
+  /// How long after its end a stolen lease is still known as cancelled.
+  Duration tombstone_margin = std::chrono::minutes{1};
+};
+
+/// What a store holds and what was done to it, for tests: is anything left behind, how many commits did that
+/// take.
+struct Snapshot {
+  std::size_t instances = 0;
+  std::size_t queued_messages = 0;
+  std::size_t parked_messages = 0;
+  std::size_t worker_rows = 0;
+  std::size_t tombstones = 0;
+
+  std::uint64_t commit_calls = 0;    ///< calls of ack_orchestration_items
+  std::uint64_t commits = 0;         ///< turns they stored
+  std::uint64_t dropped_parked = 0;  ///< parked messages whose instance never came
+};
+
+/// Thread-safe; deterministic if called by one thread. Listeners are called on the caller's thread, before
+/// the call that caused it returns.
+class MemoryProvider final : public Provider {
+ public:
+  /// `clock` must outlive the provider.
+  explicit MemoryProvider(const Clock& clock, MemoryOptions options = {});
+  ~MemoryProvider() override;
+
+  [[nodiscard]] Snapshot snapshot() const;
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "memory"; }
+  [[nodiscard]] const Clock& clock() const noexcept override;
+
+  [[nodiscard]] Result<std::vector<StartOutcome>> start_instances(
+      std::span<const StartRequest> requests) override;
+  [[nodiscard]] Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
+      std::span<const OutboundMessage> messages) override;
+
+  [[nodiscard]] Result<OrchestrationBatch> fetch_orchestration_items(
+      const OrchestrationFetch& request) override;
+  [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
+                                                        EventId after) override;
+  [[nodiscard]] Result<std::vector<CommitResult>> ack_orchestration_items(
+      std::span<const TurnCommit> commits) override;
+  [[nodiscard]] Result<void> abandon_orchestration_items(std::span<const TurnAbandon> items) override;
+  [[nodiscard]] Result<std::vector<bool>> renew_orchestration_item_locks(std::span<const TurnLease> leases,
+                                                                         Duration extend) override;
+
+  [[nodiscard]] Result<WorkBatch> fetch_work_items(const WorkFetch& request) override;
+  [[nodiscard]] Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override;
+  [[nodiscard]] Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkLease> leases,
+                                                                       Duration extend) override;
+  [[nodiscard]] Result<void> abandon_work_items(std::span<const WorkAbandon> items) override;
+  [[nodiscard]] Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) override;
+
+  [[nodiscard]] Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) override;
+
+  [[nodiscard]] std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace duramen::inline v0::testing

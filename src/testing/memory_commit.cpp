@@ -1,0 +1,198 @@
+// How a turn is stored: is it allowed, and then, step by step, what it changes.
+#include "testing/memory_state.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace duramen::inline v0::testing {
+namespace {
+
+bool is_timer(const WorkItem& item, ExecutionId execution) {
+  const auto* timer = std::get_if<work::TimerFired>(&item);
+  return timer && timer->execution == execution;
+}
+
+/// Fills in the incarnation that a fused first turn could not know.
+void complete(std::optional<ParentLink>& link, const Instance& parent) {
+  if (link && link->instance == parent.info.instance && !link->incarnation)
+    link->incarnation = parent.info.incarnation;
+}
+
+}  // namespace
+
+CommitResult MemoryState::commit(const TurnCommit& commit) {
+  sweep();
+  const auto* fused = std::get_if<FusedStart>(&commit.basis);
+  Instance* instance = fused ? find(commit.instance) : find(commit.incarnation);
+
+  CommitResult result;
+  if (instance) {
+    result.incarnation = instance->info.incarnation;
+    if (commit.token && instance->last_commit == commit.token) {
+      result.outcome = CommitOutcome::already_committed;
+      return result;
+    }
+  }
+  if (!basis_holds(commit, instance, result)) return result;
+  if (!continues(commit, fused ? nullptr : instance)) {
+    result.outcome = CommitOutcome::invalid;
+    return result;
+  }
+  if (fused) {
+    instance = &create(commit.instance, fused->request.start);
+    result.incarnation = instance->info.incarnation;
+    if (auto parked = parked_.extract(commit.instance)) {
+      for (auto& entry : parked.mapped()) deliver(entry.message);
+    }
+  }
+  apply(commit, *instance, result);
+  ++commits_;
+  return result;
+}
+
+/// May this turn be stored? If not, says so in `result`.
+bool MemoryState::basis_holds(const TurnCommit& commit, Instance* instance, CommitResult& result) {
+  if (const auto* fused = std::get_if<FusedStart>(&commit.basis)) {
+    const auto refused = refusal(fused->request);
+    if (!refused) return true;
+    result.outcome = CommitOutcome::start_refused;
+    result.start = *refused;
+    return false;
+  }
+
+  bool condition = true;
+  if (const auto* held = std::get_if<HeldLease>(&commit.basis)) {
+    if (!find_leased(TurnLease{commit.incarnation, held->token})) {
+      result.outcome = CommitOutcome::lease_lost;
+      return false;
+    }
+  } else {
+    condition = instance && !is_live(instance->lease, instance->lease_until) &&
+                !is_final(instance->info.status) &&
+                instance->info.last_event_id == std::get<ConditionalLease>(commit.basis).last_event_id &&
+                !has_visible_message(*instance);
+  }
+  // A turn made from the result of an activity stands or falls with it: cancelled in between, it never
+  // happened.
+  const auto is_held = [&](const WorkAck& entry) { return find_leased(entry.lease) != nullptr; };
+  if (condition && std::ranges::all_of(commit.work_acks, is_held)) return true;
+
+  result.outcome = CommitOutcome::condition_failed;
+  for (const WorkAck& entry : commit.work_acks) result.acks.push_back(ack(entry));
+  return false;
+}
+
+/// Do the events go on where history ended? `instance` is null for one that this commit creates.
+bool MemoryState::continues(const TurnCommit& commit, const Instance* instance) {
+  ExecutionId current{1};
+  EventId last;
+  if (instance) {
+    current = instance->info.execution;
+    last = instance->info.last_event_id;
+    if (instance->info.status == Status::continued_as_new && commit.execution == current.next()) {
+      current = commit.execution;
+      last = {};
+    }
+  }
+  if (commit.execution != current || (!instance && !commit.work_acks.empty())) return false;
+  return std::ranges::all_of(commit.events, [&](const Event& event) {
+    last = last.next();
+    return event.id == last;
+  });
+}
+
+void MemoryState::apply(const TurnCommit& commit, Instance& instance, CommitResult& result) {
+  InstanceInfo& info = instance.info;
+  if (const auto* held = std::get_if<HeldLease>(&commit.basis)) {
+    std::erase_if(instance.inbox,
+                  [&](const auto& entry) { return entry.second.fetched_under == held->token; });
+    instance.lease = {};
+    instance.not_before = {};
+    if (has_visible_message(instance)) news.orchestrator_work = true;
+  }
+  for (const WorkAck& entry : commit.work_acks) work_.erase(entry.lease.key);
+
+  if (info.execution != commit.execution) info.last_event_id = {};
+  info.execution = commit.execution;
+  auto& history = instance.histories[commit.execution];
+  history.insert(history.end(), commit.events.begin(), commit.events.end());
+  if (!history.empty()) info.last_event_id = history.back().id;
+
+  const InstanceChange& change = commit.change;
+  info.status = change.status;
+  info.updated_at = clock.now();
+  if (change.version) info.version = *change.version;
+  if (change.output) info.output = change.output;
+  if (change.failure) info.failure = change.failure;
+  if (change.parent) info.parent = change.parent;
+  // The next execution is pinned by its own first turn.
+  instance.engine_version.reset();
+  if (change.status != Status::continued_as_new) instance.engine_version = change.engine_version;
+  instance.last_commit = commit.token;
+
+  insert_worker_items(commit, instance);
+  send_messages(commit, instance);
+  cancel(commit, instance, result);
+  if (is_final(info.status)) instance.inbox.clear();
+  news.changed.push_back(info.instance);
+}
+
+void MemoryState::insert_worker_items(const TurnCommit& commit, const Instance& instance) {
+  std::set<EventId> cancelled;
+  for (const CancelledActivity& entry : commit.cancelled_activities) cancelled.insert(entry.activity);
+
+  for (const WorkerItem& item : commit.worker_items) {
+    // Scheduled and cancelled in one turn: it never was there, and nobody's lease is stolen.
+    if (commit.cancel_rest || cancelled.contains(item.activity.key.activity)) continue;
+    WorkRow row{.activity = item.activity, .position = {clock.now(), ++last_arrival_}};
+    row.activity.key.incarnation = instance.info.incarnation;
+    if (item.born_leased) {
+      row.owner = commit.node;
+      row.lease = *item.born_leased;
+      row.lease_until = clock.lease_now() + commit.worker_lease;
+      row.attempts = 1;
+    } else {
+      news.worker_work = true;
+    }
+    const ActivityKey key = row.activity.key;
+    work_.emplace(key, std::move(row));
+  }
+}
+
+void MemoryState::send_messages(const TurnCommit& commit, const Instance& instance) {
+  for (OutboundMessage message : commit.messages) {
+    if (auto* start = std::get_if<work::StartOrchestration>(&message.item)) complete(start->parent, instance);
+    if (auto* cancel = std::get_if<work::CancelInstance>(&message.item)) complete(cancel->parent, instance);
+    deliver(message);
+  }
+}
+
+/// Takes back what was scheduled, now that everything new is in place.
+void MemoryState::cancel(const TurnCommit& commit, Instance& instance, CommitResult& result) {
+  const auto steal = [&](const ActivityKey& key, CancelReason reason) {
+    const auto stolen = remove_row(key, reason, commit.node);
+    if (!stolen) return;
+    result.stolen.push_back(*stolen);
+    if (stolen->owner != commit.node) news.stolen.push_back(*stolen);
+  };
+  const Incarnation incarnation = instance.info.incarnation;
+  for (const CancelledActivity& entry : commit.cancelled_activities) {
+    steal({incarnation, commit.execution, entry.activity}, entry.reason);
+  }
+  if (commit.cancel_rest) {
+    auto row = work_.lower_bound({incarnation, commit.execution, {}});
+    while (row != work_.end() && row->first.incarnation == incarnation &&
+           row->first.execution == commit.execution) {
+      const ActivityKey key = (row++)->first;
+      steal(key, *commit.cancel_rest);
+    }
+  }
+  const std::set<EventId> dropped(commit.dropped_timers.begin(), commit.dropped_timers.end());
+  std::erase_if(instance.inbox, [&](const auto& entry) {
+    const WorkItem& item = entry.second.item;
+    return is_timer(item, commit.execution) &&
+           (commit.cancel_rest || dropped.contains(std::get<work::TimerFired>(item).id));
+  });
+}
+
+}  // namespace duramen::inline v0::testing

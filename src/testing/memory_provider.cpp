@@ -1,0 +1,143 @@
+// One lock around MemoryState; what a call has to tell is told after the lock is given back.
+#include <duramen/testing/memory_provider.hpp>
+
+#include "testing/memory_state.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace duramen::inline v0::testing {
+
+struct MemoryProvider::Impl {
+  Impl(const Clock& clock, MemoryOptions options) : state(clock, options) {}
+
+  /// Runs one transaction, then tells the listeners.
+  template <class Transaction>
+  auto run(Transaction transaction) {
+    std::unique_lock lock(mutex);
+    auto answer = transaction(state);
+    const News news = std::exchange(state.news, {});
+    lock.unlock();
+    listeners.tell(news);
+    return answer;
+  }
+  /// The same for a batch: one answer per entry, in order.
+  template <class Entries, class Step>
+  auto run_each(const Entries& entries, Step step) {
+    return run([&](MemoryState& s) {
+      std::vector<decltype(step(s, entries[0]))> answers;
+      answers.reserve(entries.size());
+      for (const auto& entry : entries) answers.push_back(step(s, entry));
+      return answers;
+    });
+  }
+
+  std::mutex mutex;
+  MemoryState state;
+  Listeners listeners;
+};
+
+MemoryProvider::MemoryProvider(const Clock& clock, MemoryOptions options)
+    : impl_(std::make_unique<Impl>(clock, options)) {}
+MemoryProvider::~MemoryProvider() = default;
+
+const Clock& MemoryProvider::clock() const noexcept { return impl_->state.clock; }
+
+Snapshot MemoryProvider::snapshot() const {
+  return impl_->run([](MemoryState& state) { return state.snapshot(); });
+}
+
+Result<std::vector<StartOutcome>> MemoryProvider::start_instances(std::span<const StartRequest> requests) {
+  return impl_->run_each(requests, [](MemoryState& state, const StartRequest& r) { return state.start(r); });
+}
+
+Result<std::vector<EnqueueOutcome>> MemoryProvider::enqueue_for_orchestrator(
+    std::span<const OutboundMessage> messages) {
+  return impl_->run_each(messages, [](MemoryState& state, const OutboundMessage& message) {
+    const EnqueueOutcome outcome = state.deliver(message);
+    // Also one for later: nobody who sleeps knows of its time.
+    if (outcome == EnqueueOutcome::enqueued) state.news.orchestrator_work = true;
+    return outcome;
+  });
+}
+
+Result<OrchestrationBatch> MemoryProvider::fetch_orchestration_items(const OrchestrationFetch& request) {
+  return impl_->run([&](MemoryState& state) { return state.fetch_instances(request); });
+}
+
+Result<std::vector<Event>> MemoryProvider::read_history(const InstanceId& id, ExecutionId execution,
+                                                        EventId after) {
+  return impl_->run([&](MemoryState& state) {
+    std::vector<Event> events;
+    if (const Instance* instance = state.find(id)) {
+      if (const auto history = instance->histories.find(execution); history != instance->histories.end()) {
+        std::ranges::copy_if(history->second, std::back_inserter(events),
+                             [&](const Event& e) { return e.id > after; });
+      }
+    }
+    return events;
+  });
+}
+
+Result<std::vector<CommitResult>> MemoryProvider::ack_orchestration_items(
+    std::span<const TurnCommit> commits) {
+  return impl_->run([&](MemoryState& state) {
+    ++state.commit_calls;
+    std::vector<CommitResult> results;
+    results.reserve(commits.size());
+    for (const TurnCommit& commit : commits) results.push_back(state.commit(commit));
+    return results;
+  });
+}
+
+Result<void> MemoryProvider::abandon_orchestration_items(std::span<const TurnAbandon> items) {
+  return impl_->run([&](MemoryState& state) {
+    for (const TurnAbandon& item : items) state.abandon(item);
+    return Result<void>{};
+  });
+}
+
+Result<std::vector<bool>> MemoryProvider::renew_orchestration_item_locks(std::span<const TurnLease> leases,
+                                                                         Duration extend) {
+  return impl_->run_each(leases,
+                         [&](MemoryState& state, const TurnLease& l) { return state.renew(l, extend); });
+}
+
+Result<WorkBatch> MemoryProvider::fetch_work_items(const WorkFetch& request) {
+  return impl_->run([&](MemoryState& state) { return state.fetch_work(request); });
+}
+
+Result<std::vector<AckResult>> MemoryProvider::ack_work_items(std::span<const WorkAck> acks) {
+  return impl_->run_each(acks, [](MemoryState& state, const WorkAck& a) { return state.ack(a); });
+}
+
+Result<std::vector<RenewResult>> MemoryProvider::renew_work_item_locks(std::span<const WorkLease> leases,
+                                                                       Duration extend) {
+  return impl_->run_each(leases,
+                         [&](MemoryState& state, const WorkLease& l) { return state.renew(l, extend); });
+}
+
+Result<void> MemoryProvider::abandon_work_items(std::span<const WorkAbandon> items) {
+  return impl_->run([&](MemoryState& state) {
+    for (const WorkAbandon& item : items) state.abandon(item);
+    return Result<void>{};
+  });
+}
+
+Result<std::vector<StolenLease>> MemoryProvider::read_stolen_leases(const NodeId& node) {
+  return impl_->run([&](MemoryState& state) { return state.read_stolen(node); });
+}
+
+Result<std::optional<InstanceInfo>> MemoryProvider::get_instance(const InstanceId& id) {
+  return impl_->run([&](MemoryState& state) {
+    const Instance* instance = state.find(id);
+    return instance ? std::optional(instance->info) : std::nullopt;
+  });
+}
+
+std::unique_ptr<Subscription> MemoryProvider::subscribe(NodeId node, ProviderListener& listener) {
+  return impl_->listeners.add(std::move(node), listener);
+}
+
+}  // namespace duramen::inline v0::testing
