@@ -1,0 +1,87 @@
+#include <duramen/failure.hpp>
+
+#include "base/utf8.hpp"
+
+#include <cstdlib>
+#include <cxxabi.h>
+#include <memory>
+#include <typeinfo>
+#include <utility>
+
+namespace duramen::inline v0 {
+namespace {
+
+std::string type_name(const std::type_info& type) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name{
+      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), &std::free};
+  return status == 0 && name ? name.get() : type.name();
+}
+
+// History holds text only, and an exception's message may be anything.
+Failure storable(Failure failure) {
+  failure.type = base::to_text(std::move(failure.type));
+  failure.message = base::to_text(std::move(failure.message));
+  failure.details = base::to_text(std::move(failure.details));
+  return failure;
+}
+
+Failure thrown(std::string type, std::string message) {
+  Failure failure = Failure::application(std::move(type), std::move(message));
+  failure.retryable = true;
+  return failure;
+}
+
+Failure application_failure(std::string type, std::string message, bool retryable, std::string details) {
+  Failure failure = Failure::application(std::move(type), std::move(message));
+  failure.retryable = retryable;
+  failure.details = std::move(details);
+  return failure;
+}
+
+}  // namespace
+
+Failure Failure::application(std::string type, std::string message) {
+  Failure failure;
+  failure.type = std::move(type);
+  failure.message = std::move(message);
+  return failure;
+}
+
+Failure Failure::cancelled(std::string reason) {
+  Failure failure;
+  failure.kind = FailureKind::cancelled;
+  failure.message = std::move(reason);
+  return failure;
+}
+
+std::string Failure::describe() const {
+  if (kind == FailureKind::application) return message.empty() ? type : message;
+  std::string text{to_string(kind)};
+  if (timeout) text.append(" (").append(to_string(*timeout)).append(")");
+  if (!message.empty()) text.append(": ").append(message);
+  return text;
+}
+
+Failure failure_from(const std::exception_ptr& error) {
+  if (!error) return Failure::application("unknown", "no exception was given");
+  try {
+    std::rethrow_exception(error);
+  } catch (const DurableError& e) {
+    return storable(e.failure());
+  } catch (const std::exception& e) {
+    return storable(thrown(type_name(typeid(e)), e.what()));
+  } catch (...) {
+    return thrown("unknown", "something was thrown that is not a std::exception");
+  }
+}
+
+DurableError::DurableError(Failure failure)
+    : std::runtime_error(failure.describe()), failure_(std::move(failure)) {}
+
+ApplicationError::ApplicationError(std::string type, std::string message, bool retryable,
+                                   std::string details_json)
+    : DurableError(
+          application_failure(std::move(type), std::move(message), retryable, std::move(details_json))) {}
+
+}  // namespace duramen::inline v0

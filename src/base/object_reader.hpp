@@ -1,0 +1,113 @@
+// Reads the members of one JSON object, and remembers the first thing that is wrong.
+#pragma once
+
+#include <duramen/detail/json_value.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace duramen::base {
+
+/// After the first problem every call does nothing, so that a sequence of reads needs one check at its end.
+class ObjectReader {
+ public:
+  /// `problem` is empty as long as all is well, and must outlive the reader.
+  ObjectReader(const detail::JsonValue& object, std::string& problem) : object_(object), problem_(problem) {
+    if (ok() && object_.kind() != detail::JsonKind::object) {
+      fail("expected an object, found " + std::string{describe(object_.kind())});
+    }
+  }
+
+  [[nodiscard]] bool ok() const noexcept { return problem_.empty(); }
+  void fail(std::string what) {
+    if (ok()) problem_ = std::move(what);
+  }
+  void fail_field(std::string_view name, std::string_view what) {
+    fail("field '" + std::string{name} + "' " + std::string{what});
+  }
+
+  /// The member of that name; absent if it is missing or null.
+  [[nodiscard]] std::optional<detail::JsonValue> find(std::string_view name) const noexcept {
+    if (!ok()) return std::nullopt;
+    auto value = object_.find(name);
+    if (value && value->is_null()) return std::nullopt;
+    return value;
+  }
+
+  /// The member of that name, which must be there.
+  [[nodiscard]] std::optional<detail::JsonValue> require(std::string_view name) {
+    if (!ok()) return std::nullopt;
+    auto value = object_.find(name);
+    if (!value) fail_field(name, "is missing");
+    return value;
+  }
+
+  /// Reads a string, boolean or integer that must be there.
+  template <class T>
+  void required(std::string_view name, T& out) {
+    if (const auto value = require(name)) scalar(name, *value, out);
+  }
+  /// Reads it if it is there; otherwise leaves `out` alone and returns false.
+  template <class T>
+  bool optional(std::string_view name, T& out) {
+    const auto value = find(name);
+    if (value) scalar(name, *value, out);
+    return value.has_value();
+  }
+
+  void scalar(std::string_view name, const detail::JsonValue& value, std::string& out) {
+    if (const auto text = string(name, value)) out.assign(*text);
+  }
+  void scalar(std::string_view name, const detail::JsonValue& value, bool& out) {
+    const auto flag = value.boolean();
+    if (!flag) return wrong_kind(name, "a boolean", value);
+    out = *flag;
+  }
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  void scalar(std::string_view name, const detail::JsonValue& value, T& out) {
+    if (value.kind() != detail::JsonKind::integer) return wrong_kind(name, "an integer", value);
+    if constexpr (std::signed_integral<T>) {
+      const auto number = value.int64();
+      if (!number || *number < std::numeric_limits<T>::min() || *number > std::numeric_limits<T>::max()) {
+        return out_of_range(name, value);
+      }
+      out = static_cast<T>(*number);
+    } else {
+      const auto number = value.uint64();
+      if (!number || *number > std::numeric_limits<T>::max()) return out_of_range(name, value);
+      out = static_cast<T>(*number);
+    }
+  }
+
+  /// The text of a string; a problem if it is anything else or holds NUL.
+  std::optional<std::string_view> string(std::string_view name, const detail::JsonValue& value) {
+    const auto text = value.string();
+    if (!text) {
+      wrong_kind(name, "a string", value);
+    } else if (!text->empty() && std::memchr(text->data(), '\0', text->size()) != nullptr) {
+      fail_field(name, "contains NUL");
+      return std::nullopt;
+    }
+    return text;
+  }
+
+  void wrong_kind(std::string_view name, std::string_view expected, const detail::JsonValue& found) {
+    fail_field(name, "must be " + std::string{expected} + ", found " + std::string{describe(found.kind())});
+  }
+
+ private:
+  void out_of_range(std::string_view name, const detail::JsonValue& value) {
+    fail_field(name, "is out of range: " + value.text());
+  }
+
+  detail::JsonValue object_;
+  std::string& problem_;
+};
+
+}  // namespace duramen::base
