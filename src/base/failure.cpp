@@ -1,22 +1,13 @@
 #include <duramen/failure.hpp>
 
 #include "base/utf8.hpp"
+#include <duramen/detail/type_name.hpp>
 
-#include <cstdlib>
-#include <cxxabi.h>
-#include <memory>
 #include <typeinfo>
 #include <utility>
 
 namespace duramen::inline v0 {
 namespace {
-
-std::string type_name(const std::type_info& type) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> name{
-      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), &std::free};
-  return status == 0 && name ? name.get() : type.name();
-}
 
 // History holds text only, and an exception's message may be anything.
 Failure storable(Failure failure) {
@@ -70,7 +61,7 @@ Failure failure_from(const std::exception_ptr& error) {
   } catch (const DurableError& e) {
     return storable(e.failure());
   } catch (const std::exception& e) {
-    return storable(thrown(type_name(typeid(e)), e.what()));
+    return storable(thrown(detail::type_name(typeid(e)), e.what()));
   } catch (...) {
     return thrown("unknown", "something was thrown that is not a std::exception");
   }

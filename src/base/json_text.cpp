@@ -87,7 +87,25 @@ void append_json_string(std::string& out, std::string_view text) {
 void append_json(std::string& out, bool value) { out.append(value ? "true" : "false"); }
 void append_json(std::string& out, std::int64_t value) { append_number(out, value); }
 void append_json(std::string& out, std::uint64_t value) { append_number(out, value); }
-void append_json(std::string& out, double value) { append_number(out, value); }
-void append_json(std::string& out, float value) { append_number(out, value); }
+
+void append_json(std::string& out, double value) {
+  const std::size_t begin = out.size();
+  append_number(out, value);
+  // Without a point these would read as integers: too large for one, or without their sign.
+  const std::string_view text = std::string_view{out}.substr(begin);
+  if ((text.size() > 15 || text == "-0") && text.find_first_of(".e") == text.npos) out.append(".0");
+}
+
+void append_json(std::string& out, float value) {
+  const std::size_t begin = out.size();
+  append_number(out, value);
+  // Readers go through double. Where rounding twice would change the number, the longer text is the right
+  // one.
+  double read = 0;
+  std::from_chars(out.data() + begin, out.data() + out.size(), read);
+  if (static_cast<float>(read) == value && value != 0) return;
+  out.resize(begin);
+  append_json(out, static_cast<double>(value));
+}
 
 }  // namespace duramen::inline v0::detail

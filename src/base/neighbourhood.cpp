@@ -1,0 +1,56 @@
+#include "base/neighbourhood.hpp"
+
+#include <duramen/store.hpp>
+
+#include <algorithm>
+
+namespace duramen::inline v0::detail {
+
+std::shared_ptr<Neighbourhood> make_neighbourhood() { return std::make_shared<Neighbourhood>(); }
+
+void Neighbourhood::attach(LocalRuntime& runtime) {
+  std::lock_guard lock(runtimes_mutex_);
+  runtimes_.push_back(&runtime);
+}
+
+void Neighbourhood::detach(LocalRuntime& runtime) {
+  std::lock_guard lock(runtimes_mutex_);
+  std::erase(runtimes_, &runtime);
+}
+
+bool Neighbourhood::offer(StartRequest& request, UniqueFunction<void(Result<StartOutcome>)>& done) {
+  std::lock_guard lock(runtimes_mutex_);
+  for (LocalRuntime* runtime : runtimes_) {
+    if (!runtime->runs(request.start)) continue;
+    runtime->start(std::move(request), std::move(done));
+    return true;
+  }
+  return false;
+}
+
+std::uint64_t Neighbourhood::await_end(const InstanceId& instance, OnEnd on_end) {
+  std::lock_guard lock(waiters_mutex_);
+  waiters_[instance].push_back(Waiter{++next_ticket_, std::move(on_end)});
+  return next_ticket_;
+}
+
+void Neighbourhood::stop_waiting(const InstanceId& instance, std::uint64_t ticket) {
+  std::lock_guard lock(waiters_mutex_);
+  const auto found = waiters_.find(instance);
+  if (found == waiters_.end()) return;
+  std::erase_if(found->second, [ticket](const Waiter& waiter) { return waiter.ticket == ticket; });
+  if (found->second.empty()) waiters_.erase(found);
+}
+
+void Neighbourhood::announce_end(const InstanceId& instance, const EndedInstance& end) {
+  decltype(waiters_)::node_type node;
+  {
+    std::lock_guard lock(waiters_mutex_);
+    node = waiters_.extract(instance);
+  }
+  if (node.empty()) return;
+  for (Waiter& waiter : node.mapped())
+    waiter.on_end(end);  // without the lock: it may start or await the next one
+}
+
+}  // namespace duramen::inline v0::detail
