@@ -1,0 +1,226 @@
+// What an activity can do.
+//
+// An activity is where the world is touched: a plain function `R(dm::ActivityContext&, In)`, run on a thread pool, or a
+// coroutine `dm::ActivityTask<R>(dm::ActivityContext&, In)`, of which one thread carries tens of thousands. It runs at
+// least once: after a crash it is run again, so give its idempotency key to whatever it calls. When it is no longer
+// wanted its stop token fires within milliseconds; what it returns after that reaches nobody.
+#pragma once
+
+#include <chrono>
+#include <coroutine>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <duramen/failure.hpp>
+#include <duramen/function.hpp>
+#include <duramen/ids.hpp>
+#include <duramen/payload.hpp>
+#include <duramen/result.hpp>
+#include <duramen/time.hpp>
+
+namespace duramen::inline v0 {
+
+/// Why an activity was asked to stop.
+enum class StopCause : std::uint8_t {
+  none,
+  cancelled,   ///< nobody wants the result; cancel_reason() says why
+  lease_lost,  ///< this node no longer holds the activity; another one may be running it
+  shutdown,    ///< the runtime is stopping; the activity will be run again elsewhere
+};
+[[nodiscard]] std::string_view to_string(StopCause cause) noexcept;
+
+namespace detail {
+class ActivityState;
+
+/// The part of co_await ctx.sleep() and ctx.cancelled() that does not depend on the coroutine.
+class PauseAwaiter {
+ public:
+  PauseAwaiter(std::shared_ptr<ActivityState> state, std::optional<Duration> delay);
+  PauseAwaiter(const PauseAwaiter&) = delete;
+  PauseAwaiter& operator=(const PauseAwaiter&) = delete;
+  ~PauseAwaiter();
+
+  [[nodiscard]] bool await_ready() const noexcept;
+  void await_suspend(std::coroutine_handle<> handle);
+  /// True if the whole time has passed, false if the activity was asked to stop.
+  bool await_resume() const noexcept;
+
+ private:
+  class Pause;
+  std::shared_ptr<ActivityState> state_;
+  std::optional<Duration> delay_;
+  std::shared_ptr<Pause> pause_;
+};
+}  // namespace detail
+
+class ActivityContext {
+ public:
+  explicit ActivityContext(std::shared_ptr<detail::ActivityState> state) noexcept : state_(std::move(state)) {}
+
+  [[nodiscard]] const InstanceId& instance_id() const noexcept;
+  [[nodiscard]] ExecutionId execution_id() const noexcept;
+  [[nodiscard]] EventId activity_id() const noexcept;
+  [[nodiscard]] const std::string& activity_name() const noexcept;
+  [[nodiscard]] const std::string& orchestration_name() const noexcept;
+  [[nodiscard]] const std::string& orchestration_version() const noexcept;
+  /// 1 for the first time it is handed out.
+  [[nodiscard]] std::uint32_t attempt() const noexcept;
+  /// The same for every attempt at this activity and different for any other, also across instances of one name.
+  [[nodiscard]] std::string idempotency_key() const;
+
+  /// Fires when the activity should stop, for whatever cause. Hand it to whatever blocks.
+  [[nodiscard]] std::stop_token stop_token() const noexcept;
+  /// The activity was asked to stop.
+  [[nodiscard]] bool is_cancelled() const noexcept;
+  [[nodiscard]] StopCause stop_cause() const noexcept;
+  /// Why, if it was cancelled.
+  [[nodiscard]] std::optional<CancelReason> cancel_reason() const noexcept;
+
+  /// In a coroutine activity: `bool rested = co_await ctx.sleep(5s);`. False if asked to stop meanwhile. Resumes on the
+  /// runtime's activity thread.
+  template <class Rep, class Period>
+  [[nodiscard]] detail::PauseAwaiter sleep(std::chrono::duration<Rep, Period> delay) {
+    return detail::PauseAwaiter(state_, round_up(delay));
+  }
+  /// In a coroutine activity: waits until asked to stop. Resumes on the runtime's activity thread.
+  [[nodiscard]] detail::PauseAwaiter cancelled() { return detail::PauseAwaiter(state_, std::nullopt); }
+
+ private:
+  std::shared_ptr<detail::ActivityState> state_;
+};
+
+template <class T = void>
+class ActivityTask;
+
+namespace detail {
+
+class ActivityPromiseBase {
+ public:
+  ActivityPromiseBase() noexcept {}  // NOLINT: declared, so that no compiler initialises it from the arguments
+
+  [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
+  struct FinalAwaiter {
+    FinalAwaiter() noexcept {}  // NOLINT: as above
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> handle) const noexcept {
+      ActivityPromiseBase& promise = handle.promise();
+      // Whoever owns a root frame must not destroy it inside this call; it may at any time after.
+      if (promise.on_done_) promise.on_done_();
+      return promise.continuation_ ? promise.continuation_ : std::noop_coroutine();
+    }
+    void await_resume() const noexcept {}
+  };
+  [[nodiscard]] FinalAwaiter final_suspend() const noexcept { return {}; }
+  void unhandled_exception() noexcept { error_ = std::current_exception(); }
+
+  void set_continuation(std::coroutine_handle<> handle) noexcept { continuation_ = handle; }
+  void set_on_done(UniqueFunction<void()> on_done) { on_done_ = std::move(on_done); }
+
+ protected:
+  void rethrow() {
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  }
+
+ private:
+  std::coroutine_handle<> continuation_;
+  UniqueFunction<void()> on_done_;
+  std::exception_ptr error_;
+};
+
+template <class T>
+class ActivityPromise final : public ActivityPromiseBase {
+ public:
+  ActivityPromise() noexcept {}  // NOLINT: see ActivityPromiseBase
+  [[nodiscard]] ActivityTask<T> get_return_object() noexcept;
+  template <class U>
+    requires std::is_constructible_v<T, U&&>
+  void return_value(U&& value) {
+    value_.emplace(std::forward<U>(value));
+  }
+  [[nodiscard]] T take() {
+    rethrow();
+    return std::move(*value_);
+  }
+
+ private:
+  std::optional<T> value_;
+};
+
+template <>
+class ActivityPromise<void> final : public ActivityPromiseBase {
+ public:
+  ActivityPromise() noexcept {}  // NOLINT: see ActivityPromiseBase
+  [[nodiscard]] ActivityTask<void> get_return_object() noexcept;
+  void return_void() const noexcept {}
+  void take() { rethrow(); }
+};
+
+}  // namespace detail
+
+/// The coroutine type of activities. Lazy; may await anything. Awaiting another ActivityTask runs it in place.
+template <class T>
+class [[nodiscard("an ActivityTask does nothing until it is awaited")]] ActivityTask {
+ public:
+  using promise_type = detail::ActivityPromise<T>;
+  using value_type = T;
+
+  ActivityTask(ActivityTask&& other) noexcept : handle_(std::exchange(other.handle_, {})) {}
+  ActivityTask& operator=(ActivityTask&& other) noexcept {
+    if (this != &other) {
+      reset();
+      handle_ = std::exchange(other.handle_, {});
+    }
+    return *this;
+  }
+  ~ActivityTask() { reset(); }
+
+  class Awaiter {
+   public:
+    explicit Awaiter(std::coroutine_handle<promise_type> handle) noexcept : handle_(handle) {}
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> waiting) const noexcept {
+      handle_.promise().set_continuation(waiting);
+      return handle_;
+    }
+    T await_resume() const { return handle_.promise().take(); }
+
+   private:
+    std::coroutine_handle<promise_type> handle_;
+  };
+  Awaiter operator co_await() const& noexcept { return Awaiter(handle_); }
+  Awaiter operator co_await() const&& noexcept { return Awaiter(handle_); }
+
+  // For the runtime.
+  void start(UniqueFunction<void()> on_done) {
+    handle_.promise().set_on_done(std::move(on_done));
+    handle_.resume();
+  }
+  T take() { return handle_.promise().take(); }
+
+ private:
+  friend class detail::ActivityPromise<T>;
+  explicit ActivityTask(std::coroutine_handle<promise_type> handle) noexcept : handle_(handle) {}
+  void reset() noexcept {
+    if (auto handle = std::exchange(handle_, {})) handle.destroy();
+  }
+  std::coroutine_handle<promise_type> handle_;
+};
+
+namespace detail {
+template <class T>
+ActivityTask<T> ActivityPromise<T>::get_return_object() noexcept {
+  return ActivityTask<T>(std::coroutine_handle<ActivityPromise>::from_promise(*this));
+}
+inline ActivityTask<void> ActivityPromise<void>::get_return_object() noexcept {
+  return ActivityTask<void>(std::coroutine_handle<ActivityPromise>::from_promise(*this));
+}
+}  // namespace detail
+
+}  // namespace duramen::v0

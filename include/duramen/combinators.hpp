@@ -1,0 +1,144 @@
+// select and join: wait for the first of several things, or for all of them.
+//
+// Branches are DurableFutures, Tasks or other combinators, nested freely. They are polled in argument order; a select
+// stops at a branch that is complete already, and if several are, the one that history completed first wins. Losers
+// are cancelled when the select resolves, with reason `select_loser`.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <duramen/detail/branches.hpp>
+#include <duramen/future.hpp>
+#include <duramen/task.hpp>
+
+namespace duramen::inline v0 {
+
+namespace detail {
+
+template <class T>
+using VoidAsMonostate = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+
+template <class T>
+VoidAsMonostate<T> take_value(DurableFuture<T>& future) {
+  if constexpr (std::is_void_v<T>) {
+    future.take();
+    return {};
+  } else {
+    return future.take();
+  }
+}
+
+template <class T>
+DurableFuture<T> as_branch(core::Execution& /*unused*/, DurableFuture<T>&& future) {
+  return std::move(future);
+}
+template <class T>
+DurableFuture<T> as_branch(core::Execution& execution, Task<T>&& task) {
+  return DurableFuture<T>(std::make_unique<TaskOperation<T>>(execution, std::move(task)), &TaskOperation<T>::take);
+}
+
+}  // namespace detail
+
+/// What a select gives: which branch won, and its value. A branch of type void has the value std::monostate.
+template <class... Ts>
+class Either {
+ public:
+  using Variant = std::variant<detail::VoidAsMonostate<Ts>...>;
+
+  explicit Either(Variant value) : value_(std::move(value)) {}
+
+  [[nodiscard]] std::size_t index() const noexcept { return value_.index(); }
+  [[nodiscard]] bool is_first() const noexcept { return index() == 0; }
+  [[nodiscard]] bool is_second() const noexcept { return index() == 1; }
+  [[nodiscard]] bool is_third() const noexcept { return index() == 2; }
+
+  /// The winner's value; throws std::bad_variant_access for a loser.
+  template <std::size_t I>
+  [[nodiscard]] auto& get() & {
+    return std::get<I>(value_);
+  }
+  template <std::size_t I>
+  [[nodiscard]] auto&& get() && {
+    return std::get<I>(std::move(value_));
+  }
+  [[nodiscard]] auto& first() { return get<0>(); }
+  [[nodiscard]] auto& second() { return get<1>(); }
+  [[nodiscard]] auto& third() { return get<2>(); }
+
+ private:
+  Variant value_;
+};
+
+namespace detail {
+
+template <class... Ts>
+class SelectOf final : public Select {
+ public:
+  SelectOf(core::Execution& execution, DurableFuture<Ts>&&... branches)
+      : Select(execution), futures_(std::move(branches)...) {
+    std::apply([this](auto&... future) { (add_branch(future.operation()), ...); }, futures_);
+  }
+  [[nodiscard]] static Either<Ts...> take(Operation& operation, FutureReader<void>::Inner /*unused*/) {
+    auto& self = static_cast<SelectOf&>(operation);
+    return self.take_winner(std::index_sequence_for<Ts...>{});
+  }
+
+ private:
+  template <std::size_t... Is>
+  Either<Ts...> take_winner(std::index_sequence<Is...>) {
+    using Variant = typename Either<Ts...>::Variant;
+    std::optional<Variant> value;
+    ((Is == winner() ? void(value.emplace(std::in_place_index<Is>, take_value(std::get<Is>(futures_)))) : void()), ...);
+    return Either<Ts...>(std::move(*value));
+  }
+  std::tuple<DurableFuture<Ts>...> futures_;
+};
+
+template <class... Ts>
+class JoinOf final : public Join {
+ public:
+  JoinOf(core::Execution& execution, DurableFuture<Ts>&&... branches)
+      : Join(execution), futures_(std::move(branches)...) {
+    std::apply([this](auto&... future) { (add_branch(future.operation()), ...); }, futures_);
+  }
+  [[nodiscard]] static std::tuple<VoidAsMonostate<Ts>...> take(Operation& operation,
+                                                               FutureReader<void>::Inner /*unused*/) {
+    auto& self = static_cast<JoinOf&>(operation);
+    // Braces: the elements are read in argument order, so the first failure in that order is the one that is thrown.
+    return std::apply(
+        [](auto&... future) { return std::tuple<VoidAsMonostate<Ts>...>{take_value(future)...}; }, self.futures_);
+  }
+
+ private:
+  std::tuple<DurableFuture<Ts>...> futures_;
+};
+
+template <class T>
+class JoinList final : public Join {
+ public:
+  JoinList(core::Execution& execution, std::vector<DurableFuture<T>>&& branches)
+      : Join(execution), futures_(std::move(branches)) {
+    for (auto& future : futures_) add_branch(future.operation());
+  }
+  [[nodiscard]] static std::vector<VoidAsMonostate<T>> take(Operation& operation,
+                                                            FutureReader<void>::Inner /*unused*/) {
+    auto& self = static_cast<JoinList&>(operation);
+    std::vector<VoidAsMonostate<T>> values;
+    values.reserve(self.futures_.size());
+    for (auto& future : self.futures_) values.push_back(take_value(future));
+    return values;
+  }
+
+ private:
+  std::vector<DurableFuture<T>> futures_;
+};
+
+}  // namespace detail
+}  // namespace duramen::v0

@@ -1,0 +1,71 @@
+// What select and join have in common: several operations, and being told when each is done.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+
+#include <duramen/detail/operation.hpp>
+
+namespace duramen::inline v0::detail {
+
+class Branches;
+
+/// Told by one branch.
+class Branch final : public Waiter {
+ public:
+  Branch(Branches& owner, std::size_t index, Operation& operation) noexcept
+      : owner_(owner), index_(index), operation_(operation) {}
+  void run() override;
+  [[nodiscard]] Operation& operation() const noexcept { return operation_; }
+
+ private:
+  Branches& owner_;
+  std::size_t index_;
+  Operation& operation_;
+};
+
+class Branches : public Operation {
+ public:
+  using Operation::Operation;
+  virtual void branch_done(std::size_t index) = 0;
+
+ protected:
+  void add_branch(Operation& operation) { branches_.emplace_back(*this, branches_.size(), operation); }
+  [[nodiscard]] std::size_t size() const noexcept { return branches_.size(); }
+  [[nodiscard]] Operation& branch(std::size_t index) const { return branches_[index].operation(); }
+  void wait_for(std::size_t index) { branch(index).add_waiter(branches_[index]); }
+  /// Drops every branch but `keep`.
+  void drop_branches_except(std::size_t keep, CancelReason reason) noexcept;
+  void drop(CancelReason reason) noexcept override;
+
+ private:
+  mutable std::deque<Branch> branches_;  // a deque: a Branch is linked where it stands
+};
+
+/// The first branch to end wins; the others are cancelled there and then.
+class Select : public Branches {
+ public:
+  using Branches::Branches;
+  [[nodiscard]] std::size_t winner() const noexcept { return winner_; }
+
+ private:
+  void do_start() override;
+  void branch_done(std::size_t index) override;
+  void resolve(std::size_t index);
+
+  std::size_t winner_ = 0;
+};
+
+/// Done when every branch is.
+class Join : public Branches {
+ public:
+  using Branches::Branches;
+
+ private:
+  void do_start() override;
+  void branch_done(std::size_t index) override;
+
+  std::size_t open_ = 0;
+};
+
+}  // namespace duramen::v0::detail

@@ -1,0 +1,55 @@
+// A leaf: the one kind of Operation that reaches outside the instance (an activity, a timer, a child, an event).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <variant>
+
+#include <duramen/detail/operation.hpp>
+#include <duramen/history.hpp>
+#include <duramen/payload.hpp>
+#include <duramen/time.hpp>
+
+namespace duramen::inline v0::detail {
+
+/// A timer before it is recorded: its due time counts from its first poll.
+struct TimerRequest {
+  Duration delay;
+};
+
+/// What a leaf asks for when it is started.
+using LeafRequest = std::variant<event::ActivityScheduled, TimerRequest>;
+
+class Leaf final : public Operation {
+ public:
+  Leaf(core::Execution& execution, LeafRequest request, std::source_location where)
+      : Operation(execution), request_(std::move(request)), where_(where) {}
+  ~Leaf() override;
+
+  void drop(CancelReason reason) noexcept override;
+  void detach() override;
+
+  /// Called by the execution when the answer is there.
+  void resolve(Payload result);
+  void resolve(Failure failure);
+
+  /// The result; throws what the code awaiting it should see.
+  [[nodiscard]] const Payload& require() const;
+
+  [[nodiscard]] LeafRequest& request() noexcept { return request_; }
+  [[nodiscard]] const std::source_location& where() const noexcept { return where_; }
+  [[nodiscard]] EventId event_id() const noexcept { return event_id_; }
+
+ private:
+  void do_start() override;
+
+  LeafRequest request_;
+  std::variant<std::monostate, Payload, Failure> outcome_;
+  std::source_location where_;
+  EventId event_id_;
+  bool detached_ = false;
+};
+
+}  // namespace duramen::v0::detail

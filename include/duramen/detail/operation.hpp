@@ -1,0 +1,156 @@
+// The two halves of every await: an Operation, which completes once, and a Waiter, which wants to know.
+//
+// Everything an orchestration can wait for is an Operation: a scheduled activity, a running Task, a select. Nothing here
+// resumes a coroutine in the middle of something else: a completed operation puts its waiters on the execution's ready
+// list, and the engine runs that list from the top of its loop, in order. So no stack grows with the length of a chain,
+// and no frame is destroyed while it runs.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+
+#include <duramen/failure.hpp>
+
+namespace duramen::inline v0 {
+namespace core {
+class Execution;
+}
+
+namespace detail {
+
+class WaiterList;
+
+/// Something to be run when an operation completes. At any moment it is in one list or in none, and it leaves that
+/// list when it is destroyed, so that a destroyed frame is never resumed.
+class Waiter {
+ public:
+  Waiter() = default;
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+  virtual ~Waiter() { unlink(); }
+
+  /// Called by the engine, with no user code on the stack.
+  virtual void run() = 0;
+
+  void unlink() noexcept;
+  [[nodiscard]] bool linked() const noexcept { return next_ != nullptr; }
+
+ private:
+  friend class WaiterList;
+  Waiter* next_ = nullptr;
+  Waiter* previous_ = nullptr;
+};
+
+/// First in, first out; owns nothing.
+class WaiterList {
+ public:
+  WaiterList() noexcept {
+    head_.next_ = &head_;
+    head_.previous_ = &head_;
+  }
+  WaiterList(const WaiterList&) = delete;
+  WaiterList& operator=(const WaiterList&) = delete;
+  ~WaiterList() { clear(); }
+
+  [[nodiscard]] bool empty() const noexcept { return head_.next_ == &head_; }
+  void push(Waiter& waiter) noexcept {
+    waiter.unlink();
+    waiter.previous_ = head_.previous_;
+    waiter.next_ = &head_;
+    head_.previous_->next_ = &waiter;
+    head_.previous_ = &waiter;
+  }
+  /// The oldest, unlinked; null if there is none.
+  Waiter* pop() noexcept {
+    if (empty()) return nullptr;
+    Waiter* first = head_.next_;
+    first->unlink();
+    return first;
+  }
+  void clear() noexcept {
+    while (pop() != nullptr) {
+    }
+  }
+
+ private:
+  struct Head final : Waiter {
+    void run() override {}
+  };
+  Head head_;
+};
+
+inline void Waiter::unlink() noexcept {
+  if (next_ == nullptr) return;
+  previous_->next_ = next_;
+  next_->previous_ = previous_;
+  next_ = nullptr;
+  previous_ = nullptr;
+}
+
+/// A suspended coroutine.
+class Resumption : public Waiter {
+ public:
+  void run() override { handle_.resume(); }
+
+ protected:
+  std::coroutine_handle<> handle_;
+};
+
+/// Something an orchestration can wait for. Lazy: nothing happens before start().
+class Operation {
+ public:
+  explicit Operation(core::Execution& execution) noexcept : execution_(execution) {}
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+  virtual ~Operation() = default;
+
+  /// The first poll. Later calls do nothing.
+  void start() {
+    if (started_) return;
+    started_ = true;
+    do_start();
+  }
+  /// Nobody wants the result any more: what is under way is cancelled. Does nothing before the start and after the end.
+  virtual void drop(CancelReason reason) noexcept = 0;
+  /// Starts now and lets go: dropping it later cancels nothing. Only what has a life of its own can be let go.
+  virtual void detach();
+
+  void add_waiter(Waiter& waiter) noexcept { waiters_.push(waiter); }
+
+  [[nodiscard]] core::Execution& execution() const noexcept { return execution_; }
+  [[nodiscard]] bool started() const noexcept { return started_; }
+  [[nodiscard]] bool done() const noexcept { return completion_order_ != 0; }
+  /// Which of two completed operations came first.
+  [[nodiscard]] std::uint64_t completion_order() const noexcept { return completion_order_; }
+
+ protected:
+  virtual void do_start() = 0;
+  /// Marks it done and makes its waiters ready.
+  void complete() noexcept;
+
+ private:
+  core::Execution& execution_;
+  WaiterList waiters_;
+  std::uint64_t completion_order_ = 0;
+  bool started_ = false;
+};
+
+/// What the execution is asked, by code that does not see its definition.
+[[nodiscard]] CancelReason drop_reason(const core::Execution& execution) noexcept;
+void make_ready(core::Execution& execution, WaiterList& waiters) noexcept;
+
+/// While one of these lives, what is dropped is dropped for `reason`.
+class DropScope {
+ public:
+  DropScope(core::Execution& execution, CancelReason reason) noexcept;
+  ~DropScope();
+  DropScope(const DropScope&) = delete;
+  DropScope& operator=(const DropScope&) = delete;
+
+ private:
+  core::Execution& execution_;
+  CancelReason previous_;
+};
+
+}  // namespace detail
+}  // namespace duramen::v0

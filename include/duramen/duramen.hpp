@@ -1,0 +1,10 @@
+// Everything, for small programs and examples.
+#pragma once
+
+#include <duramen/activity.hpp>
+#include <duramen/client.hpp>
+#include <duramen/json.hpp>
+#include <duramen/orchestration.hpp>
+#include <duramen/registry.hpp>
+#include <duramen/runtime.hpp>
+#include <duramen/sqlite.hpp>

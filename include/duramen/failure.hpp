@@ -1,0 +1,104 @@
+// Why something durable failed, with its structure kept across every boundary: activity to orchestration, child to
+// parent, orchestration to client, process to process.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace duramen::inline v0 {
+
+enum class FailureKind : std::uint8_t {
+  application,     ///< user code said so, by throwing
+  timeout,         ///< a deadline passed; `timeout` says which
+  cancelled,       ///< stopped on request; `message` holds the reason
+  poison,          ///< delivered too often without an end
+  nondeterminism,  ///< the code no longer does what history says it did
+  limit,           ///< a limit of the engine was exceeded
+  infrastructure,  ///< the store or the machine
+};
+
+enum class TimeoutKind : std::uint8_t { schedule_to_start, start_to_close, heartbeat, total };
+
+/// Why an activity or child was told to stop. A closed set: tools and alerts may rely on it. The first reason wins.
+enum class CancelReason : std::uint8_t {
+  dropped_future,
+  select_loser,
+  timeout,
+  orchestration_terminal_completed,
+  orchestration_terminal_failed,
+  orchestration_terminal_cancelled,
+  orchestration_terminal_continued_as_new,
+  parent_cancelled,
+  instance_deleted,
+  poison,
+};
+
+[[nodiscard]] std::string_view to_string(FailureKind kind) noexcept;
+[[nodiscard]] std::string_view to_string(TimeoutKind kind) noexcept;
+[[nodiscard]] std::string_view to_string(CancelReason reason) noexcept;
+[[nodiscard]] std::optional<FailureKind> parse_failure_kind(std::string_view text) noexcept;
+[[nodiscard]] std::optional<TimeoutKind> parse_timeout_kind(std::string_view text) noexcept;
+[[nodiscard]] std::optional<CancelReason> parse_cancel_reason(std::string_view text) noexcept;
+
+struct Failure {
+  FailureKind kind = FailureKind::application;
+  std::string type;     ///< what was thrown, or the engine's name for it: "std::runtime_error", "CardDeclined"
+  std::string message;  ///< for people; for `cancelled` the reason
+  bool retryable = false;
+  std::string details;               ///< the application's own structure, as JSON text; empty if none
+  std::uint32_t attempt = 0;         ///< which attempt failed; 0 if that has no meaning
+  std::optional<TimeoutKind> timeout;  ///< only for kind timeout
+
+  [[nodiscard]] static Failure application(std::string type, std::string message);
+  [[nodiscard]] static Failure cancelled(std::string reason);
+
+  /// One line: "nondeterminism: ...", "cancelled: user request", or just the message of an application failure.
+  [[nodiscard]] std::string describe() const;
+
+  friend bool operator==(const Failure&, const Failure&) = default;
+};
+
+/// Describes what is being handled in a catch block: a DurableError keeps its structure, any other std::exception
+/// becomes kind application with its type name and what().
+[[nodiscard]] Failure failure_from(const std::exception_ptr& error);
+
+/// What `co_await` throws when the thing awaited failed. Catch this for every failure, or a subclass for one kind of
+/// source.
+class DurableError : public std::runtime_error {
+ public:
+  explicit DurableError(Failure failure);
+  [[nodiscard]] const Failure& failure() const noexcept { return failure_; }
+
+ private:
+  Failure failure_;
+};
+
+/// An activity failed, timed out or was cancelled.
+class ActivityError : public DurableError {
+ public:
+  using DurableError::DurableError;
+};
+
+/// A sub-orchestration failed or was cancelled.
+class SubOrchestrationError : public DurableError {
+ public:
+  using DurableError::DurableError;
+};
+
+/// A payload is not what the code expects: wrong type, broken JSON. Thrown where it is read, so that it can be caught.
+class DecodeError : public DurableError {
+ public:
+  using DurableError::DurableError;
+};
+
+/// Throw this from an activity to fail with structure: a type to branch on, whether a retry makes sense, details.
+class ApplicationError : public DurableError {
+ public:
+  ApplicationError(std::string type, std::string message, bool retryable = true, std::string details_json = {});
+};
+
+}  // namespace duramen::v0

@@ -1,0 +1,258 @@
+// The durable data model: what an execution's history can hold.
+//
+// A history is a sequence of segments. A segment is one inbound event, the actions the code took because of it in call
+// order, the cancellations that followed (sorted by what they cancel), and in the last segment the terminal event.
+// The engine writes events and only the engine numbers them; a store keeps them and looks inside none of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <duramen/failure.hpp>
+#include <duramen/ids.hpp>
+#include <duramen/payload.hpp>
+#include <duramen/result.hpp>
+#include <duramen/time.hpp>
+
+namespace duramen::inline v0 {
+
+/// The rules by which this build replays. An execution is pinned to the number it started with; a node takes only
+/// executions whose number it supports. Grows when replay changes its meaning, not with every release.
+inline constexpr std::uint32_t engine_version = 1;
+
+/// How a client wants an instance to end.
+enum class CancelMode : std::uint8_t {
+  graceful,   ///< an orchestration registered as graceful cleans up first; any other ends at once
+  terminate,  ///< end at once
+};
+
+/// Who asked for a cancellation.
+enum class CancelOrigin : std::uint8_t { client, parent };
+
+/// The schedule event that a child orchestration answers to. Checked whole: an answer to an earlier execution, or to
+/// a deleted instance of the same name, reaches nobody.
+struct ParentLink {
+  InstanceId instance;
+  Incarnation incarnation;
+  ExecutionId execution;
+  EventId event;
+  friend bool operator==(const ParentLink&, const ParentLink&) = default;
+};
+
+/// A message that outlived its execution and is delivered to the next one first.
+struct CarriedEvent {
+  enum class Kind : std::uint8_t { external, queue };
+  Kind kind = Kind::queue;
+  std::string name;
+  Payload data;
+  friend bool operator==(const CarriedEvent&, const CarriedEvent&) = default;
+};
+
+/// How an activity wants to be run. Zero durations mean "no limit".
+struct ActivityOptions {
+  Duration schedule_to_start{0};
+  Duration start_to_close{0};
+  Duration heartbeat{0};
+  friend bool operator==(const ActivityOptions&, const ActivityOptions&) = default;
+};
+
+/// What can stand in a history. Comments say when each is written.
+namespace event {
+
+// -- inbound: something reached the instance -------------------------------------------------------------------------
+
+/// First event of every execution.
+struct OrchestrationStarted {
+  std::string name;
+  std::string version;
+  Payload input;
+  std::optional<ParentLink> parent;
+  std::vector<CarriedEvent> carry_forward;
+  std::optional<std::string> initial_custom_status;
+  std::uint32_t engine_version = duramen::engine_version;
+  bool graceful = false;  ///< the orchestration cleans up when it is cancelled
+  friend bool operator==(const OrchestrationStarted&, const OrchestrationStarted&) = default;
+};
+/// A cancel reached the instance.
+struct OrchestrationCancelRequested {
+  std::string reason;
+  CancelMode mode = CancelMode::graceful;
+  CancelOrigin origin = CancelOrigin::client;
+  friend bool operator==(const OrchestrationCancelRequested&, const OrchestrationCancelRequested&) = default;
+};
+struct ActivityCompleted {
+  Payload result;
+  friend bool operator==(const ActivityCompleted&, const ActivityCompleted&) = default;
+};
+struct ActivityFailed {
+  Failure details;
+  friend bool operator==(const ActivityFailed&, const ActivityFailed&) = default;
+};
+struct TimerFired {
+  TimePoint fire_at;
+  friend bool operator==(const TimerFired&, const TimerFired&) = default;
+};
+struct SubOrchestrationCompleted {
+  Payload result;
+  friend bool operator==(const SubOrchestrationCompleted&, const SubOrchestrationCompleted&) = default;
+};
+struct SubOrchestrationFailed {
+  Failure details;
+  friend bool operator==(const SubOrchestrationFailed&, const SubOrchestrationFailed&) = default;
+};
+struct ExternalEvent {
+  std::string name;
+  Payload data;
+  friend bool operator==(const ExternalEvent&, const ExternalEvent&) = default;
+};
+/// JSON type "ExternalEventPersistent".
+struct QueueEventDelivered {
+  std::string name;
+  Payload data;
+  friend bool operator==(const QueueEventDelivered&, const QueueEventDelivered&) = default;
+};
+
+// -- actions: the code did something ---------------------------------------------------------------------------------
+
+struct ActivityScheduled {
+  std::string name;
+  Payload input;
+  std::optional<std::string> session_id;
+  std::optional<std::string> tag;
+  ActivityOptions options;
+  friend bool operator==(const ActivityScheduled&, const ActivityScheduled&) = default;
+};
+struct TimerCreated {
+  TimePoint fire_at;
+  friend bool operator==(const TimerCreated&, const TimerCreated&) = default;
+};
+struct ExternalSubscribed {
+  std::string name;
+  friend bool operator==(const ExternalSubscribed&, const ExternalSubscribed&) = default;
+};
+/// JSON type "ExternalSubscribedPersistent".
+struct QueueSubscribed {
+  std::string name;
+  friend bool operator==(const QueueSubscribed&, const QueueSubscribed&) = default;
+};
+struct SubOrchestrationScheduled {
+  std::string name;
+  InstanceId instance;  ///< the child's full id
+  Payload input;
+  std::optional<std::string> version;  ///< as the code asked for it
+  bool explicit_id = false;            ///< the code chose the id
+  friend bool operator==(const SubOrchestrationScheduled&, const SubOrchestrationScheduled&) = default;
+};
+/// A detached orchestration was started.
+struct OrchestrationChained {
+  std::string name;
+  InstanceId instance;
+  Payload input;
+  std::optional<std::string> version;
+  friend bool operator==(const OrchestrationChained&, const OrchestrationChained&) = default;
+};
+struct CustomStatusUpdated {
+  std::optional<std::string> status;  ///< absent: cleared
+  friend bool operator==(const CustomStatusUpdated&, const CustomStatusUpdated&) = default;
+};
+struct KeyValueSet {
+  std::string key;
+  Payload value;
+  TimePoint last_updated_at;
+  friend bool operator==(const KeyValueSet&, const KeyValueSet&) = default;
+};
+struct KeyValueCleared {
+  std::string key;
+  friend bool operator==(const KeyValueCleared&, const KeyValueCleared&) = default;
+};
+struct KeyValuesCleared {
+  friend bool operator==(const KeyValuesCleared&, const KeyValuesCleared&) = default;
+};
+
+// -- cancel decisions: the code no longer wants something ------------------------------------------------------------
+
+struct ActivityCancelRequested {
+  CancelReason reason;
+  friend bool operator==(const ActivityCancelRequested&, const ActivityCancelRequested&) = default;
+};
+struct SubOrchestrationCancelRequested {
+  CancelReason reason;
+  friend bool operator==(const SubOrchestrationCancelRequested&, const SubOrchestrationCancelRequested&) = default;
+};
+struct ExternalSubscribedCancelled {
+  CancelReason reason;
+  friend bool operator==(const ExternalSubscribedCancelled&, const ExternalSubscribedCancelled&) = default;
+};
+/// JSON type "ExternalSubscribedPersistentCancelled".
+struct QueueSubscriptionCancelled {
+  CancelReason reason;
+  friend bool operator==(const QueueSubscriptionCancelled&, const QueueSubscriptionCancelled&) = default;
+};
+
+// -- terminal: the execution is over ---------------------------------------------------------------------------------
+
+struct OrchestrationCompleted {
+  Payload output;
+  friend bool operator==(const OrchestrationCompleted&, const OrchestrationCompleted&) = default;
+};
+struct OrchestrationFailed {
+  Failure details;
+  friend bool operator==(const OrchestrationFailed&, const OrchestrationFailed&) = default;
+};
+struct OrchestrationContinuedAsNew {
+  Payload input;
+  friend bool operator==(const OrchestrationContinuedAsNew&, const OrchestrationContinuedAsNew&) = default;
+};
+
+}  // namespace event
+
+using EventBody =
+    std::variant<event::OrchestrationStarted, event::OrchestrationCancelRequested, event::ActivityCompleted,
+                 event::ActivityFailed, event::TimerFired, event::SubOrchestrationCompleted,
+                 event::SubOrchestrationFailed, event::ExternalEvent, event::QueueEventDelivered,
+                 event::ActivityScheduled, event::TimerCreated, event::ExternalSubscribed, event::QueueSubscribed,
+                 event::SubOrchestrationScheduled, event::OrchestrationChained, event::CustomStatusUpdated,
+                 event::KeyValueSet, event::KeyValueCleared, event::KeyValuesCleared, event::ActivityCancelRequested,
+                 event::SubOrchestrationCancelRequested, event::ExternalSubscribedCancelled,
+                 event::QueueSubscriptionCancelled, event::OrchestrationCompleted, event::OrchestrationFailed,
+                 event::OrchestrationContinuedAsNew>;
+
+/// One step of a history. Which instance and execution it belongs to is known from where it stands.
+struct Event {
+  EventId id;
+  EventId source;  ///< the schedule event this one completes or cancels; none otherwise
+  TimePoint timestamp;
+  EventBody body;
+  friend bool operator==(const Event&, const Event&) = default;
+};
+
+/// Which part of a segment an event belongs to.
+enum class EventClass : std::uint8_t { inbound, action, cancel, terminal };
+[[nodiscard]] EventClass event_class(const Event& event) noexcept;
+
+/// The JSON `type`: "ActivityScheduled", ...
+[[nodiscard]] std::string_view event_type(const Event& event) noexcept;
+
+/// Where an event stands; names it in interchange JSON and in error messages.
+struct EventContext {
+  const InstanceId& instance;
+  ExecutionId execution;
+};
+
+/// The interchange form (export, CLI, HTTP): one flat JSON object.
+[[nodiscard]] std::string to_json(const Event& event, const EventContext& where);
+/// Reads it back. Unknown fields are ignored; an unknown type or malformed JSON is `corrupt`, and the error says
+/// instance, execution, event id and what was wrong.
+[[nodiscard]] Result<Event> event_from_json(std::string_view json, const EventContext& where);
+
+/// The stored form: the events of one turn as one JSON array, without what the row's key already says.
+[[nodiscard]] std::string encode_events(const std::vector<Event>& events);
+/// Appends to `out`. `where` only serves the error message.
+[[nodiscard]] Result<void> decode_events(std::string_view stored, const EventContext& where, std::vector<Event>& out);
+
+}  // namespace duramen::v0

@@ -1,0 +1,200 @@
+// What a node can run: orchestrations and activities by name.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <duramen/activity.hpp>
+#include <duramen/codec.hpp>
+#include <duramen/orchestration.hpp>
+#include <duramen/payload.hpp>
+#include <duramen/task.hpp>
+
+namespace duramen::inline v0 {
+
+/// One version of an orchestration's code. Kept alive until the last coroutine frame made from it has ended.
+struct OrchestrationHandler {
+  std::string name;
+  std::string version;
+  std::function<Task<Payload>(OrchestrationContext&, Payload)> invoke;
+};
+
+/// An activity's code, of one of two kinds.
+struct ActivityHandler {
+  using Function = std::function<Payload(ActivityContext&, const Payload&)>;
+  using Coroutine = std::function<ActivityTask<Payload>(ActivityContext&, Payload)>;
+  std::string name;
+  std::variant<Function, Coroutine> run;
+};
+
+namespace detail {
+
+// The types of `R f(Context&)` and `R f(Context&, In)`, for functions, lambdas and function objects.
+template <class F>
+struct HandlerTraits : HandlerTraits<decltype(&F::operator())> {};
+template <class R, class Context>
+struct HandlerTraits<R (*)(Context&)> {
+  using Result = R;
+  using ContextType = Context;
+  using Input = void;
+};
+template <class R, class Context, class In>
+struct HandlerTraits<R (*)(Context&, In)> {
+  static_assert(!std::is_reference_v<In>,
+                "a handler's input is a value: a reference would dangle when the coroutine is suspended or replayed");
+  using Result = R;
+  using ContextType = Context;
+  using Input = In;
+};
+template <class C, class R, class... Args>
+struct HandlerTraits<R (C::*)(Args...) const> : HandlerTraits<R (*)(Args...)> {};
+template <class C, class R, class... Args>
+struct HandlerTraits<R (C::*)(Args...)> : HandlerTraits<R (*)(Args...)> {};
+template <class R, class... Args>
+struct HandlerTraits<R(Args...)> : HandlerTraits<R (*)(Args...)> {};
+
+template <class T>
+struct Unwrapped {
+  static constexpr bool is_task = false;
+  static constexpr bool is_activity_task = false;
+  using type = T;
+};
+template <class T>
+struct Unwrapped<Task<T>> {
+  static constexpr bool is_task = true;
+  static constexpr bool is_activity_task = false;
+  using type = T;
+};
+template <class T>
+struct Unwrapped<ActivityTask<T>> {
+  static constexpr bool is_task = false;
+  static constexpr bool is_activity_task = true;
+  using type = T;
+};
+
+/// Calls a handler with its input decoded, if it takes one.
+template <class F, class Context>
+auto call_handler(const F& f, Context& ctx, const Payload& input) {
+  using In = typename HandlerTraits<F>::Input;
+  if constexpr (std::is_void_v<In>) {
+    return std::invoke(f, ctx);
+  } else {
+    return std::invoke(f, ctx, decode_payload<In>(input));
+  }
+}
+
+template <class F>
+Task<Payload> run_orchestration(std::shared_ptr<const F> f, OrchestrationContext& ctx, Payload input) {
+  auto task = call_handler(*f, ctx, input);
+  if constexpr (std::is_void_v<typename decltype(task)::value_type>) {
+    co_await std::move(task);
+    co_return Payload::none();
+  } else {
+    auto value = co_await std::move(task);
+    co_return encode_payload(value);
+  }
+}
+
+template <class F>
+ActivityTask<Payload> run_activity_coroutine(std::shared_ptr<const F> f, ActivityContext& ctx, Payload input) {
+  auto task = call_handler(*f, ctx, input);
+  if constexpr (std::is_void_v<typename decltype(task)::value_type>) {
+    co_await std::move(task);
+    co_return Payload::none();
+  } else {
+    auto value = co_await std::move(task);
+    co_return encode_payload(value);
+  }
+}
+
+template <class F>
+Payload run_activity_function(const F& f, ActivityContext& ctx, const Payload& input) {
+  using R = typename HandlerTraits<F>::Result;
+  if constexpr (std::is_void_v<R>) {
+    call_handler(f, ctx, input);
+    return Payload::none();
+  } else {
+    return encode_payload<R>(call_handler(f, ctx, input));
+  }
+}
+
+}  // namespace detail
+
+/// A registry is filled first and shared then: a Runtime takes a copy.
+class Registry {
+ public:
+  /// Registers `f` by what its first parameter is: an orchestration `Task<R>(OrchestrationContext&[, In])`, a function
+  /// activity `R(ActivityContext&[, In])`, or a coroutine activity `ActivityTask<R>(ActivityContext&[, In])`.
+  /// Throws std::invalid_argument if the name is taken, empty, or `version` is not of the form 1.2.3.
+  template <class F>
+  Registry& add(std::string_view name, F f, std::string_view version = "1.0.0") {
+    using Traits = detail::HandlerTraits<F>;
+    using Result = detail::Unwrapped<typename Traits::Result>;
+    if constexpr (std::is_same_v<typename Traits::ContextType, OrchestrationContext>) {
+      static_assert(Result::is_task, "an orchestration returns dm::Task<R>");
+      auto code = std::make_shared<const F>(std::move(f));
+      return add_orchestration(name, version, [code](OrchestrationContext& ctx, Payload input) {
+        return detail::run_orchestration<F>(code, ctx, std::move(input));
+      });
+    } else {
+      static_assert(std::is_same_v<typename Traits::ContextType, ActivityContext>,
+                    "a handler's first parameter is dm::OrchestrationContext& or dm::ActivityContext&");
+      static_assert(!Result::is_task, "an activity returns a value or dm::ActivityTask<R>; dm::Task is for orchestrations");
+      auto code = std::make_shared<const F>(std::move(f));
+      if constexpr (Result::is_activity_task) {
+        return add_activity(name, ActivityHandler::Coroutine([code](ActivityContext& ctx, Payload input) {
+                              return detail::run_activity_coroutine<F>(code, ctx, std::move(input));
+                            }));
+      } else {
+        return add_activity(name, ActivityHandler::Function([code](ActivityContext& ctx, const Payload& input) {
+                              return detail::run_activity_function<F>(*code, ctx, input);
+                            }));
+      }
+    }
+  }
+
+  /// The same for an activity's handle: argument and result must be the handle's.
+  template <class R, class... In, class F>
+  Registry& add(const Activity<R(In...)>& activity, F f) {
+    using Traits = detail::HandlerTraits<F>;
+    using Result = typename detail::Unwrapped<typename Traits::Result>::type;
+    static_assert(std::is_same_v<typename Traits::ContextType, ActivityContext>, "an activity takes dm::ActivityContext&");
+    static_assert(std::is_same_v<Result, R>, "the function's result is not the one its dm::Activity handle declares");
+    if constexpr (sizeof...(In) == 0) {
+      static_assert(std::is_void_v<typename Traits::Input>, "the dm::Activity handle declares no argument");
+    } else {
+      static_assert(std::is_same_v<typename Traits::Input, std::tuple_element_t<0, std::tuple<In...>>>,
+                    "the function's argument is not the one its dm::Activity handle declares");
+    }
+    return add(std::string_view(activity.name()), std::move(f));
+  }
+
+  /// The version asked for, or the highest. Null if there is none.
+  [[nodiscard]] std::shared_ptr<const OrchestrationHandler> find_orchestration(
+      std::string_view name, const std::optional<std::string>& version) const;
+  [[nodiscard]] std::shared_ptr<const ActivityHandler> find_activity(std::string_view name) const;
+  [[nodiscard]] std::vector<std::string> orchestration_names() const;
+  [[nodiscard]] std::vector<std::string> activity_names() const;
+
+ private:
+  Registry& add_orchestration(std::string_view name, std::string_view version,
+                              std::function<Task<Payload>(OrchestrationContext&, Payload)> invoke);
+  Registry& add_activity(std::string_view name, std::variant<ActivityHandler::Function, ActivityHandler::Coroutine> run);
+
+  using Version = std::array<std::uint32_t, 3>;
+  std::map<std::string, std::map<Version, std::shared_ptr<const OrchestrationHandler>>, std::less<>> orchestrations_;
+  std::map<std::string, std::shared_ptr<const ActivityHandler>, std::less<>> activities_;
+};
+
+}  // namespace duramen::v0

@@ -1,0 +1,128 @@
+// Result<T>: a value, or the reason why there is none.
+//
+// Calls that meet the outside world (a store, a server, a missing instance) return a Result, so that a caller decides
+// with its eyes open. The spelling is std::expected's; the type is ours because std::expected needs C++23 and a
+// signature must not depend on the user's language flag.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace duramen::inline v0 {
+
+/// What kind of thing went wrong between us and the store or the caller. Callers branch on it; people read `message`.
+enum class ErrorCode : std::uint8_t {
+  not_found,         ///< the instance, execution or row does not exist
+  already_exists,    ///< the id is taken, and the caller's policy does not allow reuse
+  conflict,          ///< the store moved on: another commit came first
+  lease_lost,        ///< the lease ran out or was taken; whoever holds it now decides
+  invalid_argument,  ///< the caller's input can never work; the message says what to change
+  limit_exceeded,    ///< a payload, name or batch is larger than allowed
+  timed_out,         ///< the caller's own deadline passed first
+  busy,              ///< the store is locked or overloaded for now
+  unavailable,       ///< the store cannot be reached, or its disk is full
+  corrupt,           ///< the store's content cannot be understood
+  wrong_version,     ///< the store was written by a newer Duramen
+  shutting_down,     ///< the runtime is stopping
+  internal,          ///< a bug, ours or a provider's
+};
+
+[[nodiscard]] std::string_view to_string(ErrorCode code) noexcept;
+
+/// One failed call. `operation` names the call, `message` says what to do about it.
+struct Error {
+  ErrorCode code = ErrorCode::internal;
+  std::string operation;
+  std::string message;
+  bool retryable = false;  ///< the same call may work later, unchanged
+
+  /// "operation: message (code)".
+  [[nodiscard]] std::string describe() const;
+};
+
+/// Thrown by Result::value() when there is an error instead.
+class BadResult : public std::runtime_error {
+ public:
+  explicit BadResult(const std::string& what) : std::runtime_error(what) {}
+};
+
+/// Wraps an error so that `return Unexpected{error};` converts to any Result of that error type.
+template <class E>
+struct Unexpected {
+  explicit Unexpected(E e) : error(std::move(e)) {}
+  E error;
+};
+template <class E>
+Unexpected(E) -> Unexpected<E>;
+
+template <class T, class E = Error>
+class [[nodiscard]] Result {
+ public:
+  using value_type = T;
+  using error_type = E;
+
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: a value is a result
+  Result(Unexpected<E> e) : state_(std::in_place_index<1>, std::move(e.error)) {}  // NOLINT: so is an error
+  Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
+
+  [[nodiscard]] bool has_value() const noexcept { return state_.index() == 0; }
+  explicit operator bool() const noexcept { return has_value(); }
+
+  /// The value; throws BadResult if there is an error instead.
+  T& value() & { return require(), std::get<0>(state_); }
+  const T& value() const& { return require(), std::get<0>(state_); }
+  T&& value() && { return require(), std::get<0>(std::move(state_)); }
+
+  T& operator*() & noexcept { return *std::get_if<0>(&state_); }
+  const T& operator*() const& noexcept { return *std::get_if<0>(&state_); }
+  T&& operator*() && noexcept { return std::move(*std::get_if<0>(&state_)); }
+  T* operator->() noexcept { return std::get_if<0>(&state_); }
+  const T* operator->() const noexcept { return std::get_if<0>(&state_); }
+
+  /// The error; only when there is no value.
+  E& error() & { return std::get<1>(state_); }
+  const E& error() const& { return std::get<1>(state_); }
+  E&& error() && { return std::get<1>(std::move(state_)); }
+
+  template <class U>
+  [[nodiscard]] T value_or(U&& fallback) const& {
+    return has_value() ? **this : static_cast<T>(std::forward<U>(fallback));
+  }
+
+ private:
+  void require() const {
+    if (!has_value()) throw BadResult(std::get<1>(state_).describe());
+  }
+  std::variant<T, E> state_;
+};
+
+template <class E>
+class [[nodiscard]] Result<void, E> {
+ public:
+  using value_type = void;
+  using error_type = E;
+
+  Result() = default;
+  Result(Unexpected<E> e) : error_(std::move(e.error)), failed_(true) {}  // NOLINT
+  Result(E error) : error_(std::move(error)), failed_(true) {}            // NOLINT
+
+  [[nodiscard]] bool has_value() const noexcept { return !failed_; }
+  explicit operator bool() const noexcept { return has_value(); }
+  void value() const {
+    if (failed_) throw BadResult(error_.describe());
+  }
+  E& error() & { return error_; }
+  const E& error() const& { return error_; }
+  E&& error() && { return std::move(error_); }
+
+ private:
+  E error_{};
+  bool failed_ = false;
+};
+
+}  // namespace duramen::v0

@@ -1,0 +1,29 @@
+// Where an instance stands.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace duramen::inline v0 {
+
+enum class Status : std::uint8_t {
+  pending,           ///< started, no turn has run yet
+  running,           ///< waits for something, or has something to do
+  cancelling,        ///< asked to stop and cleaning up
+  completed,         ///< returned a value
+  failed,            ///< ended with a failure
+  cancelled,         ///< ended because someone asked for it
+  continued_as_new,  ///< this execution is over, the next one goes on
+};
+
+/// "Pending", "Running", ...: the spelling in stores, CLI and HTTP.
+[[nodiscard]] std::string_view to_string(Status status) noexcept;
+[[nodiscard]] std::optional<Status> parse_status(std::string_view text) noexcept;
+
+/// The instance has ended: nothing will change its result any more.
+[[nodiscard]] constexpr bool is_final(Status s) noexcept {
+  return s == Status::completed || s == Status::failed || s == Status::cancelled;
+}
+
+}  // namespace duramen::v0

@@ -1,0 +1,258 @@
+// Task<T>: the coroutine type of orchestrations.
+//
+// A Task is lazy: its body runs when it is awaited, or when a combinator polls it. Only Duramen awaitables can be
+// awaited inside one; anything else does not compile, because it would not be the same on replay. A Task that is
+// destroyed before its end cancels what it was waiting for.
+#pragma once
+
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <duramen/detail/operation.hpp>
+#include <duramen/future.hpp>
+
+namespace duramen::inline v0 {
+
+template <class T>
+class Task;
+
+namespace detail {
+
+template <class T>
+class TaskAwaiter;
+template <class T>
+class FutureAwaiter;
+
+/// What all promises of Tasks share.
+class TaskPromiseBase {
+ public:
+  TaskPromiseBase() noexcept {}  // NOLINT: declared, so that no compiler initialises it from the coroutine's arguments
+
+  [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
+
+  struct FinalAwaiter {
+    FinalAwaiter() noexcept {}  // NOLINT: as above
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> handle) const noexcept {
+      TaskPromiseBase& promise = handle.promise();
+      promise.done_ = true;
+      make_ready(*promise.execution_, promise.waiters_);
+    }
+    void await_resume() const noexcept {}
+  };
+  [[nodiscard]] FinalAwaiter final_suspend() const noexcept { return {}; }
+  void unhandled_exception() noexcept { error_ = std::current_exception(); }
+
+  void bind(core::Execution& execution) noexcept { execution_ = &execution; }
+  void add_waiter(Waiter& waiter) noexcept { waiters_.push(waiter); }
+  [[nodiscard]] bool done() const noexcept { return done_; }
+
+  template <class T>
+  [[nodiscard]] FutureAwaiter<T> await_transform(DurableFuture<T>&& future) const {
+    return FutureAwaiter<T>(std::move(future));
+  }
+  /// Awaiting a named future takes it: it is empty afterwards.
+  template <class T>
+  [[nodiscard]] FutureAwaiter<T> await_transform(DurableFuture<T>& future) const {
+    return FutureAwaiter<T>(std::move(future));
+  }
+  template <class T>
+  [[nodiscard]] TaskAwaiter<T> await_transform(Task<T>&& task) const {
+    return TaskAwaiter<T>(*execution_, std::move(task));
+  }
+  template <class T>
+  [[nodiscard]] TaskAwaiter<T> await_transform(Task<T>& task) const {
+    return TaskAwaiter<T>(*execution_, std::move(task));
+  }
+  template <class Other>
+  void await_transform(Other&&) const {
+    static_assert(sizeof(Other) == 0,
+                  "an orchestration can only await Duramen awaitables: a DurableFuture or a Task. Do I/O, sleeping and "
+                  "anything else that can differ on replay in an activity.");
+  }
+
+ protected:
+  void rethrow() {
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  }
+
+ private:
+  core::Execution* execution_ = nullptr;
+  WaiterList waiters_;
+  std::exception_ptr error_;
+  bool done_ = false;
+};
+
+template <class T>
+class TaskPromise final : public TaskPromiseBase {
+ public:
+  TaskPromise() noexcept {}  // NOLINT: see TaskPromiseBase
+  [[nodiscard]] Task<T> get_return_object() noexcept;
+  template <class U>
+    requires std::is_constructible_v<T, U&&>
+  void return_value(U&& value) {
+    value_.emplace(std::forward<U>(value));
+  }
+  [[nodiscard]] T take() {
+    rethrow();
+    return std::move(*value_);
+  }
+
+ private:
+  std::optional<T> value_;
+};
+
+template <>
+class TaskPromise<void> final : public TaskPromiseBase {
+ public:
+  TaskPromise() noexcept {}  // NOLINT: see TaskPromiseBase
+  [[nodiscard]] Task<void> get_return_object() noexcept;
+  void return_void() const noexcept {}
+  void take() { rethrow(); }
+};
+
+}  // namespace detail
+
+template <class T = void>
+class [[nodiscard("a Task does nothing until it is awaited")]] Task {
+ public:
+  using promise_type = detail::TaskPromise<T>;
+  using value_type = T;
+
+  Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, {})) {}
+  Task& operator=(Task&& other) noexcept {
+    if (this != &other) {
+      reset();
+      handle_ = std::exchange(other.handle_, {});
+    }
+    return *this;
+  }
+  ~Task() { reset(); }
+
+  /// Ends the Task where it stands. What it waited for is cancelled.
+  void reset() noexcept {
+    if (auto handle = std::exchange(handle_, {})) handle.destroy();
+  }
+
+  // For the engine and the combinators.
+  void run_until_suspended(core::Execution& execution) {
+    handle_.promise().bind(execution);
+    handle_.resume();
+  }
+  [[nodiscard]] promise_type& promise() const { return handle_.promise(); }
+
+ private:
+  friend class detail::TaskPromise<T>;
+  explicit Task(std::coroutine_handle<promise_type> handle) noexcept : handle_(handle) {}
+  std::coroutine_handle<promise_type> handle_;
+};
+
+namespace detail {
+
+template <class T>
+Task<T> TaskPromise<T>::get_return_object() noexcept {
+  return Task<T>(std::coroutine_handle<TaskPromise>::from_promise(*this));
+}
+inline Task<void> TaskPromise<void>::get_return_object() noexcept {
+  return Task<void>(std::coroutine_handle<TaskPromise>::from_promise(*this));
+}
+
+/// Runs the child inside the awaiting coroutine's stack until it first waits; after that the ready list wakes us.
+template <class T>
+class TaskAwaiter final : public Resumption {
+ public:
+  TaskAwaiter(core::Execution& execution, Task<T>&& task) noexcept : execution_(execution), task_(std::move(task)) {}
+
+  [[nodiscard]] bool await_ready() {
+    task_.run_until_suspended(execution_);
+    return task_.promise().done();
+  }
+  void await_suspend(std::coroutine_handle<> handle) noexcept {
+    handle_ = handle;
+    task_.promise().add_waiter(*this);
+  }
+  T await_resume() { return task_.promise().take(); }
+
+ private:
+  core::Execution& execution_;
+  Task<T> task_;
+};
+
+template <class T>
+class FutureAwaiter final : public Resumption {
+ public:
+  explicit FutureAwaiter(DurableFuture<T>&& future) noexcept : future_(std::move(future)) {}
+
+  [[nodiscard]] bool await_ready() {
+    Operation& operation = future_.operation();
+    operation.start();
+    return operation.done();
+  }
+  void await_suspend(std::coroutine_handle<> handle) noexcept {
+    handle_ = handle;
+    future_.operation().add_waiter(*this);
+  }
+  T await_resume() { return future_.take(); }
+
+ private:
+  DurableFuture<T> future_;
+};
+
+/// A Task as a branch of a combinator.
+template <class T>
+class TaskOperation final : public Operation, private Waiter {
+ public:
+  TaskOperation(core::Execution& execution, Task<T>&& task) noexcept : Operation(execution), task_(std::move(task)) {}
+
+  void drop(CancelReason reason) noexcept override {
+    if (done()) return;
+    Waiter::unlink();
+    DropScope scope(execution(), reason);
+    task_.reset();
+  }
+  [[nodiscard]] static T take(Operation& operation, FutureReader<void>::Inner /*unused*/) {
+    return static_cast<TaskOperation&>(operation).task_.promise().take();
+  }
+
+ private:
+  void do_start() override {
+    task_.run_until_suspended(execution());
+    if (task_.promise().done()) {
+      complete();
+    } else {
+      task_.promise().add_waiter(*this);
+    }
+  }
+  void run() override { complete(); }
+
+  Task<T> task_;
+};
+
+}  // namespace detail
+
+/// Runs `task` and turns what it throws into a value, because C++ allows no co_await in a catch block:
+///   auto booked = co_await dm::attempt(book(ctx, trip));
+///   if (!booked) co_await ctx.schedule_activity(CancelHotel, trip);
+template <class T>
+[[nodiscard]] Task<Result<T, Failure>> attempt(Task<T> task) {
+  try {
+    if constexpr (std::is_void_v<T>) {
+      co_await std::move(task);
+      co_return Result<void, Failure>{};
+    } else {
+      co_return Result<T, Failure>{co_await std::move(task)};
+    }
+  } catch (...) {
+    co_return Result<T, Failure>{failure_from(std::current_exception())};
+  }
+}
+template <class T>
+[[nodiscard]] DurableFuture<Result<T, Failure>> attempt(DurableFuture<T> future) {
+  return std::move(future).as_result();
+}
+
+}  // namespace duramen::v0

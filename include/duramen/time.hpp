@@ -1,0 +1,46 @@
+// Units of time. Durable time is whole milliseconds; a duration that is finer rounds up, so nothing fires early.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace duramen::inline v0 {
+
+using Duration = std::chrono::milliseconds;
+
+/// Wall-clock time, UTC: when a timer is due, when an event was recorded. What history and people see.
+using TimePoint = std::chrono::time_point<std::chrono::system_clock, Duration>;
+
+/// Time that only moves forward and counts while the machine sleeps: what leases are measured in. A jump of the wall
+/// clock frees or freezes no lease.
+struct LeaseClock {
+  using duration = Duration;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<LeaseClock, Duration>;
+  static constexpr bool is_steady = true;
+};
+using LeaseTime = LeaseClock::time_point;
+
+template <class Rep, class Period>
+[[nodiscard]] constexpr Duration round_up(std::chrono::duration<Rep, Period> d) {
+  return std::chrono::ceil<Duration>(d);
+}
+
+/// Milliseconds since 1970, the form in which times are stored and exchanged.
+[[nodiscard]] constexpr std::int64_t to_unix_ms(TimePoint t) noexcept { return t.time_since_epoch().count(); }
+[[nodiscard]] constexpr TimePoint from_unix_ms(std::int64_t ms) noexcept { return TimePoint{Duration{ms}}; }
+
+/// Where the time comes from. Everything below the public API takes its time from one of these, so that tests can
+/// own it. Must be callable from any thread.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  [[nodiscard]] virtual TimePoint now() const = 0;
+  [[nodiscard]] virtual LeaseTime lease_now() const = 0;
+};
+
+/// The machine's clocks: CLOCK_REALTIME and CLOCK_BOOTTIME.
+[[nodiscard]] const Clock& system_clock() noexcept;
+
+}  // namespace duramen::v0

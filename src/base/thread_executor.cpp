@@ -1,0 +1,84 @@
+#include "base/thread_executor.hpp"
+
+#include <pthread.h>
+
+#include <utility>
+
+namespace duramen::inline v0 {
+
+void name_thread(std::thread& thread, const std::string& name) {
+  pthread_setname_np(thread.native_handle(), name.substr(0, 15).c_str());
+}
+
+ThreadExecutor::ThreadExecutor(const Clock& clock, std::string name) : clock_(clock), thread_([this] { run(); }) {
+  name_thread(thread_, name);
+}
+
+void ThreadExecutor::post(Job job) {
+  bool wake = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    jobs_.push_back(std::move(job));
+    waiting_.fetch_add(1, std::memory_order_relaxed);
+    wake = std::exchange(asleep_, false);
+  }
+  if (wake) wake_.notify_one();
+}
+
+void ThreadExecutor::post_at(LeaseTime when, Job job) {
+  bool wake = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    timers_.push(Timer{when, next_timer_++, std::move(job)});
+    wake = std::exchange(asleep_, false);
+  }
+  if (wake) wake_.notify_one();
+}
+
+void ThreadExecutor::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    asleep_ = false;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ThreadExecutor::run() {
+  std::vector<Job> batch;
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      while (jobs_.empty() && !stopping_) {
+        if (timers_.empty()) {
+          asleep_ = true;
+          wake_.wait(lock, [this] { return !asleep_; });
+        } else {
+          const Duration left = timers_.top().when - clock_.lease_now();
+          if (left <= Duration::zero()) break;
+          asleep_ = true;
+          wake_.wait_for(lock, left, [this] { return !asleep_; });
+          asleep_ = false;
+        }
+      }
+      while (!timers_.empty() && timers_.top().when <= clock_.lease_now()) {
+        jobs_.push_back(std::move(timers_.top().job));
+        timers_.pop();
+        waiting_.fetch_add(1, std::memory_order_relaxed);
+      }
+      if (jobs_.empty() && stopping_) return;
+      batch.swap(jobs_);
+    }
+    for (Job& job : batch) {
+      waiting_.fetch_sub(1, std::memory_order_relaxed);
+      job();
+      job = {};
+    }
+    batch.clear();
+  }
+}
+
+}  // namespace duramen::v0

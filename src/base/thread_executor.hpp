@@ -1,0 +1,57 @@
+// One thread with a queue and timers: the production Executor.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <queue>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <duramen/env.hpp>
+
+namespace duramen::inline v0 {
+
+/// Names a thread for whoever looks at it with a debugger or top.
+void name_thread(std::thread& thread, const std::string& name);
+
+class ThreadExecutor final : public Executor {
+ public:
+  ThreadExecutor(const Clock& clock, std::string name);
+  ~ThreadExecutor() override { stop(); }
+
+  void post(Job job) override;
+  void post_at(LeaseTime when, Job job) override;
+  [[nodiscard]] bool idle() const noexcept { return waiting_.load(std::memory_order_relaxed) == 0; }
+
+  /// Runs what is queued, drops timers that are not due, and ends the thread. Later posts are dropped.
+  void stop();
+
+ private:
+  struct Timer {
+    LeaseTime when;
+    std::uint64_t order;
+    mutable Job job;
+    friend bool operator<(const Timer& a, const Timer& b) {  // the earliest on top
+      return a.when != b.when ? a.when > b.when : a.order > b.order;
+    }
+  };
+  void run();
+
+  const Clock& clock_;
+  std::atomic<std::size_t> waiting_{0};  // jobs not begun yet
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<Job> jobs_;                // guarded by mutex_
+  std::priority_queue<Timer> timers_;    // guarded by mutex_
+  std::uint64_t next_timer_ = 0;         // guarded by mutex_
+  bool stopping_ = false;                // guarded by mutex_
+  bool asleep_ = false;                  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace duramen::v0

@@ -1,0 +1,105 @@
+#include "core/matching.hpp"
+
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include "base/overloaded.hpp"
+#include "base/same_json.hpp"
+
+namespace duramen::inline v0::core {
+
+namespace {
+
+bool same_payload(const Payload& a, const Payload& b) {
+  if (a.data == b.data) return a.encoding == b.encoding;
+  return a.encoding == Encoding::json && b.encoding == Encoding::json && base::same_json(a.data, b.data);
+}
+
+bool same(const event::ActivityScheduled& a, const event::ActivityScheduled& b) {
+  return a.name == b.name && a.tag == b.tag && a.session_id == b.session_id && same_payload(a.input, b.input);
+}
+bool same(const event::TimerCreated&, const event::TimerCreated&) { return true; }
+bool same(const event::ExternalSubscribed& a, const event::ExternalSubscribed& b) { return a.name == b.name; }
+bool same(const event::QueueSubscribed& a, const event::QueueSubscribed& b) { return a.name == b.name; }
+bool same(const event::SubOrchestrationScheduled& a, const event::SubOrchestrationScheduled& b) {
+  return a.name == b.name && a.version == b.version && a.explicit_id == b.explicit_id &&
+         (!a.explicit_id || a.instance == b.instance) && same_payload(a.input, b.input);
+}
+bool same(const event::OrchestrationChained& a, const event::OrchestrationChained& b) {
+  return a.name == b.name && a.instance == b.instance && a.version == b.version && same_payload(a.input, b.input);
+}
+bool same(const event::CustomStatusUpdated&, const event::CustomStatusUpdated&) { return true; }
+bool same(const event::KeyValueSet& a, const event::KeyValueSet& b) {
+  return a.key == b.key && same_payload(a.value, b.value);
+}
+bool same(const event::KeyValueCleared& a, const event::KeyValueCleared& b) { return a.key == b.key; }
+bool same(const event::KeyValuesCleared&, const event::KeyValuesCleared&) { return true; }
+template <class Other>
+bool same(const Other&, const Other&) {
+  return false;  // not an action
+}
+
+std::string quoted(std::string_view text) {
+  constexpr std::size_t longest = 200;
+  std::string out = "\"";
+  out += text.substr(0, longest);
+  if (text.size() > longest) out += "...";
+  return out + "\"";
+}
+
+std::string with_input(const Payload& input) {
+  return " with input " + (input.encoding == Encoding::json ? input.data.substr(0, 200) : quoted(input.data));
+}
+
+}  // namespace
+
+bool same_action(const EventBody& recorded, const EventBody& now) {
+  if (recorded.index() != now.index()) return false;
+  return std::visit(
+      [&now](const auto& body) { return same(body, std::get<std::decay_t<decltype(body)>>(now)); }, recorded);
+}
+
+std::string describe_action(const EventBody& body) {
+  return std::visit(
+      Overloaded{
+          [](const event::ActivityScheduled& e) {
+            std::string text = "activity " + quoted(e.name) + with_input(e.input);
+            if (e.tag) text += " tag " + quoted(*e.tag);
+            if (e.session_id) text += " on session " + quoted(*e.session_id);
+            return text;
+          },
+          [](const event::TimerCreated&) { return std::string("a timer"); },
+          [](const event::ExternalSubscribed& e) { return "a wait for event " + quoted(e.name); },
+          [](const event::QueueSubscribed& e) { return "a wait on queue " + quoted(e.name); },
+          [](const event::SubOrchestrationScheduled& e) {
+            return "sub-orchestration " + quoted(e.name) + with_input(e.input) +
+                   (e.explicit_id ? " as " + quoted(e.instance.value) : "");
+          },
+          [](const event::OrchestrationChained& e) {
+            return "a detached start of " + quoted(e.name) + " as " + quoted(e.instance.value) + with_input(e.input);
+          },
+          [](const event::CustomStatusUpdated&) { return std::string("a custom status"); },
+          [](const event::KeyValueSet& e) { return "setting key " + quoted(e.key); },
+          [](const event::KeyValueCleared& e) { return "clearing key " + quoted(e.key); },
+          [](const event::KeyValuesCleared&) { return std::string("clearing all keys"); },
+          [](const auto& other) { return std::string(event_type(Event{{}, {}, {}, other})); },
+      },
+      body);
+}
+
+std::string describe_mismatch(EventId event, const std::string& recorded, const std::string& now,
+                              const std::source_location* where) {
+  std::string text = "the code no longer does what history says it did, at event " + std::to_string(event.value);
+  text += "\n  - recorded: " + recorded;
+  text += "\n  + now:      " + now;
+  if (where != nullptr) {
+    text += "\n  at " + std::string(where->file_name()) + ":" + std::to_string(where->line());
+  }
+  text +=
+      "\n  What to do: run the code this instance was started with, and register the change as a new version of the "
+      "orchestration, so that it applies to new instances only.";
+  return text;
+}
+
+}  // namespace duramen::v0::core

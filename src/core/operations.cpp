@@ -1,0 +1,144 @@
+// The awaitables' side of the engine: leaves, and the few questions headers ask of an Execution.
+#include <duramen/detail/branches.hpp>
+#include <duramen/detail/leaf.hpp>
+#include <duramen/detail/operation.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+
+#include "core/execution.hpp"
+
+namespace duramen::inline v0::detail {
+
+// -- Operation -------------------------------------------------------------------------------------------------------
+
+void Operation::detach() {
+  throw std::logic_error("only what was scheduled can be detached: an activity, a child or a timer, not a combination");
+}
+
+void Operation::complete() noexcept {
+  completion_order_ = execution_.next_completion_order();
+  execution_.make_ready(waiters_);
+}
+
+CancelReason drop_reason(const core::Execution& execution) noexcept { return execution.drop_reason(); }
+void make_ready(core::Execution& execution, WaiterList& waiters) noexcept { execution.make_ready(waiters); }
+
+DropScope::DropScope(core::Execution& execution, CancelReason reason) noexcept
+    : execution_(execution), previous_(execution.set_drop_reason(reason)) {}
+DropScope::~DropScope() { execution_.set_drop_reason(previous_); }
+
+// -- Leaf ------------------------------------------------------------------------------------------------------------
+
+Leaf::~Leaf() {
+  if (event_id_ && !done()) execution().forget(*this);
+}
+
+void Leaf::do_start() { event_id_ = execution().schedule(*this); }
+
+void Leaf::drop(CancelReason reason) noexcept {
+  if (event_id_ && !done() && !detached_) execution().drop(*this, reason);
+}
+
+void Leaf::detach() {
+  start();
+  detached_ = true;
+}
+
+void Leaf::resolve(Payload result) {
+  outcome_ = std::move(result);
+  complete();
+}
+
+void Leaf::resolve(Failure failure) {
+  outcome_ = std::move(failure);
+  complete();
+}
+
+const Payload& Leaf::require() const {
+  if (const auto* failure = std::get_if<Failure>(&outcome_)) throw ActivityError(*failure);
+  return std::get<Payload>(outcome_);
+}
+
+// -- Branches --------------------------------------------------------------------------------------------------------
+
+void Branch::run() { owner_.branch_done(index_); }
+
+void Branches::drop_branches_except(std::size_t keep, CancelReason reason) noexcept {
+  DropScope scope(execution(), reason);
+  for (std::size_t i = 0; i < branches_.size(); ++i) {
+    if (i == keep) continue;
+    branches_[i].unlink();
+    branches_[i].operation().drop(reason);
+  }
+}
+
+void Branches::drop(CancelReason reason) noexcept {
+  if (!done()) drop_branches_except(std::numeric_limits<std::size_t>::max(), reason);
+}
+
+void Select::do_start() {
+  // What was complete before the select began: history order decides.
+  std::optional<std::size_t> earliest;
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (branch(i).done() &&
+        (!earliest || branch(i).completion_order() < branch(*earliest).completion_order())) {
+      earliest = i;
+    }
+  }
+  if (earliest) return resolve(*earliest);
+
+  for (std::size_t i = 0; i < size(); ++i) {
+    branch(i).start();
+    if (branch(i).done()) return resolve(i);
+    wait_for(i);
+  }
+}
+
+void Select::branch_done(std::size_t index) {
+  if (!done()) resolve(index);
+}
+
+void Select::resolve(std::size_t index) {
+  winner_ = index;
+  drop_branches_except(index, CancelReason::select_loser);
+  complete();
+}
+
+void Join::do_start() {
+  open_ = size();
+  for (std::size_t i = 0; i < size(); ++i) {
+    branch(i).start();
+    if (branch(i).done()) {
+      --open_;
+    } else {
+      wait_for(i);
+    }
+  }
+  if (open_ == 0) complete();
+}
+
+void Join::branch_done(std::size_t /*index*/) {
+  if (--open_ == 0) complete();
+}
+
+}  // namespace duramen::v0::detail
+
+// -- OrchestrationContext --------------------------------------------------------------------------------------------
+
+namespace duramen::inline v0 {
+
+const InstanceId& OrchestrationContext::instance_id() const noexcept { return execution_.identity().instance; }
+ExecutionId OrchestrationContext::execution_id() const noexcept { return execution_.identity().execution; }
+const std::string& OrchestrationContext::orchestration_name() const noexcept { return execution_.name(); }
+const std::string& OrchestrationContext::orchestration_version() const noexcept { return execution_.version(); }
+bool OrchestrationContext::is_replaying() const noexcept { return execution_.is_replaying(); }
+
+std::unique_ptr<detail::Operation> OrchestrationContext::make_leaf(detail::LeafRequest request,
+                                                                   std::source_location where) {
+  return std::make_unique<detail::Leaf>(execution_, std::move(request), where);
+}
+
+}  // namespace duramen::v0

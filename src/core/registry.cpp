@@ -1,0 +1,87 @@
+#include <duramen/registry.hpp>
+
+#include <charconv>
+#include <stdexcept>
+
+namespace duramen::inline v0 {
+
+namespace {
+
+std::array<std::uint32_t, 3> parse_version(std::string_view text) {
+  std::array<std::uint32_t, 3> parts{};
+  const char* at = text.data();
+  const char* end = at + text.size();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) {
+      if (at == end || *at != '.') at = nullptr;
+      if (at != nullptr) ++at;
+    }
+    auto [next, error] = at != nullptr ? std::from_chars(at, end, parts[i])
+                                       : std::from_chars_result{nullptr, std::errc::invalid_argument};
+    if (error != std::errc{}) {
+      throw std::invalid_argument("\"" + std::string(text) + "\" is not a version; write it as 1.2.3");
+    }
+    at = next;
+  }
+  if (at != end) throw std::invalid_argument("\"" + std::string(text) + "\" is not a version; write it as 1.2.3");
+  return parts;
+}
+
+void require_name(std::string_view name) {
+  if (name.empty()) throw std::invalid_argument("a handler needs a name");
+}
+
+}  // namespace
+
+Registry& Registry::add_orchestration(std::string_view name, std::string_view version,
+                                      std::function<Task<Payload>(OrchestrationContext&, Payload)> invoke) {
+  require_name(name);
+  auto handler = std::make_shared<OrchestrationHandler>(
+      OrchestrationHandler{std::string(name), std::string(version), std::move(invoke)});
+  auto& versions = orchestrations_[std::string(name)];
+  if (!versions.emplace(parse_version(version), std::move(handler)).second) {
+    throw std::invalid_argument("orchestration \"" + std::string(name) + "\" " + std::string(version) +
+                                " is registered already");
+  }
+  return *this;
+}
+
+Registry& Registry::add_activity(std::string_view name,
+                                 std::variant<ActivityHandler::Function, ActivityHandler::Coroutine> run) {
+  require_name(name);
+  auto handler = std::make_shared<ActivityHandler>(ActivityHandler{std::string(name), std::move(run)});
+  if (!activities_.emplace(std::string(name), std::move(handler)).second) {
+    throw std::invalid_argument("activity \"" + std::string(name) + "\" is registered already");
+  }
+  return *this;
+}
+
+std::shared_ptr<const OrchestrationHandler> Registry::find_orchestration(
+    std::string_view name, const std::optional<std::string>& version) const {
+  const auto versions = orchestrations_.find(name);
+  if (versions == orchestrations_.end() || versions->second.empty()) return nullptr;
+  if (!version || version->empty()) return versions->second.rbegin()->second;
+  for (const auto& [number, handler] : versions->second) {
+    if (handler->version == *version) return handler;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<const ActivityHandler> Registry::find_activity(std::string_view name) const {
+  const auto found = activities_.find(name);
+  return found == activities_.end() ? nullptr : found->second;
+}
+
+std::vector<std::string> Registry::orchestration_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, versions] : orchestrations_) names.push_back(name);
+  return names;
+}
+
+std::vector<std::string> Registry::activity_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, handler] : activities_) names.push_back(name);
+  return names;
+}
+
+}  // namespace duramen::v0

@@ -1,0 +1,49 @@
+// One turn as a value: what goes in, what comes out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <duramen/history.hpp>
+#include <duramen/ids.hpp>
+#include <duramen/provider.hpp>
+#include <duramen/status.hpp>
+#include <duramen/time.hpp>
+#include <duramen/work_item.hpp>
+
+namespace duramen::inline v0::core {
+
+struct TurnInput {
+  /// Committed events that this execution has not seen yet: all of them for a new one, none for one kept since its last
+  /// turn, those of other nodes' turns in between.
+  std::span<const Event> history;
+  /// What arrived since, in queue order.
+  std::span<const WorkItem> messages;
+  TimePoint now;
+};
+
+/// What the turn decided. `events` are whole segments; what follows is derived from them and says what must leave.
+struct TurnOutcome {
+  std::vector<Event> events;
+  std::vector<std::size_t> segments;  ///< index in `events` at which each segment begins
+
+  Status status = Status::running;
+  std::optional<Payload> output;
+  std::optional<Failure> failure;
+
+  std::vector<ActivityExecute> activities;
+  std::vector<OutboundMessage> messages;
+  std::vector<CancelledActivity> cancelled_activities;
+  std::optional<CancelReason> cancel_rest;  ///< on terminal turns
+  std::vector<EventId> dropped_timers;
+
+  std::size_t ignored_messages = 0;  ///< duplicates, answers to an earlier execution, anything after the end
+  std::size_t replayed_events = 0;
+
+  [[nodiscard]] bool ended() const noexcept { return is_final(status) || status == Status::continued_as_new; }
+};
+
+}  // namespace duramen::v0::core

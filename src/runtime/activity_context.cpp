@@ -1,0 +1,128 @@
+#include <duramen/activity.hpp>
+
+#include <algorithm>
+#include <functional>
+
+#include "runtime/activity_state.hpp"
+
+namespace duramen::inline v0 {
+
+std::string_view to_string(StopCause cause) noexcept {
+  switch (cause) {
+    case StopCause::none:
+      return "none";
+    case StopCause::cancelled:
+      return "cancelled";
+    case StopCause::lease_lost:
+      return "lease_lost";
+    case StopCause::shutdown:
+      return "shutdown";
+  }
+  return "none";
+}
+
+const InstanceId& ActivityContext::instance_id() const noexcept { return state_->item().instance; }
+ExecutionId ActivityContext::execution_id() const noexcept { return state_->item().key.execution; }
+EventId ActivityContext::activity_id() const noexcept { return state_->item().key.activity; }
+const std::string& ActivityContext::activity_name() const noexcept { return state_->item().name; }
+const std::string& ActivityContext::orchestration_name() const noexcept { return state_->item().orchestration_name; }
+const std::string& ActivityContext::orchestration_version() const noexcept {
+  return state_->item().orchestration_version;
+}
+std::uint32_t ActivityContext::attempt() const noexcept { return state_->attempt(); }
+
+std::string ActivityContext::idempotency_key() const {
+  const ActivityKey& key = state_->item().key;
+  return std::to_string(key.incarnation.value) + "-" + std::to_string(key.execution.value) + "-" +
+         std::to_string(key.activity.value);
+}
+
+std::stop_token ActivityContext::stop_token() const noexcept { return state_->stop_token(); }
+bool ActivityContext::is_cancelled() const noexcept { return state_->stop_token().stop_requested(); }
+StopCause ActivityContext::stop_cause() const noexcept { return state_->cause(); }
+std::optional<CancelReason> ActivityContext::cancel_reason() const noexcept {
+  if (state_->cause() != StopCause::cancelled) return std::nullopt;
+  return state_->reason();
+}
+
+namespace detail {
+
+/// A suspended coroutine that the clock or a stop may wake: whichever comes first. Outlives the frame if a wake-up is
+/// still on its way when the frame ends.
+class PauseAwaiter::Pause : public std::enable_shared_from_this<Pause> {
+ public:
+  Pause(std::shared_ptr<ActivityState> state, std::coroutine_handle<> handle)
+      : state_(std::move(state)), executor_(state_->env().activity_loop()), handle_(handle) {}
+
+  /// Arms on the activity executor, where wake-ups run too: so none can come while this is half done, whatever thread
+  /// the coroutine was suspended on.
+  void arm(std::optional<LeaseTime> until) {
+    executor_.post([self = shared_from_this(), until] {
+      if (self->ended_) return;
+      if (until) self->sleep_until(*until);
+      self->stop_callback_.emplace(self->state_->stop_token(), Wake{self.get()});
+    });
+  }
+  /// The frame is gone. Called where the coroutine runs, so no wake-up is half way.
+  void disarm() {
+    ended_ = true;
+    stop_callback_.reset();
+  }
+  [[nodiscard]] bool ended_by_clock() const noexcept { return by_clock_; }
+
+ private:
+  struct Wake {
+    Pause* pause;
+    // On whatever thread asks for the stop: only posts.
+    void operator()() const {
+      pause->executor_.post([self = pause->shared_from_this()] { self->end(false); });
+    }
+  };
+
+  void sleep_until(LeaseTime until) {
+    // Long sleeps are taken in slices, so that a pause that was ended early does not stay queued for days.
+    constexpr Duration slice = std::chrono::minutes{1};
+    const LeaseTime next = std::min(until, state_->env().clock().lease_now() + slice);
+    executor_.post_at(next, [self = shared_from_this(), until, next] {
+      if (self->ended_) return;
+      if (next < until) return self->sleep_until(until);
+      self->end(true);
+    });
+  }
+  // Always on the activity executor, so that the two wake-ups cannot meet.
+  void end(bool by_clock) {
+    if (ended_) return;
+    ended_ = true;
+    by_clock_ = by_clock;
+    handle_.resume();
+  }
+
+  std::shared_ptr<ActivityState> state_;
+  Executor& executor_;
+  std::coroutine_handle<> handle_;
+  bool ended_ = false;
+  bool by_clock_ = false;
+  std::optional<std::stop_callback<Wake>> stop_callback_;
+};
+
+PauseAwaiter::PauseAwaiter(std::shared_ptr<ActivityState> state, std::optional<Duration> delay)
+    : state_(std::move(state)), delay_(delay) {}
+
+PauseAwaiter::~PauseAwaiter() {
+  if (pause_) pause_->disarm();
+}
+
+bool PauseAwaiter::await_ready() const noexcept { return state_->stop_token().stop_requested(); }
+
+void PauseAwaiter::await_suspend(std::coroutine_handle<> handle) {
+  pause_ = std::make_shared<Pause>(state_, handle);
+  std::optional<LeaseTime> until;
+  if (delay_) until = state_->env().clock().lease_now() + *delay_;
+  const std::shared_ptr<Pause> pause = pause_;  // once armed, this awaiter may be gone at any moment
+  pause->arm(until);
+}
+
+bool PauseAwaiter::await_resume() const noexcept { return pause_ && pause_->ended_by_clock(); }
+
+}  // namespace detail
+}  // namespace duramen::v0

@@ -1,0 +1,107 @@
+#include "runtime/committer.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace duramen::inline v0::runtime {
+
+namespace {
+// At this many waiting turns a batch leaves at once, so that the store works while the loop goes on making more.
+constexpr std::size_t early_flush = 64;
+constexpr Duration longest_pause{1000};
+}  // namespace
+
+Committer::Committer(Env& env, Provider& provider, Options options, const LogSink& log)
+    : env_(env), provider_(provider), options_(options), log_(log) {}
+
+void Committer::add(TurnCommit commit, TurnDone done) {
+  turns_.push_back({std::move(commit), std::move(done)});
+  if (!in_flight_ && turns_.size() >= early_flush) return flush();
+  flush_soon();
+}
+
+void Committer::add(WorkAck ack, AckDone done) {
+  acks_.push_back({std::move(ack), std::move(done)});
+  flush_soon();
+}
+
+/// Lets what the loop has queued already join the batch.
+void Committer::flush_soon() {
+  if (in_flight_ || std::exchange(flush_posted_, true)) return;
+  env_.loop().post([this] {
+    flush_posted_ = false;
+    flush();
+  });
+}
+
+void Committer::flush() {
+  if (in_flight_ || (turns_.empty() && acks_.empty())) return;
+  auto batch = std::make_shared<Batch>();
+  const std::size_t count = std::min(turns_.size(), options_.max_batch);
+  for (std::size_t i = 0; i < count; ++i) {
+    batch->commits.push_back(std::move(turns_[i].entry));
+    batch->commit_done.push_back(std::move(turns_[i].done));
+  }
+  turns_.erase(turns_.begin(), turns_.begin() + static_cast<std::ptrdiff_t>(count));
+  for (auto& waiting : std::exchange(acks_, {})) {
+    batch->acks.push_back(std::move(waiting.entry));
+    batch->ack_done.push_back(std::move(waiting.done));
+  }
+  batch->give_up = env_.clock().lease_now() + options_.retry_for;
+  in_flight_ = true;
+  in_flight_size_ = batch->commits.size() + batch->acks.size();
+
+  if (in_flight_size_ == 1 && env_.loop_is_idle()) {
+    store(*batch);
+    finish(batch);
+  } else {
+    send(std::move(batch));
+  }
+}
+
+void Committer::send(std::shared_ptr<Batch> batch) {
+  env_.run_elsewhere(Lane::store, [this, batch = std::move(batch)]() mutable {
+    store(*batch);
+    env_.loop().post([this, batch = std::move(batch)] { finish(batch); });
+  });
+}
+
+/// On the store's thread, or on the loop if that is quicker. What was stored before a failed part is remembered and not
+/// sent again.
+void Committer::store(Batch& batch) {
+  if (!batch.acks.empty() && (!batch.ack_results || batch.ack_results->empty())) {
+    batch.ack_results = provider_.ack_work_items(batch.acks);
+  }
+  if (!batch.commits.empty()) batch.commit_results = provider_.ack_orchestration_items(batch.commits);
+}
+
+void Committer::finish(const std::shared_ptr<Batch>& batch) {
+  const Error* error = !batch->commit_results ? &batch->commit_results.error()
+                       : !batch->ack_results  ? &batch->ack_results.error()
+                                              : nullptr;
+  if (error != nullptr && error->retryable && env_.clock().lease_now() + batch->pause < batch->give_up) {
+    log_(LogLevel::warning, "the store could not commit and will be asked again: " + error->describe());
+    const LeaseTime when = env_.clock().lease_now() + batch->pause;
+    batch->pause = std::min(batch->pause * 2, longest_pause);
+    env_.loop().post_at(when, [this, batch]() mutable { send(std::move(batch)); });
+    return;
+  }
+  if (error != nullptr) log_(LogLevel::error, "the store did not commit: " + error->describe());
+
+  in_flight_ = false;
+  in_flight_size_ = 0;
+  for (std::size_t i = 0; i < batch->ack_done.size(); ++i) {
+    batch->ack_done[i](batch->ack_results ? Result<AckResult>{(*batch->ack_results)[i]}
+                                          : Result<AckResult>{batch->ack_results.error()});
+  }
+  for (std::size_t i = 0; i < batch->commit_done.size(); ++i) {
+    batch->commit_done[i](batch->commit_results ? Result<CommitResult>{std::move((*batch->commit_results)[i])}
+                                                : Result<CommitResult>{batch->commit_results.error()});
+  }
+  if (!turns_.empty() || !acks_.empty()) flush_soon();
+}
+
+}  // namespace duramen::v0::runtime

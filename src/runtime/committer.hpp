@@ -1,0 +1,75 @@
+// Group commit without timers: while one batch is being stored, what finishes meanwhile gathers into the next.
+//
+// Two things go to the store this way: turns, and the ends of activities whose instance is not at hand. All calls and
+// callbacks are on the loop. When nothing else is going on, the loop makes the call itself: one step of a chain then
+// costs one synced commit and no change of thread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include <duramen/env.hpp>
+#include <duramen/function.hpp>
+#include <duramen/log.hpp>
+#include <duramen/provider.hpp>
+
+namespace duramen::inline v0::runtime {
+
+class Committer {
+ public:
+  struct Options {
+    std::size_t max_batch = 250;
+    Duration retry_for{};  ///< how long a store that fails for now is asked again: as long as leases are sure to hold
+  };
+  using TurnDone = UniqueFunction<void(Result<CommitResult>)>;
+  using AckDone = UniqueFunction<void(Result<AckResult>)>;
+
+  Committer(Env& env, Provider& provider, Options options, const LogSink& log);
+
+  void add(TurnCommit commit, TurnDone done);
+  void add(WorkAck ack, AckDone done);
+
+  /// Nothing gathered, nothing on its way.
+  [[nodiscard]] bool idle() const noexcept { return !in_flight_ && turns_.empty() && acks_.empty(); }
+  /// How many turns and activity ends are not stored yet.
+  [[nodiscard]] std::size_t load() const noexcept { return turns_.size() + acks_.size() + in_flight_size_; }
+
+ private:
+  struct Batch {
+    std::vector<TurnCommit> commits;
+    std::vector<TurnDone> commit_done;
+    std::vector<WorkAck> acks;
+    std::vector<AckDone> ack_done;
+    Result<std::vector<CommitResult>> commit_results{std::vector<CommitResult>{}};
+    Result<std::vector<AckResult>> ack_results{std::vector<AckResult>{}};
+    LeaseTime give_up;
+    Duration pause{10};
+  };
+  template <class Entry, class Done>
+  struct Waiting {
+    Entry entry;
+    Done done;
+  };
+
+  void flush_soon();
+  void flush();
+  void store(Batch& batch);
+  void send(std::shared_ptr<Batch> batch);
+  void finish(const std::shared_ptr<Batch>& batch);
+
+  // Fixed at construction.
+  Env& env_;
+  Provider& provider_;
+  const Options options_;
+  const LogSink& log_;
+
+  // The loop's.
+  std::vector<Waiting<TurnCommit, TurnDone>> turns_;
+  std::vector<Waiting<WorkAck, AckDone>> acks_;
+  std::size_t in_flight_size_ = 0;
+  bool in_flight_ = false;
+  bool flush_posted_ = false;
+};
+
+}  // namespace duramen::v0::runtime

@@ -1,0 +1,246 @@
+#include "runtime/node.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace duramen::inline v0::runtime {
+
+namespace {
+constexpr std::size_t turns_per_fetch = 64;
+constexpr std::size_t activities_per_fetch = 256;
+// While this many turns are being stored, the store is busy enough.
+constexpr std::size_t busy_turns = 2048;
+}  // namespace
+
+Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
+    : env_(env),
+      store_(std::move(store)),
+      provider_(*store_.provider()),
+      registry_(std::move(registry)),
+      options_(std::move(options)),
+      orchestration_names_(registry_.orchestration_names()),
+      activity_names_(registry_.activity_names()),
+      leases_(
+          env, provider_, options_.activity_lease,
+          [this](const WorkLease& lease, const RenewResult& why) {
+            env_.loop().post([this, lease, why] { lease_gone(lease, why); });
+          },
+          options_.log),
+      committer_(env, provider_, {options_.max_commit_batch, options_.turn_lease * 2 / 3}, options_.log),
+      activities_(env, registry_, leases_, options_.max_activities,
+                  {[this](FinishedActivity activity) { turns_.take(std::move(activity)); },
+                   [this](const WorkLease& lease) { give_back(lease); },
+                   [this] {
+                     if (asking_activities_.again) ask_for_activities();
+                     check_drained();
+                   }}),
+      turns_(env, provider_, registry_, committer_, activities_,
+             {options_.node, options_.max_resident_instances, options_.activity_lease},
+             {[this](TimePoint due) { wake_at(due); },
+              [this](const StolenLease& stolen) {
+                if (stolen.owner == options_.node) activities_.stop(stolen.lease, StopCause::cancelled, stolen.reason);
+              },
+              [this](const InstanceId& instance, const detail::EndedInstance& end) {
+                store_.neighbourhood()->announce_end(instance, end);
+              }},
+             options_.log) {}
+
+Node::~Node() { subscription_.reset(); }
+
+void Node::run() {
+  subscription_ = provider_.subscribe(options_.node, *this);
+  leases_.start();
+  env_.loop().post([this] { poll(); });
+}
+
+// -- asking the store ------------------------------------------------------------------------------------------------
+
+void Node::hint(Asking& asking, void (Node::*ask)()) {
+  if (asking.hinted.exchange(true)) return;
+  env_.loop().post([this, &asking, ask] {
+    asking.hinted.store(false);
+    (this->*ask)();
+  });
+}
+
+bool Node::begin(Asking& asking) const {
+  if (stopping_) return false;
+  if (asking.under_way) {
+    asking.again = true;
+    return false;
+  }
+  asking.under_way = true;
+  asking.again = false;
+  return true;
+}
+
+void Node::answered(Asking& asking, bool ask_again, void (Node::*ask)()) {
+  asking.under_way = false;
+  if (asking.again || ask_again) (this->*ask)();
+  check_drained();
+}
+
+void Node::ask_for_turns() {
+  if (orchestration_names_.empty() || !begin(asking_turns_)) return;
+  if (turns_.busy() >= busy_turns) {
+    asking_turns_.under_way = false;
+    env_.loop().post_at(env_.clock().lease_now() + Duration{5}, [this] { ask_for_turns(); });
+    return;
+  }
+  env_.run_elsewhere(Lane::store, [this] {
+    OrchestrationFetch request;
+    request.node = options_.node;
+    request.limit = turns_per_fetch;
+    request.lease = options_.turn_lease;
+    request.names = orchestration_names_;
+    auto batch = provider_.fetch_orchestration_items(request);
+    env_.loop().post([this, batch = std::move(batch)]() mutable { turns_arrived(std::move(batch)); });
+  });
+}
+
+void Node::turns_arrived(Result<OrchestrationBatch> batch) {
+  if (!batch) {
+    // Nothing is lost: the next poll asks again.
+    options_.log(LogLevel::warning, "the store was asked for turns in vain: " + batch.error().describe());
+    return answered(asking_turns_, false, &Node::ask_for_turns);
+  }
+  if (batch->next_due) wake_at(*batch->next_due);
+  const bool more = !batch->items.empty();
+  for (OrchestrationItem& item : batch->items) turns_.take(std::move(item));
+  answered(asking_turns_, more, &Node::ask_for_turns);
+}
+
+void Node::ask_for_activities() {
+  if (activity_names_.empty() || !begin(asking_activities_)) return;
+  const std::size_t places = std::min(activities_.free_places(), activities_per_fetch);
+  if (places == 0) {
+    asking_activities_.under_way = false;
+    asking_activities_.again = true;  // asked when a place is free
+    return;
+  }
+  env_.run_elsewhere(Lane::store, [this, places] {
+    WorkFetch request;
+    request.node = options_.node;
+    request.limit = places;
+    request.lease = options_.activity_lease;
+    request.names = activity_names_;
+    const LeaseTime sent = env_.clock().lease_now();
+    auto batch = provider_.fetch_work_items(request);
+    env_.loop().post([this, batch = std::move(batch), sent]() mutable { activities_arrived(std::move(batch), sent); });
+  });
+}
+
+void Node::activities_arrived(Result<WorkBatch> batch, LeaseTime sent) {
+  if (!batch) {
+    options_.log(LogLevel::warning, "the store was asked for activities in vain: " + batch.error().describe());
+    return answered(asking_activities_, false, &Node::ask_for_activities);
+  }
+  if (batch->next_due) wake_at(*batch->next_due);
+  const bool more = !batch->items.empty();
+  for (WorkItemLeased& item : batch->items) {
+    if (stopping_) {
+      give_back(item.lease);
+    } else {
+      activities_.run(std::move(item.activity), item.lease, item.attempt, sent);
+    }
+  }
+  answered(asking_activities_, more, &Node::ask_for_activities);
+}
+
+/// Timers have no push: whoever knows when the next one is due looks for it then.
+void Node::wake_at(TimePoint due) {
+  const TimePoint now = env_.clock().now();
+  if (wake_ && *wake_ > now && *wake_ <= due) return;
+  wake_ = due;
+  const LeaseTime when = env_.clock().lease_now() + std::max(due - now, Duration::zero());
+  env_.loop().post_at(when, [this] {
+    ask_for_turns();
+    ask_for_activities();
+  });
+}
+
+void Node::poll() {
+  if (stopping_) return;
+  ask_for_turns();
+  ask_for_activities();
+  env_.loop().post_at(env_.clock().lease_now() + options_.poll_interval, [this] { poll(); });
+}
+
+// -- what others tell us ---------------------------------------------------------------------------------------------
+
+void Node::orchestrator_work_ready() { hint(asking_turns_, &Node::ask_for_turns); }
+void Node::worker_work_ready() { hint(asking_activities_, &Node::ask_for_activities); }
+
+void Node::leases_stolen(std::span<const StolenLease> stolen) {
+  if (stolen.empty()) {
+    env_.run_elsewhere(Lane::store, [this] { read_stolen(); });
+    return;
+  }
+  std::vector<StolenLease> copy(stolen.begin(), stolen.end());
+  env_.loop().post([this, copy = std::move(copy)] {
+    for (const StolenLease& lease : copy) activities_.stop(lease.lease, StopCause::cancelled, lease.reason);
+  });
+}
+
+void Node::read_stolen() {
+  auto stolen = provider_.read_stolen_leases(options_.node);
+  if (!stolen) return;  // renewal finds out
+  if (!stolen->empty()) leases_stolen(*stolen);
+}
+
+void Node::instances_changed(std::span<const InstanceId> /*instances*/) {}  // for clients
+
+void Node::lease_gone(const WorkLease& lease, const RenewResult& why) {
+  const bool cancelled = why.outcome == RenewOutcome::cancelled;
+  activities_.stop(lease, cancelled ? StopCause::cancelled : StopCause::lease_lost, why.reason);
+}
+
+bool Node::runs(const work::StartOrchestration& start) const {
+  return registry_.find_orchestration(start.orchestration, start.version) != nullptr;
+}
+
+void Node::start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done) {
+  env_.loop().post([this, request = std::move(request), done = std::move(done)]() mutable {
+    turns_.start(std::move(request), std::move(done));
+  });
+}
+
+// -- the end ---------------------------------------------------------------------------------------------------------
+
+void Node::shut_down(Duration deadline, UniqueFunction<void()> done) {
+  env_.loop().post([this, deadline, done = std::move(done)]() mutable {
+    stopping_ = true;
+    turns_.stop_dispatching();
+    drained_ = std::move(done);
+    env_.loop().post_at(env_.clock().lease_now() + deadline, [this] { activities_.stop_all(StopCause::shutdown); });
+    check_drained();
+  });
+}
+
+void Node::give_back(const WorkLease& lease) {
+  env_.run_elsewhere(Lane::store, [this, entry = WorkAbandon{lease, {}, false}] {
+    const Result<void> result = provider_.abandon_work_items(std::span(&entry, 1));
+    if (!result) options_.log(LogLevel::warning, "a lease could not be given back: " + result.error().describe());
+  });
+}
+
+void Node::check_drained() {
+  if (!stopping_ || !drained_) return;
+  // Not now: whoever calls may be about to add the last piece of work. Looked at again until all is quiet.
+  env_.loop().post([this] {
+    if (!drained_) return;
+    const bool quiet = activities_.running() == 0 && committer_.idle() && turns_.busy() == 0 &&
+                       !asking_turns_.under_way && !asking_activities_.under_way;
+    if (quiet) {
+      leases_.stop();
+      auto done = std::exchange(drained_, {});
+      // Behind everything that was sent to the store before.
+      env_.run_elsewhere(Lane::store, [this, done = std::move(done)]() mutable { env_.loop().post(std::move(done)); });
+    } else if (activities_.running() == 0) {
+      env_.loop().post_at(env_.clock().lease_now() + Duration{1}, [this] { check_drained(); });
+    }
+  });
+}
+
+}  // namespace duramen::v0::runtime

@@ -1,0 +1,93 @@
+// A node: everything one runtime does on its loop, put together.
+//
+// Decides when to ask the store for work, and passes on what comes: instances to Turns, activities to Activities, ends
+// of leases to whoever held them. It is the same code in production and in the simulator; only the Env differs.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <duramen/env.hpp>
+#include <duramen/log.hpp>
+#include <duramen/provider.hpp>
+#include <duramen/registry.hpp>
+#include <duramen/runtime.hpp>
+
+#include "base/neighbourhood.hpp"
+#include "runtime/activities.hpp"
+#include "runtime/committer.hpp"
+#include "runtime/lease_keeper.hpp"
+#include "runtime/turns.hpp"
+
+namespace duramen::inline v0::runtime {
+
+class Node final : public ProviderListener, public detail::LocalRuntime {
+ public:
+  /// `options` must be complete: node id and log set.
+  Node(Env& env, Store store, Registry registry, RuntimeOptions options);
+  ~Node() override;
+
+  /// Begins to take work. Called once, from any thread.
+  void run();
+  /// Takes no more work; `done` is called on the loop when nothing of this node is under way. After `deadline` running
+  /// activities are told to stop.
+  void shut_down(Duration deadline, UniqueFunction<void()> done);
+
+  // ProviderListener: any thread.
+  void orchestrator_work_ready() override;
+  void worker_work_ready() override;
+  void leases_stolen(std::span<const StolenLease> stolen) override;
+  void instances_changed(std::span<const InstanceId> instances) override;
+
+  // LocalRuntime: any thread.
+  [[nodiscard]] bool runs(const work::StartOrchestration& start) const override;
+  void start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done) override;
+
+ private:
+  /// Asking for one kind of work: at most one question at a time, and one more if something came up meanwhile.
+  struct Asking {
+    bool under_way = false;
+    bool again = false;
+    std::atomic<bool> hinted{false};  // a hint is on its way to the loop
+  };
+  void hint(Asking& asking, void (Node::*ask)());
+  [[nodiscard]] bool begin(Asking& asking) const;
+  void ask_for_turns();
+  void ask_for_activities();
+  void turns_arrived(Result<OrchestrationBatch> batch);
+  void activities_arrived(Result<WorkBatch> batch, LeaseTime sent);
+  void answered(Asking& asking, bool ask_again, void (Node::*ask)());
+  void wake_at(TimePoint due);
+  void poll();
+  void read_stolen();
+  void lease_gone(const WorkLease& lease, const RenewResult& why);
+  void give_back(const WorkLease& lease);
+  void check_drained();
+
+  // Fixed at construction.
+  Env& env_;
+  const Store store_;
+  Provider& provider_;
+  const Registry registry_;
+  const RuntimeOptions options_;
+  const std::vector<std::string> orchestration_names_;
+  const std::vector<std::string> activity_names_;
+
+  // The loop's.
+  LeaseKeeper leases_;
+  Committer committer_;
+  Activities activities_;
+  Turns turns_;
+  Asking asking_turns_;
+  Asking asking_activities_;
+  std::optional<TimePoint> wake_;  // when the next timer is looked for
+  bool stopping_ = false;
+  UniqueFunction<void()> drained_;
+
+  std::unique_ptr<Subscription> subscription_;
+};
+
+}  // namespace duramen::v0::runtime

@@ -1,0 +1,101 @@
+#include "runtime/threaded_env.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace duramen::inline v0::runtime {
+
+// -- ThreadPool ------------------------------------------------------------------------------------------------------
+
+ThreadPool::ThreadPool(std::size_t threads, const std::string& name) {
+  threads_.reserve(threads);
+  for (std::size_t i = 0; i < threads; ++i) {
+    threads_.emplace_back([this] { run(); });
+    name_thread(threads_.back(), name);
+  }
+}
+
+void ThreadPool::post(Job job) {
+  bool wake = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    jobs_.push_back(std::move(job));
+    wake = asleep_ > 0;
+  }
+  if (wake) wake_.notify_one();
+}
+
+void ThreadPool::stop() {
+  std::deque<Job> dropped;
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    dropped.swap(jobs_);
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
+}
+
+void ThreadPool::run() {
+  while (true) {
+    Job job;
+    {
+      std::unique_lock lock(mutex_);
+      ++asleep_;
+      wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+      --asleep_;
+      if (jobs_.empty()) return;
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+    }
+    job();
+  }
+}
+
+// -- ThreadedEnv -----------------------------------------------------------------------------------------------------
+
+namespace {
+std::size_t default_threads() { return std::max<std::size_t>(4, std::thread::hardware_concurrency()); }
+}  // namespace
+
+ThreadedEnv::ThreadedEnv(const Clock& clock, std::size_t activity_threads)
+    : clock_(clock),
+      random_(std::random_device{}() ^ (static_cast<std::uint64_t>(std::random_device{}()) << 32u)),
+      loop_(clock, "dm-loop"),
+      activity_loop_(clock, "dm-coroutines"),
+      lease_loop_(clock, "dm-leases"),
+      store_(clock, "dm-store"),
+      activities_(activity_threads > 0 ? activity_threads : default_threads(), "dm-activity"),
+      cancellation_(2, "dm-cancel") {}
+
+ThreadedEnv::~ThreadedEnv() { stop(); }
+
+std::uint64_t ThreadedEnv::random() {
+  std::lock_guard lock(random_mutex_);
+  return random_();
+}
+
+void ThreadedEnv::run_elsewhere(Lane lane, Job work) {
+  switch (lane) {
+    case Lane::store:
+      return store_.post(std::move(work));
+    case Lane::activities:
+      return activities_.post(std::move(work));
+    case Lane::cancellation:
+      return cancellation_.post(std::move(work));
+  }
+}
+
+void ThreadedEnv::stop() {
+  cancellation_.stop();
+  activities_.stop();
+  activity_loop_.stop();
+  lease_loop_.stop();
+  store_.stop();
+  loop_.stop();
+}
+
+}  // namespace duramen::v0::runtime

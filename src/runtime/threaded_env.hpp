@@ -1,0 +1,69 @@
+// The production Env: real threads, real clocks.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <duramen/env.hpp>
+
+#include "base/thread_executor.hpp"
+
+namespace duramen::inline v0::runtime {
+
+/// Several threads, one queue.
+class ThreadPool {
+ public:
+  ThreadPool(std::size_t threads, const std::string& name);
+  ~ThreadPool() { stop(); }
+  void post(Job job);
+  /// Drops what has not begun, waits for what has.
+  void stop();
+
+ private:
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Job> jobs_;       // guarded by mutex_
+  std::size_t asleep_ = 0;     // guarded by mutex_
+  bool stopping_ = false;      // guarded by mutex_
+  std::vector<std::thread> threads_;
+};
+
+class ThreadedEnv final : public Env {
+ public:
+  ThreadedEnv(const Clock& clock, std::size_t activity_threads);
+  ~ThreadedEnv() override;
+
+  [[nodiscard]] const Clock& clock() const override { return clock_; }
+  [[nodiscard]] std::uint64_t random() override;
+  [[nodiscard]] Executor& loop() override { return loop_; }
+  [[nodiscard]] Executor& activity_loop() override { return activity_loop_; }
+  [[nodiscard]] Executor& lease_loop() override { return lease_loop_; }
+  void run_elsewhere(Lane lane, Job work) override;
+  [[nodiscard]] bool loop_is_idle() const override { return loop_.idle(); }
+
+  /// Ends all threads, users' code first. After this nothing runs and nothing is accepted.
+  void stop();
+
+ private:
+  const Clock& clock_;
+  std::mutex random_mutex_;
+  std::mt19937_64 random_;  // guarded by random_mutex_
+
+  ThreadExecutor loop_;
+  ThreadExecutor activity_loop_;
+  ThreadExecutor lease_loop_;
+  ThreadExecutor store_;
+  ThreadPool activities_;
+  ThreadPool cancellation_;
+};
+
+}  // namespace duramen::v0::runtime

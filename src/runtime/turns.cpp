@@ -1,0 +1,342 @@
+#include "runtime/turns.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace duramen::inline v0::runtime {
+
+namespace {
+
+// A turn that no code here can run waits this long, doubled with each attempt, before it is offered again.
+constexpr Duration unregistered_pause{1000};
+constexpr Duration longest_unregistered_pause{60'000};
+
+WorkItem as_message(const FinishedActivity& activity) {
+  const ActivityKey& key = activity.lease.key;
+  if (const auto* failure = std::get_if<Failure>(&activity.result)) {
+    return work::ActivityFailed{key.execution, key.activity, *failure};
+  }
+  return work::ActivityCompleted{key.execution, key.activity, std::get<Payload>(activity.result)};
+}
+
+WorkAck as_ack(FinishedActivity activity) {
+  return WorkAck{activity.lease, std::move(activity.instance), std::move(activity.result)};
+}
+
+/// Name and version of the code that runs this item: from its start message while it is pending, from history after.
+const work::StartOrchestration* start_message(const OrchestrationItem& item) {
+  for (const InboxMessage& message : item.messages) {
+    if (const auto* start = std::get_if<work::StartOrchestration>(&message.item)) return start;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Turns::Turns(Env& env, Provider& provider, const Registry& registry, Committer& committer, Activities& activities,
+             TurnOptions options, Events events, const LogSink& log)
+    : env_(env),
+      provider_(provider),
+      registry_(registry),
+      committer_(committer),
+      activities_(activities),
+      options_(std::move(options)),
+      events_(std::move(events)),
+      log_(log) {}
+
+// -- slots -----------------------------------------------------------------------------------------------------------
+
+Turns::Slot& Turns::slot_for(const InstanceId& instance) {
+  auto [at, fresh] = slots_.try_emplace(instance);
+  if (fresh) {
+    at->second.recent = recent_.insert(recent_.end(), instance);
+    evict();
+  } else {
+    recent_.splice(recent_.end(), recent_, at->second.recent);
+  }
+  return slots_.at(instance);
+}
+
+void Turns::set_busy(Slot& slot, bool busy) {
+  if (slot.busy == busy) return;
+  slot.busy = busy;
+  busy ? ++busy_ : --busy_;
+}
+
+void Turns::discard(const InstanceId& instance) {
+  const auto found = slots_.find(instance);
+  if (found == slots_.end()) return;
+  DURAMEN_CHECK(!found->second.busy);
+  recent_.erase(found->second.recent);
+  slots_.erase(found);
+}
+
+void Turns::evict() {
+  for (auto at = recent_.begin(); slots_.size() > options_.max_resident && at != std::prev(recent_.end());) {
+    const auto found = slots_.find(*at);
+    if (found->second.busy) {
+      ++at;
+    } else {
+      slots_.erase(found);
+      at = recent_.erase(at);
+    }
+  }
+}
+
+// -- three ways in ---------------------------------------------------------------------------------------------------
+
+void Turns::start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done) {
+  const InstanceId instance = request.instance;
+  auto handler = registry_.find_orchestration(request.start.orchestration, request.start.version);
+  if (slots_.contains(instance) || !handler) {
+    // The id is known here, or the code is not: the store decides.
+    env_.run_elsewhere(Lane::store, [this, request = std::move(request), done = std::move(done)]() mutable {
+      auto outcome = provider_.start_instances(std::span(&request, 1));
+      done(outcome ? Result<StartOutcome>{outcome->front()} : Result<StartOutcome>{outcome.error()});
+    });
+    return;
+  }
+  Slot& slot = slot_for(instance);
+  set_busy(slot, true);
+  slot.execution = std::make_unique<core::Execution>(core::ExecutionIdentity{instance, {}, ExecutionId{1}}, handler);
+  const WorkItem message = request.start;
+  TurnCommit commit = make_commit(*slot.execution, slot.execution->run_turn({{}, {&message, 1}, env_.clock().now()}));
+  commit.basis = FusedStart{std::move(request)};
+  this->commit(instance, std::move(commit), [done = std::move(done)](const Result<CommitResult>& result) mutable {
+    if (!result) return done(result.error());
+    done(result->outcome == CommitOutcome::start_refused ? result->start : StartOutcome::created);
+  });
+}
+
+void Turns::take(OrchestrationItem item) {
+  const InstanceId instance = item.instance;
+  Slot& slot = slot_for(instance);
+  if (slot.busy) {
+    slot.fetched = std::move(item);
+  } else {
+    begin_fetched(instance, std::move(item));
+  }
+}
+
+void Turns::take(FinishedActivity activity) {
+  const auto found = slots_.find(activity.instance);
+  Slot* slot = found == slots_.end() ? nullptr : &found->second;
+  const bool at_hand =
+      slot != nullptr && slot->execution && slot->execution->identity().incarnation == activity.lease.key.incarnation;
+  if (!at_hand) return send_to_store(std::move(activity));
+  if (slot->busy) {
+    slot->finished.push_back(std::move(activity));
+    return;
+  }
+  recent_.splice(recent_.end(), recent_, slot->recent);
+  const InstanceId instance = activity.instance;
+  std::vector<FinishedActivity> finished;
+  finished.push_back(std::move(activity));
+  run_finished(instance, *slot, std::move(finished));
+}
+
+void Turns::send_to_store(FinishedActivity activity) {
+  committer_.add(as_ack(std::move(activity)), [](const Result<AckResult>&) {
+    // Refused: it was cancelled or taken over, and nobody waits for it. Not stored at all: its lease ends and it is run
+    // again. Neither needs us.
+  });
+}
+
+// -- fetched messages ------------------------------------------------------------------------------------------------
+
+void Turns::begin_fetched(const InstanceId& instance, OrchestrationItem item) {
+  Slot& slot = slot_for(instance);
+  set_busy(slot, true);
+  if (slot.execution) {
+    const core::ExecutionIdentity& identity = slot.execution->identity();
+    const bool same = identity.incarnation == item.incarnation && identity.execution == item.execution &&
+                      slot.execution->last_event_id() <= item.last_event_id && !slot.execution->ended();
+    if (!same) slot.execution.reset();
+  }
+  const EventId known = slot.execution ? slot.execution->last_event_id() : EventId{};
+  if (known == item.last_event_id) return run_fetched(instance, std::move(item), {});
+
+  env_.run_elsewhere(Lane::store, [this, instance, item = std::move(item), known]() mutable {
+    auto history = provider_.read_history(item.instance, item.execution, known);
+    env_.loop().post([this, instance, item = std::move(item), history = std::move(history)]() mutable {
+      if (history) return run_fetched(instance, std::move(item), std::move(*history));
+      log_(LogLevel::error, "the history of " + instance.value + " cannot be read: " + history.error().describe());
+      give_back(item, unregistered_pause);
+      set_busy(slots_.at(instance), false);
+      discard(instance);
+    });
+  });
+}
+
+void Turns::run_fetched(const InstanceId& instance, OrchestrationItem item, std::vector<Event> history) {
+  Slot& slot = slots_.at(instance);
+  if (!slot.execution) {
+    const work::StartOrchestration* start = start_message(item);
+    const bool pending = !item.last_event_id;
+    auto handler = pending && start ? registry_.find_orchestration(start->orchestration, start->version)
+                                    : registry_.find_orchestration(item.name, item.version);
+    const bool cancel = std::any_of(item.messages.begin(), item.messages.end(), [](const InboxMessage& message) {
+      return std::holds_alternative<work::CancelInstance>(message.item);
+    });
+    if (!handler && !cancel) {
+      const Duration pause = std::min(unregistered_pause * (1 << std::min(item.attempt - 1, 6u)),
+                                      longest_unregistered_pause);
+      log_(LogLevel::warning, "no code is registered here for orchestration \"" + item.name + "\" " + item.version +
+                                  " of instance " + instance.value + "; offered again in " +
+                                  std::to_string(pause.count()) + " ms");
+      give_back(item, pause);
+      set_busy(slot, false);
+      discard(instance);
+      return;
+    }
+    slot.execution = std::make_unique<core::Execution>(
+        core::ExecutionIdentity{instance, item.incarnation, item.execution}, std::move(handler));
+  }
+  std::vector<WorkItem> messages;
+  messages.reserve(item.messages.size());
+  for (InboxMessage& message : item.messages) messages.push_back(std::move(message.item));
+  TurnCommit commit =
+      make_commit(*slot.execution, slot.execution->run_turn({history, messages, env_.clock().now()}));
+  commit.basis = HeldLease{item.lease};
+  if (commit.events.empty()) commit.change.status = item.status;  // only messages nobody waits for: taken away unseen
+  this->commit(instance, std::move(commit), {});
+}
+
+void Turns::give_back(const OrchestrationItem& item, Duration delay) {
+  env_.run_elsewhere(Lane::store, [this, entry = TurnAbandon{{item.incarnation, item.lease}, delay, true}] {
+    const Result<void> result = provider_.abandon_orchestration_items(std::span(&entry, 1));
+    if (!result) log_(LogLevel::warning, "a turn could not be given back: " + result.error().describe());
+  });
+}
+
+// -- finished activities ---------------------------------------------------------------------------------------------
+
+void Turns::run_finished(const InstanceId& instance, Slot& slot, std::vector<FinishedActivity> finished) {
+  set_busy(slot, true);
+  const EventId before = slot.execution->last_event_id();
+  std::vector<WorkItem> messages;
+  messages.reserve(finished.size());
+  for (const FinishedActivity& activity : finished) messages.push_back(as_message(activity));
+  TurnCommit commit = make_commit(*slot.execution, slot.execution->run_turn({{}, messages, env_.clock().now()}));
+  commit.basis = ConditionalLease{before};
+  for (FinishedActivity& activity : finished) commit.work_acks.push_back(as_ack(std::move(activity)));
+  this->commit(instance, std::move(commit), {});
+}
+
+/// The turn under way is settled; goes on with what came meanwhile.
+void Turns::next(const InstanceId& instance) {
+  const auto found = slots_.find(instance);
+  if (found == slots_.end()) return;
+  Slot& slot = found->second;
+  std::vector<FinishedActivity> finished = std::exchange(slot.finished, {});
+  if (slot.fetched) {
+    // Leased by a fetch: the commit of a finished activity could not get past that lease, so it goes to the store.
+    OrchestrationItem item = std::move(*slot.fetched);
+    slot.fetched.reset();
+    for (FinishedActivity& activity : finished) send_to_store(std::move(activity));
+    begin_fetched(instance, std::move(item));
+  } else if (!slot.execution) {
+    for (FinishedActivity& activity : finished) send_to_store(std::move(activity));
+    discard(instance);
+  } else if (!finished.empty()) {
+    run_finished(instance, slot, std::move(finished));
+  }
+}
+
+// -- commits ---------------------------------------------------------------------------------------------------------
+
+TurnCommit Turns::make_commit(const core::Execution& execution, core::TurnOutcome outcome) {
+  TurnCommit commit;
+  commit.token = CommitToken{env_.random()};
+  commit.node = options_.node;
+  commit.instance = execution.identity().instance;
+  commit.incarnation = execution.identity().incarnation;
+  commit.execution = execution.identity().execution;
+  commit.change.status = outcome.status;
+  commit.change.output = std::move(outcome.output);
+  commit.change.failure = std::move(outcome.failure);
+  if (!outcome.events.empty()) {
+    if (const auto* started = std::get_if<event::OrchestrationStarted>(&outcome.events.front().body)) {
+      commit.change.version = started->version;
+      commit.change.engine_version = started->engine_version;
+      commit.change.parent = started->parent;
+    }
+  }
+  commit.events = std::move(outcome.events);
+  commit.messages = std::move(outcome.messages);
+  commit.cancelled_activities = std::move(outcome.cancelled_activities);
+  commit.cancel_rest = outcome.cancel_rest;
+  commit.dropped_timers = std::move(outcome.dropped_timers);
+  commit.worker_lease = options_.activity_lease;
+  commit.worker_items.reserve(outcome.activities.size());
+  for (ActivityExecute& activity : outcome.activities) commit.worker_items.push_back({std::move(activity), {}});
+  dispatch_leases(commit);
+  return commit;
+}
+
+/// What can be run here at once is born leased to us and begins when the commit returns, without a fetch.
+void Turns::dispatch_leases(TurnCommit& commit) {
+  if (!dispatching_) return;
+  std::size_t places = activities_.free_places();
+  places = places > reserved_places_ ? places - reserved_places_ : 0;
+  for (WorkerItem& item : commit.worker_items) {
+    if (places == 0) break;
+    if (item.activity.tag || item.activity.session_id || !activities_.can_run(item.activity.name)) continue;
+    item.born_leased = LeaseToken{env_.random() | 1u};
+    --places;
+    ++reserved_places_;
+  }
+}
+
+void Turns::commit(const InstanceId& instance, TurnCommit commit,
+                   UniqueFunction<void(const Result<CommitResult>&)> done) {
+  // The commit is needed twice: by the store, and by us when it returns. It is not copied: what we need of it is taken
+  // out of the answer's way first.
+  auto kept = std::make_shared<TurnCommit>();
+  kept->incarnation = commit.incarnation;
+  kept->execution = commit.execution;
+  kept->change = commit.change;
+  for (const WorkerItem& item : commit.worker_items) {
+    if (item.born_leased) kept->worker_items.push_back(item);
+  }
+  for (const OutboundMessage& message : commit.messages) {
+    if (std::holds_alternative<work::TimerFired>(message.item)) kept->messages.push_back(message);
+  }
+  const LeaseTime sent = env_.clock().lease_now();
+  committer_.add(std::move(commit), [this, instance, kept, sent, done = std::move(done)](
+                                        Result<CommitResult> result) mutable {
+    reserved_places_ -= kept->worker_items.size();
+    Slot& slot = slots_.at(instance);
+    set_busy(slot, false);
+    const bool stored = result && (result->outcome == CommitOutcome::committed ||
+                                   result->outcome == CommitOutcome::already_committed);
+    if (stored) {
+      committed(instance, *kept, *result, sent);
+    } else {
+      slot.execution.reset();  // it ran ahead of the store
+    }
+    if (done) done(result);
+    next(instance);
+  });
+}
+
+void Turns::committed(const InstanceId& instance, TurnCommit& commit, CommitResult& result, LeaseTime sent) {
+  Slot& slot = slots_.at(instance);
+  if (slot.execution && !slot.execution->identity().incarnation) slot.execution->set_incarnation(result.incarnation);
+  for (const StolenLease& stolen : result.stolen) events_.lease_stolen(stolen);
+  for (WorkerItem& item : commit.worker_items) {
+    item.activity.key.incarnation = result.incarnation;
+    const WorkLease lease{item.activity.key, *item.born_leased};
+    activities_.run(std::move(item.activity), lease, 1, sent);
+  }
+  for (const OutboundMessage& timer : commit.messages) events_.timer_created(timer.visible_at);
+  if (is_final(commit.change.status)) {
+    events_.ended(instance, {commit.change.status, std::move(commit.change.output), std::move(commit.change.failure)});
+    slot.execution.reset();
+  }
+}
+
+}  // namespace duramen::v0::runtime

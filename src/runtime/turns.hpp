@@ -1,0 +1,104 @@
+// Turns: where messages and finished activities meet the coroutine, and its decisions become commits.
+//
+// An instance this node works on has a slot. A slot holds the live coroutine between turns (it is resident), at most one
+// uncommitted turn, and what arrived meanwhile. All on the loop.
+//
+//   finished activity ─┐                          ┌─ committed ──▶ activities begin, the next turn, waiters told
+//   fetched messages ──┼─▶ slot ─▶ run_turn ─▶ commit ─┤
+//   start ─────────────┘                          └─ refused ────▶ the coroutine ran ahead: thrown away; the store has
+//                                                                  the messages and hands them out again
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include <duramen/env.hpp>
+#include <duramen/function.hpp>
+#include <duramen/log.hpp>
+#include <duramen/provider.hpp>
+#include <duramen/registry.hpp>
+
+#include "base/neighbourhood.hpp"
+#include "core/execution.hpp"
+#include "runtime/activities.hpp"
+#include "runtime/committer.hpp"
+
+namespace duramen::inline v0::runtime {
+
+struct TurnOptions {
+  NodeId node;
+  std::size_t max_resident = 10'000;
+  Duration activity_lease{};
+};
+
+class Turns {
+ public:
+  struct Events {
+    UniqueFunction<void(TimePoint)> timer_created;  ///< so that it is looked for when it is due
+    UniqueFunction<void(const StolenLease&)> lease_stolen;
+    UniqueFunction<void(const InstanceId&, const detail::EndedInstance&)> ended;
+  };
+  Turns(Env& env, Provider& provider, const Registry& registry, Committer& committer, Activities& activities,
+        TurnOptions options, Events events, const LogSink& log);
+
+  /// Creates the instance and runs its first turn, in one commit.
+  void start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done);
+  /// Takes over an instance that the store leased to us.
+  void take(OrchestrationItem item);
+  /// Takes the end of one of our activities: straight into a turn if its instance is at hand, else by way of the store.
+  void take(FinishedActivity activity);
+
+  /// No more activities are begun here: what turns schedule is left for other nodes.
+  void stop_dispatching() noexcept { dispatching_ = false; }
+  [[nodiscard]] std::size_t busy() const noexcept { return busy_; }
+
+ private:
+  struct Slot {
+    std::unique_ptr<core::Execution> execution;  // the resident coroutine, if there is one
+    bool busy = false;                           // a turn of it is being prepared or stored
+    std::vector<FinishedActivity> finished;      // of our activities, waiting for the turn under way
+    std::optional<OrchestrationItem> fetched;    // likewise
+    std::list<InstanceId>::iterator recent;
+  };
+  using Slots = std::unordered_map<InstanceId, Slot>;
+
+  Slot& slot_for(const InstanceId& instance);
+  void set_busy(Slot& slot, bool busy);
+  void discard(const InstanceId& instance);
+  void evict();
+
+  void begin_fetched(const InstanceId& instance, OrchestrationItem item);
+  void run_fetched(const InstanceId& instance, OrchestrationItem item, std::vector<Event> history);
+  void run_finished(const InstanceId& instance, Slot& slot, std::vector<FinishedActivity> finished);
+  void next(const InstanceId& instance);
+  void give_back(const OrchestrationItem& item, Duration delay);
+  void send_to_store(FinishedActivity activity);
+
+  [[nodiscard]] TurnCommit make_commit(const core::Execution& execution, core::TurnOutcome outcome);
+  void dispatch_leases(TurnCommit& commit);
+  void commit(const InstanceId& instance, TurnCommit commit, UniqueFunction<void(const Result<CommitResult>&)> done);
+  void committed(const InstanceId& instance, TurnCommit& commit, CommitResult& result, LeaseTime sent);
+
+  // Fixed at construction.
+  Env& env_;
+  Provider& provider_;
+  const Registry& registry_;
+  Committer& committer_;
+  Activities& activities_;
+  const TurnOptions options_;
+  Events events_;
+  const LogSink& log_;
+
+  // The loop's.
+  Slots slots_;
+  std::list<InstanceId> recent_;  // least recently used first
+  std::size_t busy_ = 0;
+  std::size_t reserved_places_ = 0;  // for activities in commits on their way
+  bool dispatching_ = true;
+};
+
+}  // namespace duramen::v0::runtime
