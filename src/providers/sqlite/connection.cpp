@@ -1,0 +1,62 @@
+#include "providers/sqlite/connection.hpp"
+
+#include "providers/sqlite/error.hpp"
+#include "providers/sqlite/statement.hpp"
+
+#include <sqlite3.h>
+
+namespace duramen::inline v0::sqlite::detail {
+
+namespace {
+
+// The side lock keeps our own writers apart; this is for programs that do not know it, such as the sqlite3 shell.
+constexpr int busy_timeout_ms = 5000;
+
+}  // namespace
+
+Connection::Connection(const std::string& path, Mode mode) {
+  // Reading a WAL needs its index to be writable, so a reading connection is opened like any other and told not to.
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  const int code = sqlite3_open_v2(path.c_str(), &connection_, flags, nullptr);
+  if (code != SQLITE_OK) {
+    const std::string message = connection_ != nullptr ? sqlite3_errmsg(connection_) : sqlite3_errstr(code);
+    sqlite3_close(connection_);
+    throw SqlError(code, message);
+  }
+  sqlite3_busy_timeout(connection_, busy_timeout_ms);
+  try {
+    // Debian's SQLite overwrites deleted content by default: twice the writes for nothing.
+    execute("PRAGMA secure_delete=OFF; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF;");
+    if (mode == Mode::read_only) execute("PRAGMA query_only=ON;");
+  } catch (...) {
+    sqlite3_close(connection_);
+    throw;
+  }
+}
+
+Connection::~Connection() { sqlite3_close(connection_); }
+
+void Connection::execute(const std::string& sql) {
+  const int code = sqlite3_exec(connection_, sql.c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) throw_sql_error(connection_, code);
+}
+
+std::int64_t Connection::query_number(const std::string& sql) {
+  Statement statement{*this, sql};
+  Run run = statement.run();
+  return run.step() ? run.integer(0) : 0;
+}
+
+std::string Connection::query_text(const std::string& sql) {
+  Statement statement{*this, sql};
+  Run run = statement.run();
+  return run.step() ? run.string(0) : std::string{};
+}
+
+std::uint64_t Connection::total_changes() const {
+  return static_cast<std::uint64_t>(sqlite3_total_changes64(connection_));
+}
+
+bool Connection::in_transaction() const { return sqlite3_get_autocommit(connection_) == 0; }
+
+}  // namespace duramen::v0::sqlite::detail

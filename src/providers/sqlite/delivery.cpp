@@ -1,0 +1,117 @@
+#include "providers/sqlite/delivery.hpp"
+
+#include <utility>
+#include <variant>
+
+namespace duramen::inline v0::sqlite::detail {
+
+namespace {
+
+bool may_wait_for_its_instance(const WorkItem& item) {
+  return std::holds_alternative<work::ExternalRaised>(item) || std::holds_alternative<work::QueueMessage>(item);
+}
+
+/// A child's answer names the instance that asked, not one of the same name that came after it.
+bool is_for(const WorkItem& item, Incarnation key) {
+  if (const auto* done = std::get_if<work::SubOrchCompleted>(&item)) return done->parent.incarnation == key;
+  if (const auto* failed = std::get_if<work::SubOrchFailed>(&item)) return failed->parent.incarnation == key;
+  return true;
+}
+
+}  // namespace
+
+std::optional<StartOutcome> Delivery::refusal(const InstanceRow& taken, const StartRequest& request) {
+  if (request.reuse == IdReuse::replace_when_final && is_final(taken.status)) return std::nullopt;
+  const bool repeat = taken.start_digest == Instances::digest(request.start);
+  return repeat ? StartOutcome::exists : StartOutcome::conflict;
+}
+
+StartOutcome Delivery::start(const Moment& moment, const StartRequest& request, News& news) {
+  const NewInstance instance{.id = request.instance, .start = request.start};
+  auto key = instances_.insert(moment, numbers_, instance);
+  if (!key) {
+    const auto taken = instances_.find(request.instance);
+    if (const auto refused = refusal(*taken, request)) return *refused;
+    erase_instance(moment, taken->key, news);
+    key = instances_.insert(moment, numbers_, instance);
+  }
+  queue_.insert(moment, *key, request.instance, request.start, {}, news);
+  // What was parked comes after the start.
+  parked_.move_to(moment, request.instance, *key, queue_, news);
+  news.instances.push_back(request.instance);
+  return StartOutcome::created;
+}
+
+EnqueueOutcome Delivery::deliver(const Moment& moment, const OutboundMessage& message, News& news) {
+  if (const auto* start = std::get_if<work::StartOrchestration>(&message.item)) {
+    return deliver_start(moment, message, *start, news);
+  }
+  const auto target = instances_.find(message.target);
+  if (!target) {
+    if (!may_wait_for_its_instance(message.item)) return EnqueueOutcome::not_found;
+    return parked_.park(moment, message) ? EnqueueOutcome::parked : EnqueueOutcome::duplicate;
+  }
+  if (!is_for(message.item, target->key)) return EnqueueOutcome::not_found;
+  if (is_final(target->status)) {
+    const bool repeat = message.message_id && queue_.has_received(target->key, *message.message_id);
+    return repeat ? EnqueueOutcome::duplicate : EnqueueOutcome::finished;
+  }
+  if (message.message_id && !queue_.receive(target->key, *message.message_id)) return EnqueueOutcome::duplicate;
+  queue_.insert(moment, target->key, message.target, message.item, message.visible_at, news);
+  return EnqueueOutcome::enqueued;
+}
+
+EnqueueOutcome Delivery::deliver_start(const Moment& moment, const OutboundMessage& message,
+                                       const work::StartOrchestration& start, News& news) {
+  std::optional<std::int64_t> not_before;
+  if (to_unix_ms(message.visible_at) > moment.now) not_before = to_unix_ms(message.visible_at);
+  const auto key = instances_.insert(moment, numbers_,
+                                     NewInstance{.id = message.target, .start = start, .not_before = not_before});
+  if (!key) {
+    // The parent is told; nobody waits for a detached start.
+    if (start.parent) {
+      Failure failure = Failure::application("AlreadyExists", "instance '" + message.target.value + "' already exists");
+      (void)deliver(moment,
+                    {.target = start.parent->instance, .item = work::SubOrchFailed{*start.parent, std::move(failure)}},
+                    news);
+    }
+    return EnqueueOutcome::duplicate;
+  }
+  queue_.insert(moment, *key, message.target, message.item, {}, news);
+  parked_.move_to(moment, message.target, *key, queue_, news);
+  return EnqueueOutcome::enqueued;
+}
+
+AckResult Delivery::acknowledge(const Moment& moment, const WorkAck& ack, News& news) {
+  if (!workers_.finish(moment, ack.lease)) return refusal(moment, ack.lease);
+  enqueue_completion(moment, ack, news);
+  return {};
+}
+
+void Delivery::enqueue_completion(const Moment& moment, const WorkAck& ack, News& news) {
+  if (!ack.completion) return;
+  const ActivityKey& key = ack.lease.key;
+  const auto target = instances_.find(key.incarnation);
+  if (!target || is_final(target->status)) return;
+  WorkItem item;
+  if (const auto* result = std::get_if<Payload>(&*ack.completion)) {
+    item = work::ActivityCompleted{key.execution, key.activity, *result};
+  } else {
+    item = work::ActivityFailed{key.execution, key.activity, std::get<Failure>(*ack.completion)};
+  }
+  queue_.insert(moment, key.incarnation, ack.instance, item, {}, news);
+}
+
+AckResult Delivery::refusal(const Moment& moment, const WorkLease& lease) {
+  if (const auto reason = workers_.stolen_leases().reason(moment, lease)) return {AckOutcome::cancelled, *reason};
+  return {AckOutcome::lease_lost, {}};
+}
+
+void Delivery::erase_instance(const Moment& moment, Incarnation key, News& news) {
+  workers_.cancel_instance(moment, key, CancelReason::instance_deleted, news.stolen);
+  queue_.erase_all(key);
+  queue_.erase_received(key);
+  instances_.erase(key);
+}
+
+}  // namespace duramen::v0::sqlite::detail

@@ -1,0 +1,229 @@
+#include "providers/sqlite/instances.hpp"
+
+#include "providers/sqlite/error.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace duramen::inline v0::sqlite::detail {
+
+namespace {
+
+constexpr std::string_view row_columns =
+    "SELECT key, status, execution, last_event_id, commit_token, lease_token, lease_until, start_digest "
+    "FROM instances WHERE ";
+
+Status status_of(std::string_view text) {
+  if (const auto status = parse_status(text)) return *status;
+  throw StoreError({ErrorCode::corrupt, "", "unknown status '" + std::string(text) + "' in the store", false});
+}
+
+Encoding encoding_of(std::string_view text) { return text == "json" ? Encoding::json : Encoding::text; }
+
+std::optional<InstanceRow> read_row(Run run) {
+  if (!run.step()) return std::nullopt;
+  return InstanceRow{.key = Incarnation{run.number(0)},
+                     .status = status_of(run.text(1)),
+                     .execution = ExecutionId{run.number(2)},
+                     .last_event_id = EventId{run.number(3)},
+                     .commit_token = CommitToken{run.number(4)},
+                     .lease_token = LeaseToken{run.number(5)},
+                     .lease_until = run.integer(6),
+                     .start_digest = run.integer(7)};
+}
+
+std::optional<std::uint64_t> number_or_null(std::uint64_t value) {
+  return value == 0 ? std::nullopt : std::optional(value);
+}
+
+}  // namespace
+
+Instances::Instances(Connection& connection)
+    : find_by_key_(connection, std::string(row_columns) + "key = ?"),
+      find_by_id_(connection, std::string(row_columns) + "instance_id = ?"),
+      insert_(connection,
+              "INSERT INTO instances (key, instance_id, name, version, status, execution, last_event_id, "
+              "engine_version, created_at, updated_at, start_digest, commit_token, not_before, output, "
+              "output_encoding, parent_instance, parent_key, parent_execution, parent_event) "
+              "VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) "
+              "ON CONFLICT (instance_id) DO NOTHING"),
+      update_(connection,
+              "UPDATE instances SET status = ?2, version = coalesce(?3, version), execution = ?4, "
+              "last_event_id = ?5, engine_version = ?6, updated_at = ?7, commit_token = ?8, "
+              "output = coalesce(?9, output), output_encoding = coalesce(?10, output_encoding), "
+              "lease_token = NULL, lease_until = NULL, not_before = NULL WHERE key = ?1"),
+      set_failure_(connection,
+                   "UPDATE instances SET failure_kind = ?2, failure_type = ?3, failure_message = ?4, "
+                   "failure_retryable = ?5, failure_details = ?6, failure_attempt = ?7, failure_timeout = ?8 "
+                   "WHERE key = ?1"),
+      set_parent_(connection,
+                  "UPDATE instances SET parent_instance = ?2, parent_key = ?3, parent_execution = ?4, "
+                  "parent_event = ?5 WHERE key = ?1"),
+      archive_execution_(connection,
+                         "INSERT INTO executions (instance_key, execution, version, status, last_event_id, "
+                         "ended_at) SELECT key, execution, version, status, last_event_id, updated_at "
+                         "FROM instances WHERE key = ?"),
+      append_history_(connection,
+                      "INSERT INTO history (instance_key, execution, first_event_id, last_event_id, events) "
+                      "VALUES (?, ?, ?, ?, ?)"),
+      take_lease_(connection, "UPDATE instances SET lease_token = ?2, lease_until = ?3 WHERE key = ?1"),
+      extend_lease_(connection,
+                    "UPDATE instances SET lease_until = ?3 "
+                    "WHERE key = ?1 AND lease_token = ?2 AND lease_until > ?4"),
+      release_lease_(connection,
+                     "UPDATE instances SET lease_token = NULL, lease_until = NULL, not_before = ?3 "
+                     "WHERE key = ?1 AND lease_token = ?2 AND lease_until > ?4"),
+      erase_instance_(connection, "DELETE FROM instances WHERE key = ?"),
+      erase_executions_(connection, "DELETE FROM executions WHERE instance_key = ?"),
+      erase_history_(connection, "DELETE FROM history WHERE instance_key = ?") {}
+
+std::optional<InstanceRow> Instances::find(Incarnation key) { return read_row(find_by_key_.run(key.value)); }
+
+std::optional<InstanceRow> Instances::find(const InstanceId& id) { return read_row(find_by_id_.run(id.value)); }
+
+std::optional<Incarnation> Instances::insert(const Moment& moment, Numbers& numbers, const NewInstance& instance) {
+  const std::uint64_t key = numbers.next();
+  const std::optional<ParentLink>& parent = instance.parent != nullptr ? *instance.parent : instance.start.parent;
+  std::optional<std::string_view> output;
+  std::optional<std::string_view> encoding;
+  if (instance.output != nullptr && *instance.output) {
+    output = (*instance.output)->data;
+    encoding = to_string((*instance.output)->encoding);
+  }
+  std::optional<std::string_view> parent_id;
+  std::optional<std::uint64_t> parent_key, parent_execution, parent_event;
+  if (parent) {
+    parent_id = parent->instance.value;
+    parent_key = parent->incarnation.value;
+    parent_execution = parent->execution.value;
+    parent_event = parent->event.value;
+  }
+  const std::int64_t inserted = insert_.execute(
+      key, instance.id.value, instance.start.orchestration, instance.version, to_string(instance.status),
+      instance.last_event_id.value, instance.engine_version, moment.now, digest(instance.start),
+      number_or_null(instance.commit_token.value), instance.not_before, output, encoding, parent_id, parent_key,
+      parent_execution, parent_event);
+  if (inserted == 0) return std::nullopt;
+  return Incarnation{key};
+}
+
+void Instances::update(const Moment& moment, Incarnation key, const TurnCommit& commit, EventId last_event_id) {
+  const InstanceChange& change = commit.change;
+  std::optional<std::string_view> output, encoding;
+  if (change.output) {
+    output = change.output->data;
+    encoding = to_string(change.output->encoding);
+  }
+  update_.execute(key.value, to_string(change.status), change.version, commit.execution.value, last_event_id.value,
+                  change.engine_version, moment.now, number_or_null(commit.token.value), output, encoding);
+}
+
+void Instances::set_failure(Incarnation key, const Failure& failure) {
+  std::optional<std::string_view> timeout;
+  if (failure.timeout) timeout = to_string(*failure.timeout);
+  set_failure_.execute(key.value, to_string(failure.kind), failure.type, failure.message, failure.retryable,
+                       failure.details, failure.attempt, timeout);
+}
+
+void Instances::set_parent(Incarnation key, const ParentLink& parent) {
+  set_parent_.execute(key.value, parent.instance.value, parent.incarnation.value, parent.execution.value,
+                      parent.event.value);
+}
+
+void Instances::archive_execution(Incarnation key) { archive_execution_.execute(key.value); }
+
+void Instances::append_history(Incarnation key, ExecutionId execution, EventId first, EventId last,
+                               std::string_view events) {
+  append_history_.execute(key.value, execution.value, first.value, last.value, events);
+}
+
+void Instances::take_lease(Incarnation key, LeaseToken token, std::int64_t until) {
+  take_lease_.execute(key.value, token.value, until);
+}
+
+bool Instances::extend_lease(const Moment& moment, const TurnLease& lease, std::int64_t until) {
+  return extend_lease_.execute(lease.incarnation.value, lease.token.value, until, moment.lease_now) == 1;
+}
+
+bool Instances::release_lease(const Moment& moment, const TurnLease& lease,
+                              std::optional<std::int64_t> not_before) {
+  return release_lease_.execute(lease.incarnation.value, lease.token.value, not_before, moment.lease_now) == 1;
+}
+
+void Instances::erase(Incarnation key) {
+  erase_instance_.execute(key.value);
+  erase_executions_.execute(key.value);
+  erase_history_.execute(key.value);
+}
+
+std::int64_t Instances::digest(const work::StartOrchestration& start) noexcept {
+  // FNV-1a, 64 bits. Stored, so it must not change between builds; std::hash may.
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  const auto add = [&](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+    hash = (hash ^ 0xff) * 0x100000001b3ull;  // no UTF-8 text holds this byte: ends the part
+  };
+  add(start.orchestration);
+  add(to_string(start.input.encoding));
+  add(start.input.data);
+  return static_cast<std::int64_t>(hash);
+}
+
+InstanceReader::InstanceReader(Connection& connection)
+    : info_(connection,
+            "SELECT key, name, version, execution, status, last_event_id, created_at, updated_at, output, "
+            "output_encoding, parent_instance, parent_key, parent_execution, parent_event, failure_kind, "
+            "failure_type, failure_message, failure_retryable, failure_details, failure_attempt, failure_timeout "
+            "FROM instances WHERE instance_id = ?"),
+      // A row holds a whole turn; the first one wanted may begin before the first event wanted.
+      history_(connection,
+               "SELECT h.events FROM instances i JOIN history h ON h.instance_key = i.key AND h.execution = ?2 "
+               "AND h.first_event_id >= coalesce((SELECT max(first_event_id) FROM history WHERE instance_key = i.key "
+               "AND execution = ?2 AND first_event_id <= ?3 + 1), 0) AND h.last_event_id > ?3 "
+               "WHERE i.instance_id = ?1 ORDER BY h.first_event_id") {}
+
+std::optional<InstanceInfo> InstanceReader::info(const InstanceId& id) {
+  Run run = info_.run(id.value);
+  if (!run.step()) return std::nullopt;
+  InstanceInfo info{.instance = id,
+                    .incarnation = Incarnation{run.number(0)},
+                    .name = run.string(1),
+                    .version = run.string(2),
+                    .execution = ExecutionId{run.number(3)},
+                    .status = status_of(run.text(4)),
+                    .last_event_id = EventId{run.number(5)},
+                    .created_at = from_unix_ms(run.integer(6)),
+                    .updated_at = from_unix_ms(run.integer(7))};
+  if (!run.is_null(8)) info.output = Payload{run.string(8), encoding_of(run.text(9))};
+  if (!run.is_null(10)) {
+    info.parent = ParentLink{InstanceId{run.text(10)}, Incarnation{run.number(11)}, ExecutionId{run.number(12)},
+                             EventId{run.number(13)}};
+  }
+  if (!run.is_null(14)) {
+    Failure failure;
+    failure.kind = parse_failure_kind(run.text(14)).value_or(FailureKind::application);
+    failure.type = run.string(15);
+    failure.message = run.string(16);
+    failure.retryable = run.integer(17) != 0;
+    failure.details = run.string(18);
+    failure.attempt = static_cast<std::uint32_t>(run.integer(19));
+    if (!run.is_null(20)) failure.timeout = parse_timeout_kind(run.text(20));
+    info.failure = std::move(failure);
+  }
+  return info;
+}
+
+Result<std::vector<Event>> InstanceReader::history(const InstanceId& id, ExecutionId execution, EventId after) {
+  std::vector<Event> events;
+  Run run = history_.run(id.value, execution.value, after.value);
+  while (run.step()) {
+    if (auto decoded = decode_events(run.text(0), EventContext{id, execution}, events); !decoded) {
+      return decoded.error();
+    }
+  }
+  const auto first = std::ranges::find_if(events, [&](const Event& event) { return event.id > after; });
+  events.erase(events.begin(), first);
+  return events;
+}
+
+}  // namespace duramen::v0::sqlite::detail

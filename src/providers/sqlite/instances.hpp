@@ -1,0 +1,105 @@
+// The table of instances: who exists, where each stands, who has it leased.
+#pragma once
+
+#include "providers/sqlite/connection.hpp"
+#include "providers/sqlite/moment.hpp"
+#include "providers/sqlite/numbers.hpp"
+#include "providers/sqlite/statement.hpp"
+
+#include <duramen/provider.hpp>
+
+#include <optional>
+#include <string_view>
+
+namespace duramen::inline v0::sqlite::detail {
+
+/// What decisions about an instance need to know.
+struct InstanceRow {
+  Incarnation key;
+  Status status = Status::pending;
+  ExecutionId execution;
+  EventId last_event_id;
+  CommitToken commit_token;
+  LeaseToken lease_token;
+  std::int64_t lease_until = 0;
+  std::int64_t start_digest = 0;
+
+  [[nodiscard]] bool leased(const Moment& moment) const noexcept {
+    return lease_token && lease_until > moment.lease_now;
+  }
+};
+
+/// A row to be inserted; defaults are those of an instance that has had no turn.
+struct NewInstance {
+  const InstanceId& id;
+  const work::StartOrchestration& start;
+  Status status = Status::pending;
+  std::string_view version = {};
+  EventId last_event_id = {};
+  std::uint32_t engine_version = 0;
+  CommitToken commit_token = {};
+  const std::optional<Payload>* output = nullptr;
+  const std::optional<ParentLink>* parent = nullptr;  ///< null: the one in `start`
+  std::optional<std::int64_t> not_before = {};
+};
+
+class Instances {
+ public:
+  explicit Instances(Connection& connection);
+
+  [[nodiscard]] std::optional<InstanceRow> find(Incarnation key);
+  [[nodiscard]] std::optional<InstanceRow> find(const InstanceId& id);
+
+  /// Empty if the id is taken.
+  [[nodiscard]] std::optional<Incarnation> insert(const Moment& moment, Numbers& numbers, const NewInstance& instance);
+
+  /// Stores what a turn made of the instance and frees its lease.
+  void update(const Moment& moment, Incarnation key, const TurnCommit& commit, EventId last_event_id);
+  void set_failure(Incarnation key, const Failure& failure);
+  void set_parent(Incarnation key, const ParentLink& parent);
+  /// Keeps what is known of the current execution, which the next update replaces.
+  void archive_execution(Incarnation key);
+  void append_history(Incarnation key, ExecutionId execution, EventId first, EventId last, std::string_view events);
+
+  void take_lease(Incarnation key, LeaseToken token, std::int64_t until);
+  [[nodiscard]] bool extend_lease(const Moment& moment, const TurnLease& lease, std::int64_t until);
+  [[nodiscard]] bool release_lease(const Moment& moment, const TurnLease& lease,
+                                   std::optional<std::int64_t> not_before);
+
+  /// Everything of the instance but its queue rows.
+  void erase(Incarnation key);
+
+  /// Tells one start from another of the same id.
+  [[nodiscard]] static std::int64_t digest(const work::StartOrchestration& start) noexcept;
+
+ private:
+  Statement find_by_key_;
+  Statement find_by_id_;
+  Statement insert_;
+  Statement update_;
+  Statement set_failure_;
+  Statement set_parent_;
+  Statement archive_execution_;
+  Statement append_history_;
+  Statement take_lease_;
+  Statement extend_lease_;
+  Statement release_lease_;
+  Statement erase_instance_;
+  Statement erase_executions_;
+  Statement erase_history_;
+};
+
+/// Reads for people and for replay, on a connection of their own.
+class InstanceReader {
+ public:
+  explicit InstanceReader(Connection& connection);
+
+  [[nodiscard]] std::optional<InstanceInfo> info(const InstanceId& id);
+  [[nodiscard]] Result<std::vector<Event>> history(const InstanceId& id, ExecutionId execution, EventId after);
+
+ private:
+  Statement info_;
+  Statement history_;
+};
+
+}  // namespace duramen::v0::sqlite::detail

@@ -1,0 +1,178 @@
+#include "providers/sqlite/orchestrator_queue.hpp"
+
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+namespace duramen::inline v0::sqlite::detail {
+
+OrchestratorQueue::OrchestratorQueue(Connection& connection)
+    : insert_(connection,
+              "INSERT INTO orchestrator_queue (instance_key, visible_at, attempt, execution, event_id, item) "
+              "VALUES (?, ?, 0, ?, ?, ?)"),
+      receive_(connection,
+               "INSERT INTO received_messages (instance_key, message_id) VALUES (?, ?) ON CONFLICT DO NOTHING"),
+      has_received_(connection, "SELECT 1 FROM received_messages WHERE instance_key = ? AND message_id = ?"),
+      has_visible_(connection,
+                   "SELECT 1 FROM orchestrator_queue WHERE instance_key = ? AND visible_at <= ? LIMIT 1"),
+      earliest_(connection, "SELECT min(visible_at) FROM orchestrator_queue"),
+      next_due_(connection, "SELECT min(visible_at) FROM orchestrator_queue WHERE visible_at > ?"),
+      candidates_(connection,
+                  "SELECT q.instance_key, i.instance_id, i.name, i.version, i.status, i.execution, "
+                  "i.last_event_id, i.engine_version, i.lease_token, i.lease_until, i.not_before "
+                  "FROM orchestrator_queue q INDEXED BY orchestrator_queue_by_time "
+                  "CROSS JOIN instances i ON i.key = q.instance_key "
+                  "WHERE q.visible_at <= ? ORDER BY q.visible_at, q.id"),
+      messages_(connection,
+                "SELECT attempt, item FROM orchestrator_queue WHERE instance_key = ? AND visible_at <= ? "
+                "ORDER BY visible_at, id"),
+      tag_(connection,
+           "UPDATE orchestrator_queue SET attempt = attempt + 1, lease_token = ?3 "
+           "WHERE instance_key = ?1 AND visible_at <= ?2"),
+      give_back_(connection,
+                 "UPDATE orchestrator_queue SET lease_token = NULL, attempt = max(attempt - ?3, 0) "
+                 "WHERE instance_key = ?1 AND lease_token = ?2"),
+      erase_fetched_(connection, "DELETE FROM orchestrator_queue WHERE instance_key = ? AND lease_token = ?"),
+      erase_timer_(connection,
+                   "DELETE FROM orchestrator_queue WHERE instance_key = ? AND execution = ? AND event_id = ?"),
+      erase_timers_(connection,
+                    "DELETE FROM orchestrator_queue "
+                    "WHERE instance_key = ? AND execution = ? AND event_id IS NOT NULL"),
+      erase_all_(connection, "DELETE FROM orchestrator_queue WHERE instance_key = ?"),
+      erase_received_(connection, "DELETE FROM received_messages WHERE instance_key = ?") {}
+
+void OrchestratorQueue::insert(const Moment& moment, Incarnation key, const InstanceId& target, const WorkItem& item,
+                               TimePoint visible_at, News& news) {
+  const std::string json = to_json(item, target);
+  const auto* timer = std::get_if<work::TimerFired>(&item);
+  if (timer == nullptr) return insert(moment, key, json, to_unix_ms(visible_at), news);
+  const std::int64_t when = std::max(to_unix_ms(visible_at), moment.now);
+  insert_.execute(key.value, when, timer->execution.value, timer->id.value, json);
+  tell(moment, when, news);
+}
+
+void OrchestratorQueue::insert(const Moment& moment, Incarnation key, std::string_view item, std::int64_t visible_at,
+                               News& news) {
+  const std::int64_t when = std::max(visible_at, moment.now);
+  insert_.execute(key.value, when, std::nullopt, std::nullopt, item);
+  tell(moment, when, news);
+}
+
+void OrchestratorQueue::tell(const Moment& moment, std::int64_t visible_at, News& news) const {
+  if (visible_at <= moment.now || visible_at < told_due_) news.orchestrator_work = true;
+}
+
+bool OrchestratorQueue::receive(Incarnation key, std::string_view message_id) {
+  return receive_.execute(key.value, message_id) == 1;
+}
+
+bool OrchestratorQueue::has_received(Incarnation key, std::string_view message_id) {
+  return has_received_.run(key.value, message_id).step();
+}
+
+bool OrchestratorQueue::has_visible(const Moment& moment, Incarnation key) {
+  return has_visible_.run(key.value, moment.now).step();
+}
+
+bool OrchestratorQueue::any_visible(const Moment& moment, std::optional<TimePoint>& next_due) {
+  Run run = earliest_.run();
+  const bool empty = !run.step() || run.is_null(0);
+  if (!empty && run.integer(0) <= moment.now) return true;
+  told_due_ = empty ? std::numeric_limits<std::int64_t>::max() : run.integer(0);
+  if (!empty) next_due = from_unix_ms(told_due_);
+  return false;
+}
+
+std::optional<TimePoint> OrchestratorQueue::next_due(const Moment& moment) {
+  Run run = next_due_.run(moment.now);
+  if (!run.step() || run.is_null(0)) return std::nullopt;
+  return from_unix_ms(run.integer(0));
+}
+
+OrchestratorQueue::Load OrchestratorQueue::load_messages(const Moment& moment, OrchestrationItem& item) {
+  Run run = messages_.run(item.incarnation.value, moment.now);
+  while (run.step()) {
+    auto message = work_item_from_json(run.text(1), item.instance);
+    if (!message) {
+      ++unreadable_;
+      return Load::unreadable;
+    }
+    const auto attempt = static_cast<std::uint32_t>(run.integer(0)) + 1;
+    item.attempt = std::max(item.attempt, attempt);
+    item.messages.push_back({std::move(*message), attempt});
+  }
+  return item.attempt > 1 ? Load::retried : Load::ready;
+}
+
+OrchestrationBatch OrchestratorQueue::fetch(const Moment& moment, const OrchestrationFetch& request,
+                                            Instances& instances, const std::function<LeaseToken()>& new_token) {
+  OrchestrationBatch batch;
+  batch.next_due = next_due(moment);
+  std::unordered_set<std::uint64_t> seen;
+  {
+    Run run = candidates_.run(moment.now);
+    while (batch.items.size() < request.limit && run.step()) {
+      if (!seen.insert(run.number(0)).second) continue;
+      if (!run.is_null(8) && run.integer(9) > moment.lease_now) continue;
+      if (request.names && std::ranges::find(*request.names, run.text(2)) == request.names->end()) continue;
+      const Status status = parse_status(run.text(4)).value_or(Status::running);
+      // An execution that has had no turn is pinned to nothing yet.
+      const bool pinned = status != Status::pending && status != Status::continued_as_new;
+      const std::int64_t engine = run.integer(7);
+      if (pinned && (engine < request.min_engine_version || engine > request.max_engine_version)) continue;
+      if (run.integer(10) > moment.now) {
+        const TimePoint due = from_unix_ms(run.integer(10));
+        if (!batch.next_due || due < *batch.next_due) batch.next_due = due;
+        continue;
+      }
+
+      OrchestrationItem item{.instance = InstanceId{run.text(1)},
+                             .incarnation = Incarnation{run.number(0)},
+                             .execution = ExecutionId{run.number(5)},
+                             .status = status,
+                             .name = run.string(2),
+                             .version = run.string(3),
+                             .last_event_id = EventId{run.number(6)}};
+      const Load load = load_messages(moment, item);
+      if (load == Load::unreadable) continue;
+      // What was handed out before without an end may be what brought its node down: it goes alone, when it is the
+      // longest waiting; until then those behind it go first.
+      if (load == Load::retried && !batch.items.empty()) continue;
+      batch.items.push_back(std::move(item));
+      if (load == Load::retried) break;
+    }
+  }
+  told_due_ = batch.next_due ? to_unix_ms(*batch.next_due) : std::numeric_limits<std::int64_t>::max();
+
+  const std::int64_t until = moment.lease_end(request.lease);
+  for (OrchestrationItem& item : batch.items) {
+    item.lease = new_token();
+    item.lease_until = Moment::lease_time(until);
+    instances.take_lease(item.incarnation, item.lease, until);
+    tag_.execute(item.incarnation.value, moment.now, item.lease.value);
+  }
+  return batch;
+}
+
+void OrchestratorQueue::give_back(Incarnation key, LeaseToken token, bool count_attempt) {
+  give_back_.execute(key.value, token.value, count_attempt ? 0 : 1);
+}
+
+void OrchestratorQueue::erase_fetched(Incarnation key, LeaseToken token) {
+  erase_fetched_.execute(key.value, token.value);
+}
+
+void OrchestratorQueue::erase_timer(Incarnation key, ExecutionId execution, EventId timer) {
+  erase_timer_.execute(key.value, execution.value, timer.value);
+}
+
+void OrchestratorQueue::erase_timers(Incarnation key, ExecutionId execution) {
+  erase_timers_.execute(key.value, execution.value);
+}
+
+void OrchestratorQueue::erase_all(Incarnation key) { erase_all_.execute(key.value); }
+
+void OrchestratorQueue::erase_received(Incarnation key) { erase_received_.execute(key.value); }
+
+}  // namespace duramen::v0::sqlite::detail

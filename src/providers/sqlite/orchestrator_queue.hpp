@@ -1,0 +1,79 @@
+// Messages on their way to instances, and the fetch that hands instances with messages to a node.
+#pragma once
+
+#include "providers/sqlite/connection.hpp"
+#include "providers/sqlite/instances.hpp"
+#include "providers/sqlite/listeners.hpp"
+#include "providers/sqlite/moment.hpp"
+#include "providers/sqlite/statement.hpp"
+
+#include <duramen/provider.hpp>
+
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+namespace duramen::inline v0::sqlite::detail {
+
+class OrchestratorQueue {
+ public:
+  explicit OrchestratorQueue(Connection& connection);
+
+  /// `visible_at` in the past means now. Tells `news` if somebody who sleeps should know.
+  void insert(const Moment& moment, Incarnation key, const InstanceId& target, const WorkItem& item,
+              TimePoint visible_at, News& news);
+  /// The same for a message that is JSON already and is no timer.
+  void insert(const Moment& moment, Incarnation key, std::string_view item, std::int64_t visible_at, News& news);
+  /// Notes that `key` was sent a message of this id; false if it had been before.
+  [[nodiscard]] bool receive(Incarnation key, std::string_view message_id);
+
+  [[nodiscard]] bool has_received(Incarnation key, std::string_view message_id);
+
+  [[nodiscard]] bool has_visible(const Moment& moment, Incarnation key);
+  /// True if a fetch would have something to look at; sets `next_due` if not.
+  [[nodiscard]] bool any_visible(const Moment& moment, std::optional<TimePoint>& next_due);
+
+  /// Leases instances and counts an attempt for each of their visible messages.
+  [[nodiscard]] OrchestrationBatch fetch(const Moment& moment, const OrchestrationFetch& request,
+                                         Instances& instances, const std::function<LeaseToken()>& new_token);
+  /// Undoes what a fetch did to the messages it returned.
+  void give_back(Incarnation key, LeaseToken token, bool count_attempt);
+
+  void erase_fetched(Incarnation key, LeaseToken token);
+  void erase_timer(Incarnation key, ExecutionId execution, EventId timer);
+  void erase_timers(Incarnation key, ExecutionId execution);
+  void erase_all(Incarnation key);
+  void erase_received(Incarnation key);
+
+  /// Messages found that this build cannot read; their instances are left alone.
+  [[nodiscard]] std::uint64_t unreadable() const noexcept { return unreadable_; }
+
+ private:
+  enum class Load { ready, retried, unreadable };
+  Load load_messages(const Moment& moment, OrchestrationItem& item);
+  [[nodiscard]] std::optional<TimePoint> next_due(const Moment& moment);
+  void tell(const Moment& moment, std::int64_t visible_at, News& news) const;
+
+  // What the last fetch said about when to come back: a message due before that is news.
+  std::int64_t told_due_ = std::numeric_limits<std::int64_t>::max();
+  std::uint64_t unreadable_ = 0;
+
+  Statement insert_;
+  Statement receive_;
+  Statement has_received_;
+  Statement has_visible_;
+  Statement earliest_;
+  Statement next_due_;
+  Statement candidates_;
+  Statement messages_;
+  Statement tag_;
+  Statement give_back_;
+  Statement erase_fetched_;
+  Statement erase_timer_;
+  Statement erase_timers_;
+  Statement erase_all_;
+  Statement erase_received_;
+};
+
+}  // namespace duramen::v0::sqlite::detail

@@ -1,0 +1,47 @@
+#include "providers/sqlite/parked_messages.hpp"
+
+#include <algorithm>
+
+namespace duramen::inline v0::sqlite::detail {
+
+namespace {
+
+constexpr std::int64_t parked_for_ms = 24 * 60 * 60 * 1000;
+
+}  // namespace
+
+ParkedMessages::ParkedMessages(Connection& connection)
+    : known_(connection, "SELECT 1 FROM parked_messages WHERE instance_id = ? AND message_id = ?"),
+      park_(connection,
+            "INSERT INTO parked_messages (instance_id, message_id, visible_at, expires_at, item) "
+            "VALUES (?, ?, ?, ?, ?)"),
+      list_(connection,
+            "SELECT message_id, visible_at, item FROM parked_messages WHERE instance_id = ? AND expires_at > ? "
+            "ORDER BY visible_at, id"),
+      erase_(connection, "DELETE FROM parked_messages WHERE instance_id = ?"),
+      expire_(connection, "DELETE FROM parked_messages WHERE expires_at <= ?") {}
+
+bool ParkedMessages::park(const Moment& moment, const OutboundMessage& message) {
+  expired_ += static_cast<std::uint64_t>(expire_.execute(moment.now));
+  if (message.message_id && known_.run(message.target.value, *message.message_id).step()) return false;
+  const std::int64_t visible_at = std::max(to_unix_ms(message.visible_at), moment.now);
+  park_.execute(message.target.value, message.message_id, visible_at, moment.now + parked_for_ms,
+                to_json(message.item, message.target));
+  return true;
+}
+
+void ParkedMessages::move_to(const Moment& moment, const InstanceId& id, Incarnation key, OrchestratorQueue& queue,
+                             News& news) {
+  bool found = false;
+  {
+    Run run = list_.run(id.value, moment.now);
+    while (run.step()) {
+      found = true;
+      if (!run.is_null(0) && !queue.receive(key, run.text(0))) continue;
+      queue.insert(moment, key, run.text(2), run.integer(1), news);
+    }
+  }
+  if (found) erase_.execute(id.value);
+}
+
+}  // namespace duramen::v0::sqlite::detail

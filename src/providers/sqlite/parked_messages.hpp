@@ -1,0 +1,36 @@
+// Messages that came before their instance: kept for it for a day.
+#pragma once
+
+#include "providers/sqlite/connection.hpp"
+#include "providers/sqlite/moment.hpp"
+#include "providers/sqlite/orchestrator_queue.hpp"
+#include "providers/sqlite/statement.hpp"
+
+#include <duramen/provider.hpp>
+
+#include <cstdint>
+
+namespace duramen::inline v0::sqlite::detail {
+
+class ParkedMessages {
+ public:
+  explicit ParkedMessages(Connection& connection);
+
+  /// False if a message of that id is parked for that instance already.
+  [[nodiscard]] bool park(const Moment& moment, const OutboundMessage& message);
+  /// Moves what is parked for `id` into the queue of the instance that has just been created.
+  void move_to(const Moment& moment, const InstanceId& id, Incarnation key, OrchestratorQueue& queue, News& news);
+
+  /// Messages dropped because their instance never came.
+  [[nodiscard]] std::uint64_t expired() const noexcept { return expired_; }
+
+ private:
+  std::uint64_t expired_ = 0;
+  Statement known_;
+  Statement park_;
+  Statement list_;
+  Statement erase_;
+  Statement expire_;
+};
+
+}  // namespace duramen::v0::sqlite::detail

@@ -1,0 +1,299 @@
+#include "providers/sqlite/provider.hpp"
+
+#include "providers/sqlite/error.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace duramen::inline v0::sqlite::detail {
+
+SqliteProvider::Tables::Tables(Writer& writer)
+    : connection(writer.connection()),
+      instances(connection),
+      queue(connection),
+      parked(connection),
+      stolen_leases(connection),
+      workers(connection, writer.numbers(), stolen_leases),
+      delivery(writer.numbers(), instances, queue, parked, workers),
+      turns(writer.numbers(), instances, queue, parked, workers, delivery),
+      random(std::random_device{}() | (std::uint64_t{std::random_device{}()} << 32)),
+      new_token([this] { return LeaseToken{std::max<std::uint64_t>(random(), 1)}; }) {}
+
+SqliteProvider::SqliteProvider(const Options& options) : writer_(options), tables_(writer_) {
+  if (writer_.in_memory()) in_turn_ = std::make_unique<InstanceReader>(writer_.connection());
+  else reader_ = std::make_unique<Reader>(options.path);
+}
+
+SqliteProvider::~SqliteProvider() {
+  if (Bell* bell = writer_.bell()) bell->stop();
+}
+
+Counters SqliteProvider::counters() const noexcept { return writer_.counters(); }
+
+void SqliteProvider::announce(const News& news) {
+  const Topics topics = news.topics();
+  if (topics.any()) {
+    if (Bell* bell = writer_.bell(); bell != nullptr && !writer_.alone()) bell->ring(topics);
+    listeners_.tell(news);
+  }
+  writer_.checkpoint_if_due();
+}
+
+template <class Read>
+auto SqliteProvider::read(Read&& body) {
+  if (!reader_) return writer_.read([&](const Moment&) { return body(*in_turn_); });
+  const std::lock_guard guard{reader_->mutex};
+  return body(reader_->instances);
+}
+
+// -- starting and messaging ------------------------------------------------------------------------------------------
+
+Result<std::vector<StartOutcome>> SqliteProvider::start_instances(std::span<const StartRequest> requests) {
+  return guarded("start_instances", [&]() -> Result<std::vector<StartOutcome>> {
+    News news;
+    auto outcomes = writer_.write(Promise::durable, [&](const Moment& moment) {
+      std::vector<StartOutcome> result;
+      for (const StartRequest& request : requests) result.push_back(tables_.delivery.start(moment, request, news));
+      return result;
+    });
+    announce(news);
+    return outcomes;
+  });
+}
+
+Result<std::vector<EnqueueOutcome>> SqliteProvider::enqueue_for_orchestrator(
+    std::span<const OutboundMessage> messages) {
+  return guarded("enqueue_for_orchestrator", [&]() -> Result<std::vector<EnqueueOutcome>> {
+    News news;
+    auto outcomes = writer_.write(Promise::durable, [&](const Moment& moment) {
+      std::vector<EnqueueOutcome> result;
+      for (const OutboundMessage& message : messages) {
+        result.push_back(tables_.delivery.deliver(moment, message, news));
+      }
+      return result;
+    });
+    announce(news);
+    return outcomes;
+  });
+}
+
+// -- turns -----------------------------------------------------------------------------------------------------------
+
+Result<OrchestrationBatch> SqliteProvider::fetch_orchestration_items(const OrchestrationFetch& request) {
+  return guarded("fetch_orchestration_items", [&]() -> Result<OrchestrationBatch> {
+    OrchestrationBatch batch;
+    const bool any = writer_.read(
+        [&](const Moment& moment) { return tables_.queue.any_visible(moment, batch.next_due); });
+    if (!any) return batch;
+    batch = writer_.write(Promise::lease_only, [&](const Moment& moment) {
+      return tables_.queue.fetch(moment, request, tables_.instances, tables_.new_token);
+    });
+    writer_.checkpoint_if_due();
+    return batch;
+  });
+}
+
+Result<std::vector<Event>> SqliteProvider::read_history(const InstanceId& instance, ExecutionId execution,
+                                                        EventId after) {
+  return guarded("read_history", [&]() -> Result<std::vector<Event>> {
+    return read([&](InstanceReader& reader) { return reader.history(instance, execution, after); });
+  });
+}
+
+Result<std::vector<CommitResult>> SqliteProvider::ack_orchestration_items(std::span<const TurnCommit> commits) {
+  return guarded("ack_orchestration_items", [&]() -> Result<std::vector<CommitResult>> {
+    // Before the writer's turn, so that nobody waits for it.
+    std::vector<std::string> events;
+    events.reserve(commits.size());
+    for (const TurnCommit& commit : commits) events.push_back(encode_events(commit.events));
+
+    News news;
+    const auto commit_all = [&](const Moment& moment) {
+      std::vector<CommitResult> results;
+      results.reserve(commits.size());
+      for (std::size_t i = 0; i < commits.size(); ++i) {
+        results.push_back(tables_.turns.commit(moment, commits[i], events[i], news));
+      }
+      return results;
+    };
+    std::vector<CommitResult> results;
+    try {
+      results = writer_.write(Promise::durable, commit_all);
+    } catch (const SqlError& error) {
+      if (!concerns_one_entry(error)) throw;
+      // One of them cannot be stored. Savepoints would cost every batch something; so only this one pays for them.
+      news = {};
+      results = writer_.write(Promise::durable,
+                              [&](const Moment& moment) { return commit_each(moment, commits, events, news); });
+    }
+    announce(news);
+    return results;
+  });
+}
+
+std::vector<CommitResult> SqliteProvider::commit_each(const Moment& moment, std::span<const TurnCommit> commits,
+                                                      std::span<const std::string> events, News& news) {
+  std::vector<CommitResult> results;
+  for (std::size_t i = 0; i < commits.size(); ++i) {
+    tables_.connection.execute("SAVEPOINT entry");
+    News of_entry = news;
+    try {
+      results.push_back(tables_.turns.commit(moment, commits[i], events[i], of_entry));
+      news = std::move(of_entry);
+    } catch (const SqlError& error) {
+      if (!concerns_one_entry(error)) throw;
+      tables_.connection.execute("ROLLBACK TO entry");
+      writer_.numbers().forget();
+      results.push_back(CommitResult{.outcome = CommitOutcome::invalid, .incarnation = commits[i].incarnation});
+    }
+    tables_.connection.execute("RELEASE entry");
+  }
+  return results;
+}
+
+Result<void> SqliteProvider::abandon_orchestration_items(std::span<const TurnAbandon> items) {
+  return guarded("abandon_orchestration_items", [&]() -> Result<void> {
+    News news;
+    news.orchestrator_work = writer_.write(Promise::lease_only, [&](const Moment& moment) {
+      bool any = false;
+      for (const TurnAbandon& item : items) {
+        std::optional<std::int64_t> not_before;
+        if (item.delay.count() > 0) not_before = moment.now + item.delay.count();
+        if (!tables_.instances.release_lease(moment, item.lease, not_before)) continue;
+        tables_.queue.give_back(item.lease.incarnation, item.lease.token, item.count_attempt);
+        any = true;
+      }
+      return any;
+    });
+    announce(news);
+    return {};
+  });
+}
+
+Result<std::vector<bool>> SqliteProvider::renew_orchestration_item_locks(std::span<const TurnLease> leases,
+                                                                         Duration extend) {
+  return guarded("renew_orchestration_item_locks", [&]() -> Result<std::vector<bool>> {
+    return writer_.write(Promise::lease_only, [&](const Moment& moment) {
+      std::vector<bool> renewed;
+      for (const TurnLease& lease : leases) {
+        renewed.push_back(tables_.instances.extend_lease(moment, lease, moment.lease_end(extend)));
+      }
+      return renewed;
+    });
+  });
+}
+
+// -- work items ------------------------------------------------------------------------------------------------------
+
+Result<WorkBatch> SqliteProvider::fetch_work_items(const WorkFetch& request) {
+  return guarded("fetch_work_items", [&]() -> Result<WorkBatch> {
+    WorkBatch batch;
+    const bool any = writer_.read(
+        [&](const Moment& moment) { return tables_.workers.any_available(moment, batch.next_due); });
+    if (!any) return batch;
+    batch = writer_.write(Promise::lease_only, [&](const Moment& moment) {
+      return tables_.workers.fetch(moment, request, tables_.new_token);
+    });
+    writer_.checkpoint_if_due();
+    return batch;
+  });
+}
+
+Result<std::vector<AckResult>> SqliteProvider::ack_work_items(std::span<const WorkAck> acks) {
+  return guarded("ack_work_items", [&]() -> Result<std::vector<AckResult>> {
+    News news;
+    auto results = writer_.write(Promise::durable, [&](const Moment& moment) {
+      std::vector<AckResult> outcomes;
+      outcomes.reserve(acks.size());
+      for (const WorkAck& ack : acks) outcomes.push_back(tables_.delivery.acknowledge(moment, ack, news));
+      return outcomes;
+    });
+    announce(news);
+    return results;
+  });
+}
+
+Result<std::vector<RenewResult>> SqliteProvider::renew_work_item_locks(std::span<const WorkLease> leases,
+                                                                       Duration extend) {
+  return guarded("renew_work_item_locks", [&]() -> Result<std::vector<RenewResult>> {
+    auto results = writer_.write(Promise::lease_only, [&](const Moment& moment) {
+      std::vector<RenewResult> outcomes;
+      outcomes.reserve(leases.size());
+      for (const WorkLease& lease : leases) {
+        RenewResult& result = outcomes.emplace_back();
+        if (tables_.workers.renew(moment, lease, moment.lease_end(extend))) continue;
+        const AckResult refusal = tables_.delivery.refusal(moment, lease);
+        result.outcome =
+            refusal.outcome == AckOutcome::cancelled ? RenewOutcome::cancelled : RenewOutcome::lease_lost;
+        result.reason = refusal.reason;
+      }
+      return outcomes;
+    });
+    writer_.checkpoint_if_due();
+    return results;
+  });
+}
+
+Result<void> SqliteProvider::abandon_work_items(std::span<const WorkAbandon> items) {
+  return guarded("abandon_work_items", [&]() -> Result<void> {
+    News news;
+    news.worker_work = writer_.write(Promise::lease_only, [&](const Moment& moment) {
+      bool any = false;
+      for (const WorkAbandon& item : items) any |= tables_.workers.abandon(moment, item);
+      return any;
+    });
+    announce(news);
+    return {};
+  });
+}
+
+Result<std::vector<StolenLease>> SqliteProvider::read_stolen_leases(const NodeId& node) {
+  return guarded("read_stolen_leases", [&]() -> Result<std::vector<StolenLease>> {
+    const bool any = writer_.read([&](const Moment&) { return tables_.stolen_leases.any_unreported(node); });
+    if (!any) return std::vector<StolenLease>{};
+    return writer_.write(Promise::lease_only,
+                         [&](const Moment&) { return tables_.stolen_leases.take_unreported(node); });
+  });
+}
+
+// -- reading and listening -------------------------------------------------------------------------------------------
+
+Result<std::optional<InstanceInfo>> SqliteProvider::get_instance(const InstanceId& instance) {
+  return guarded("get_instance", [&]() -> Result<std::optional<InstanceInfo>> {
+    return read([&](InstanceReader& reader) { return reader.info(instance); });
+  });
+}
+
+std::unique_ptr<Subscription> SqliteProvider::subscribe(NodeId node, ProviderListener& listener) {
+  auto subscription = listeners_.add(std::move(node), listener);
+  if (Bell* bell = writer_.bell()) {
+    try {
+      bell->listen([this](Topics topics) { listeners_.tell(topics); }, [this] { return writer_.changed_by_others(); });
+    } catch (const std::exception&) {
+      // No thread to be had. Listeners hear of this store's own commits; polling finds the others'.
+    }
+  }
+  return subscription;
+}
+
+}  // namespace duramen::v0::sqlite::detail
+
+namespace duramen::inline v0::sqlite {
+
+Result<std::shared_ptr<Provider>> open_provider(const Options& options) {
+  auto opened = detail::guarded("open", [&]() -> Result<std::shared_ptr<Provider>> {
+    return std::shared_ptr<Provider>(std::make_shared<detail::SqliteProvider>(options));
+  });
+  if (!opened && opened.error().message.find(options.path) == std::string::npos) {
+    opened.error().message = options.path + ": " + opened.error().message;
+  }
+  return opened;
+}
+
+Counters counters(const Provider& provider) {
+  const auto* ours = dynamic_cast<const detail::SqliteProvider*>(&provider);
+  return ours != nullptr ? ours->counters() : Counters{};
+}
+
+}  // namespace duramen::v0::sqlite

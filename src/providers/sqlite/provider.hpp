@@ -1,0 +1,100 @@
+// The Provider interface over one SQLite file. Each method is one transaction; what it has to tell is told when its locks
+// are given back.
+#pragma once
+
+#include "providers/sqlite/delivery.hpp"
+#include "providers/sqlite/instances.hpp"
+#include "providers/sqlite/listeners.hpp"
+#include "providers/sqlite/numbers.hpp"
+#include "providers/sqlite/orchestrator_queue.hpp"
+#include "providers/sqlite/parked_messages.hpp"
+#include "providers/sqlite/stolen_leases.hpp"
+#include "providers/sqlite/turn_commit.hpp"
+#include "providers/sqlite/worker_queue.hpp"
+#include "providers/sqlite/writer.hpp"
+
+#include <duramen/provider.hpp>
+#include <duramen/sqlite.hpp>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <random>
+
+namespace duramen::inline v0::sqlite::detail {
+
+class SqliteProvider final : public Provider {
+ public:
+  /// Throws SqlError, StoreError.
+  explicit SqliteProvider(const Options& options);
+  ~SqliteProvider() override;
+
+  [[nodiscard]] Counters counters() const noexcept;
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "sqlite"; }
+  [[nodiscard]] const Clock& clock() const noexcept override { return writer_.clock(); }
+
+  [[nodiscard]] Result<std::vector<StartOutcome>> start_instances(std::span<const StartRequest> requests) override;
+  [[nodiscard]] Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
+      std::span<const OutboundMessage> messages) override;
+
+  [[nodiscard]] Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override;
+  [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
+                                                        EventId after) override;
+  [[nodiscard]] Result<std::vector<CommitResult>> ack_orchestration_items(
+      std::span<const TurnCommit> commits) override;
+  [[nodiscard]] Result<void> abandon_orchestration_items(std::span<const TurnAbandon> items) override;
+  [[nodiscard]] Result<std::vector<bool>> renew_orchestration_item_locks(std::span<const TurnLease> leases,
+                                                                         Duration extend) override;
+
+  [[nodiscard]] Result<WorkBatch> fetch_work_items(const WorkFetch& request) override;
+  [[nodiscard]] Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override;
+  [[nodiscard]] Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkLease> leases,
+                                                                       Duration extend) override;
+  [[nodiscard]] Result<void> abandon_work_items(std::span<const WorkAbandon> items) override;
+  [[nodiscard]] Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) override;
+
+  [[nodiscard]] Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) override;
+
+  [[nodiscard]] std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override;
+
+ private:
+  // Everything that runs on the writing connection, guarded by the writer.
+  struct Tables {
+    explicit Tables(Writer& writer);
+
+    Connection& connection;
+    Instances instances;
+    OrchestratorQueue queue;
+    ParkedMessages parked;
+    StolenLeases stolen_leases;
+    WorkerQueue workers;
+    Delivery delivery;
+    TurnCommitter turns;
+    std::mt19937_64 random;
+    std::function<LeaseToken()> new_token;
+  };
+
+  // Everything that reads beside the writer, so that a reader does not wait for a commit in flight.
+  struct Reader {
+    explicit Reader(const std::string& path) : connection(path, Connection::Mode::read_only), instances(connection) {}
+
+    std::mutex mutex;
+    Connection connection;
+    InstanceReader instances;
+  };
+
+  template <class Read>
+  auto read(Read&& read);
+  [[nodiscard]] std::vector<CommitResult> commit_each(const Moment& moment, std::span<const TurnCommit> commits,
+                                                      std::span<const std::string> events, News& news);
+  void announce(const News& news);
+
+  Listeners listeners_;
+  Writer writer_;
+  Tables tables_;
+  std::unique_ptr<Reader> reader_;          // null in memory
+  std::unique_ptr<InstanceReader> in_turn_;  // in memory: reads on the writing connection
+};
+
+}  // namespace duramen::v0::sqlite::detail

@@ -1,0 +1,70 @@
+#include "providers/sqlite/side_lock.hpp"
+
+#include "providers/sqlite/error.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace duramen::inline v0::sqlite::detail {
+
+namespace {
+
+constexpr off_t writer_byte = 0;
+constexpr off_t presence_byte = 1;
+
+struct flock one_byte(short type, off_t byte) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = 1;
+  return lock;
+}
+
+void wait_for(int file, short type, off_t byte) {
+  struct flock lock = one_byte(type, byte);
+  while (fcntl(file, F_OFD_SETLKW, &lock) != 0) {
+    if (errno == EINTR) continue;
+    const std::string why = std::generic_category().message(errno);
+    throw StoreError({ErrorCode::unavailable, "", "cannot lock the store's side file: " + why, true});
+  }
+}
+
+}  // namespace
+
+SideLock::SideLock(const std::string& path) {
+  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (file_ < 0) {
+    const bool full = errno == ENOSPC || errno == EDQUOT || errno == EMFILE || errno == ENFILE;
+    const std::string why = std::generic_category().message(errno);
+    throw StoreError({ErrorCode::unavailable, "",
+                      "cannot create " + path + ": " + why + "; a store needs a directory it can write to", full});
+  }
+  try {
+    wait_for(file_, F_RDLCK, presence_byte);
+  } catch (...) {
+    ::close(file_);
+    throw;
+  }
+}
+
+SideLock::~SideLock() { ::close(file_); }
+
+void SideLock::lock() { wait_for(file_, F_WRLCK, writer_byte); }
+
+void SideLock::unlock() noexcept {
+  struct flock lock = one_byte(F_UNLCK, writer_byte);
+  fcntl(file_, F_OFD_SETLK, &lock);
+}
+
+bool SideLock::alone() const noexcept {
+  // Asks who would stand in the way of an exclusive lock; our own shared one does not.
+  struct flock lock = one_byte(F_WRLCK, presence_byte);
+  if (fcntl(file_, F_OFD_GETLK, &lock) != 0) return false;
+  return lock.l_type == F_UNLCK;
+}
+
+}  // namespace duramen::v0::sqlite::detail

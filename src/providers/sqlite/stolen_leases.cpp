@@ -1,0 +1,78 @@
+#include "providers/sqlite/stolen_leases.hpp"
+
+#include <algorithm>
+
+namespace duramen::inline v0::sqlite::detail {
+
+namespace {
+
+// How long after the end of a lease its holder may still ask. Holders stop by their own clock at the end.
+constexpr std::int64_t margin_ms = 60'000;
+constexpr std::int64_t sweep_interval_ms = 30'000;
+
+CancelReason reason_of(std::string_view text) {
+  return parse_cancel_reason(text).value_or(CancelReason::dropped_future);
+}
+
+}  // namespace
+
+StolenLeases::StolenLeases(Connection& connection)
+    : add_(connection,
+           "INSERT OR REPLACE INTO stolen_leases (lease_token, instance_key, execution, activity, owner, reason, "
+           "until, reported) VALUES (?, ?, ?, ?, ?, ?, ?, 0)"),
+      reason_(connection,
+              "SELECT reason FROM stolen_leases WHERE lease_token = ? AND instance_key = ? AND execution = ? "
+              "AND activity = ? AND until > ?"),
+      unreported_(connection,
+                  "SELECT lease_token, instance_key, execution, activity, reason FROM stolen_leases "
+                  "WHERE owner = ? AND reported = 0"),
+      mark_reported_(connection, "UPDATE stolen_leases SET reported = 1 WHERE owner = ? AND reported = 0"),
+      sweep_(connection, "DELETE FROM stolen_leases WHERE until <= ?") {}
+
+void StolenLeases::add(const Moment& moment, const StolenLease& stolen, std::int64_t until, const NodeId& by) {
+  sweep(moment);
+  until += margin_ms;
+  if (stolen.owner == by) {
+    own_.insert_or_assign(stolen.lease, Note{stolen.reason, until});
+    return;
+  }
+  const ActivityKey& key = stolen.lease.key;
+  add_.execute(stolen.lease.token.value, key.incarnation.value, key.execution.value, key.activity.value,
+               stolen.owner.value, to_string(stolen.reason), until);
+}
+
+std::optional<CancelReason> StolenLeases::reason(const Moment& moment, const WorkLease& lease) {
+  if (const auto note = own_.find(lease); note != own_.end()) {
+    if (note->second.until > moment.lease_now) return note->second.reason;
+    return std::nullopt;
+  }
+  Run run = reason_.run(lease.token.value, lease.key.incarnation.value, lease.key.execution.value,
+                        lease.key.activity.value, moment.lease_now);
+  if (!run.step()) return std::nullopt;
+  return reason_of(run.text(0));
+}
+
+bool StolenLeases::any_unreported(const NodeId& node) { return unreported_.run(node.value).step(); }
+
+std::vector<StolenLease> StolenLeases::take_unreported(const NodeId& node) {
+  std::vector<StolenLease> leases;
+  Run run = unreported_.run(node.value);
+  while (run.step()) {
+    const ActivityKey key{Incarnation{run.number(1)}, ExecutionId{run.number(2)}, EventId{run.number(3)}};
+    leases.push_back({node, {key, LeaseToken{run.number(0)}}, reason_of(run.text(4))});
+  }
+  if (!leases.empty()) mark_reported_.execute(node.value);
+  return leases;
+}
+
+void StolenLeases::sweep(const Moment& moment) {
+  if (own_.size() >= sweep_own_at_) {
+    std::erase_if(own_, [&](const auto& note) { return note.second.until <= moment.lease_now; });
+    sweep_own_at_ = std::max<std::size_t>(1024, 2 * own_.size());
+  }
+  if (moment.lease_now < next_sweep_) return;
+  next_sweep_ = moment.lease_now + sweep_interval_ms;
+  sweep_.execute(moment.lease_now);
+}
+
+}  // namespace duramen::v0::sqlite::detail

@@ -1,0 +1,240 @@
+#include "providers/sqlite/turn_commit.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+#include <variant>
+
+namespace duramen::inline v0::sqlite::detail {
+
+namespace {
+
+EventId last_event(const TurnCommit& commit, EventId before) {
+  return commit.events.empty() ? before : commit.events.back().id;
+}
+
+bool numbered_after(const TurnCommit& commit, EventId last) {
+  return std::ranges::all_of(commit.events, [&](const Event& event) {
+    last = last.next();
+    return event.id == last;
+  });
+}
+
+bool starts_next_execution(const TurnCommit& commit, const InstanceRow& instance) {
+  return instance.status == Status::continued_as_new && commit.execution == instance.execution.next();
+}
+
+/// Do the events go on where history ended?
+bool continues(const TurnCommit& commit, const InstanceRow& instance) {
+  if (starts_next_execution(commit, instance)) return numbered_after(commit, {});
+  return commit.execution == instance.execution && numbered_after(commit, instance.last_event_id);
+}
+
+bool is_first_turn(const TurnCommit& commit) {
+  return commit.execution == ExecutionId{1} && commit.work_acks.empty() && numbered_after(commit, {});
+}
+
+/// A fused first turn could not know the incarnation of the instance it belongs to.
+void fill_in(std::optional<ParentLink>& link, const InstanceId& instance, Incarnation key) {
+  if (link && link->instance == instance && !link->incarnation) link->incarnation = key;
+}
+
+}  // namespace
+
+CommitResult TurnCommitter::commit(const Moment& moment, const TurnCommit& commit, std::string_view events,
+                                   News& news) {
+  if (const auto* fused = std::get_if<FusedStart>(&commit.basis)) {
+    return commit_start(moment, commit, *fused, events, news);
+  }
+  return commit_turn(moment, commit, events, news);
+}
+
+CommitResult TurnCommitter::commit_start(const Moment& moment, const TurnCommit& commit, const FusedStart& fused,
+                                         std::string_view events, News& news) {
+  const InstanceChange& change = commit.change;
+  const NewInstance instance{.id = commit.instance,
+                             .start = fused.request.start,
+                             .status = change.status,
+                             .version = change.version ? std::string_view(*change.version) : std::string_view{},
+                             .last_event_id = last_event(commit, {}),
+                             .engine_version = change.engine_version,
+                             .commit_token = commit.token,
+                             .output = &change.output,
+                             .parent = change.parent ? &change.parent : nullptr};
+  CommitResult result;
+  const bool fits = is_first_turn(commit);
+  // Inserting first saves a look at the table in the usual case, that the id is free.
+  std::optional<Incarnation> key;
+  if (fits) key = instances_.insert(moment, numbers_, instance);
+  if (!key) {
+    if (const auto taken = instances_.find(commit.instance)) {
+      result.incarnation = taken->key;
+      if (commit.token && taken->commit_token == commit.token) {
+        result.outcome = CommitOutcome::already_committed;
+        return result;
+      }
+      if (const auto refused = Delivery::refusal(*taken, fused.request)) {
+        result.outcome = CommitOutcome::start_refused;
+        result.start = *refused;
+        return result;
+      }
+      if (fits) delivery_.erase_instance(moment, taken->key, news);
+    }
+    if (!fits) {
+      result.outcome = CommitOutcome::invalid;
+      return result;
+    }
+    key = instances_.insert(moment, numbers_, instance);
+  }
+  result.incarnation = *key;
+  parked_.move_to(moment, commit.instance, *key, queue_, news);
+  if (!commit.events.empty()) {
+    instances_.append_history(*key, commit.execution, commit.events.front().id, commit.events.back().id, events);
+  }
+  if (change.failure) instances_.set_failure(*key, *change.failure);
+  store_rest(moment, commit, *key, result, news);
+  return result;
+}
+
+CommitResult TurnCommitter::commit_turn(const Moment& moment, const TurnCommit& commit, std::string_view events,
+                                        News& news) {
+  CommitResult result;
+  const auto instance = instances_.find(commit.incarnation);
+  if (instance) {
+    result.incarnation = instance->key;
+    if (commit.token && instance->commit_token == commit.token) {
+      result.outcome = CommitOutcome::already_committed;
+      return result;
+    }
+  }
+  const auto* held = std::get_if<HeldLease>(&commit.basis);
+  if (held != nullptr) {
+    if (!instance || instance->lease_token != held->token || !instance->leased(moment)) {
+      result.outcome = CommitOutcome::lease_lost;
+      return result;
+    }
+  } else if (!instance || !may_take(moment, *instance, std::get<ConditionalLease>(commit.basis))) {
+    fail_condition(moment, commit, result, news);
+    return result;
+  }
+  if (!continues(commit, *instance)) {
+    const bool acks_hold = std::ranges::all_of(
+        commit.work_acks, [&](const WorkAck& ack) { return workers_.is_held(moment, ack.lease); });
+    if (acks_hold) result.outcome = CommitOutcome::invalid;
+    else fail_condition(moment, commit, result, news);
+    return result;
+  }
+  if (!finish_work(moment, commit, result, news)) return result;
+
+  if (held != nullptr) queue_.erase_fetched(instance->key, held->token);
+  EventId last = instance->last_event_id;
+  if (starts_next_execution(commit, *instance)) {
+    instances_.archive_execution(instance->key);
+    last = {};
+  }
+  const InstanceChange& change = commit.change;
+  instances_.update(moment, instance->key, commit, last_event(commit, last));
+  if (change.failure) instances_.set_failure(instance->key, *change.failure);
+  if (change.parent) instances_.set_parent(instance->key, *change.parent);
+  if (!commit.events.empty()) {
+    instances_.append_history(instance->key, commit.execution, commit.events.front().id, commit.events.back().id,
+                              events);
+  }
+  store_rest(moment, commit, instance->key, result, news);
+  // What arrived while the lease was held waits for whoever is next.
+  if (held != nullptr && !news.orchestrator_work && !is_final(change.status)) {
+    news.orchestrator_work = queue_.has_visible(moment, instance->key);
+  }
+  return result;
+}
+
+bool TurnCommitter::may_take(const Moment& moment, const InstanceRow& instance, const ConditionalLease& condition) {
+  return !instance.leased(moment) && !is_final(instance.status) &&
+         instance.last_event_id == condition.last_event_id && !queue_.has_visible(moment, instance.key);
+}
+
+/// Deletes the worker rows whose ends caused this turn. A turn stands or falls with them: if one is gone, those that
+/// were there are acknowledged on their own, and false says that the turn must not be stored.
+bool TurnCommitter::finish_work(const Moment& moment, const TurnCommit& commit, CommitResult& result, News& news) {
+  for (std::size_t i = 0; i < commit.work_acks.size(); ++i) {
+    if (workers_.finish(moment, commit.work_acks[i].lease)) continue;
+    for (std::size_t done = 0; done < i; ++done) {
+      delivery_.enqueue_completion(moment, commit.work_acks[done], news);
+      result.acks.emplace_back();
+    }
+    result.outcome = CommitOutcome::condition_failed;
+    result.acks.push_back(delivery_.refusal(moment, commit.work_acks[i].lease));
+    for (std::size_t rest = i + 1; rest < commit.work_acks.size(); ++rest) {
+      result.acks.push_back(delivery_.acknowledge(moment, commit.work_acks[rest], news));
+    }
+    return false;
+  }
+  return true;
+}
+
+void TurnCommitter::fail_condition(const Moment& moment, const TurnCommit& commit, CommitResult& result, News& news) {
+  result.outcome = CommitOutcome::condition_failed;
+  for (const WorkAck& ack : commit.work_acks) result.acks.push_back(delivery_.acknowledge(moment, ack, news));
+}
+
+/// What a turn does outside its own row and history.
+void TurnCommitter::store_rest(const Moment& moment, const TurnCommit& commit, Incarnation key, CommitResult& result,
+                               News& news) {
+  insert_worker_items(moment, commit, key, news);
+  send_messages(moment, commit, key, news);
+  cancel(moment, commit, key, result, news);
+  news.instances.push_back(commit.instance);
+}
+
+void TurnCommitter::insert_worker_items(const Moment& moment, const TurnCommit& commit, Incarnation key, News& news) {
+  // Scheduled and cancelled in one turn: it never was there, and nobody's lease is stolen.
+  if (commit.cancel_rest || commit.worker_items.empty()) return;
+  std::unordered_set<EventId> cancelled;
+  for (const CancelledActivity& entry : commit.cancelled_activities) cancelled.insert(entry.activity);
+  for (const WorkerItem& item : commit.worker_items) {
+    if (cancelled.contains(item.activity.key.activity)) continue;
+    workers_.insert(moment, key, commit, item);
+    if (!item.born_leased) news.worker_work = true;
+  }
+}
+
+void TurnCommitter::send_messages(const Moment& moment, const TurnCommit& commit, Incarnation key, News& news) {
+  const bool fused = std::holds_alternative<FusedStart>(commit.basis);
+  for (const OutboundMessage& message : commit.messages) {
+    if (std::holds_alternative<work::TimerFired>(message.item) && message.target == commit.instance) {
+      // The usual timer, to oneself: nothing to look up. A final turn has none.
+      if (!is_final(commit.change.status)) {
+        queue_.insert(moment, key, message.target, message.item, message.visible_at, news);
+      }
+    } else if (fused) {
+      OutboundMessage completed = message;
+      if (auto* start = std::get_if<work::StartOrchestration>(&completed.item)) {
+        fill_in(start->parent, commit.instance, key);
+      } else if (auto* cancel_child = std::get_if<work::CancelInstance>(&completed.item)) {
+        fill_in(cancel_child->parent, commit.instance, key);
+      }
+      (void)delivery_.deliver(moment, completed, news);
+    } else {
+      (void)delivery_.deliver(moment, message, news);
+    }
+  }
+}
+
+/// Takes back what was scheduled, now that everything new is in place.
+void TurnCommitter::cancel(const Moment& moment, const TurnCommit& commit, Incarnation key, CommitResult& result,
+                           News& news) {
+  workers_.cancel(moment, key, commit.execution, commit.cancelled_activities, commit.node, result.stolen);
+  if (commit.cancel_rest) {
+    workers_.cancel_execution(moment, key, commit.execution, *commit.cancel_rest, commit.node, result.stolen);
+  }
+  for (const StolenLease& stolen : result.stolen) {
+    if (stolen.owner != commit.node) news.stolen.push_back(stolen);
+  }
+  if (is_final(commit.change.status)) {
+    queue_.erase_all(key);
+    return;
+  }
+  if (commit.cancel_rest) queue_.erase_timers(key, commit.execution);
+  else for (const EventId timer : commit.dropped_timers) queue_.erase_timer(key, commit.execution, timer);
+}
+
+}  // namespace duramen::v0::sqlite::detail

@@ -1,0 +1,218 @@
+#include "providers/sqlite/writer.hpp"
+
+#include "providers/sqlite/error.hpp"
+#include "providers/sqlite/schema.hpp"
+#include "providers/sqlite/statement.hpp"
+
+#include <sqlite3.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace duramen::inline v0::sqlite::detail {
+
+namespace {
+
+// About 4 MiB of log.
+constexpr int checkpoint_every_frames = 1000;
+// A checkpoint waits this long for readers; then the log goes on growing until the next try.
+constexpr int checkpoint_patience_ms = 20;
+constexpr int busy_timeout_ms = 5000;
+constexpr int open_attempts = 500;
+
+bool is_memory(const std::string& path) { return path == ":memory:"; }
+
+}  // namespace
+
+Writer::Writer(const Options& options)
+    : clock_(options.clock != nullptr ? *options.clock : system_clock()),
+      durable_(options.durability == Options::Durability::full && !is_memory(options.path)) {
+  if (options.path.empty()) {
+    throw StoreError({ErrorCode::invalid_argument, "", "the path of the store is empty; name a file", false});
+  }
+  connection_ = std::make_unique<Connection>(options.path, Connection::Mode::read_write);
+  if (is_memory(options.path)) {
+    migrate_schema(*connection_, options.path);
+    boot_ = current_boot_number(*connection_);
+  } else {
+    // Looks before anything is written beside a file that may be somebody else's.
+    check_schema(*connection_, options.path);
+    side_lock_ = std::make_unique<SideLock>(options.path + "-lock");
+    bell_ = std::make_unique<Bell>(options.path + "-bell");
+    prepare_file(options);
+  }
+  numbers_ = std::make_unique<Numbers>(*connection_);
+  begin_ = std::make_unique<Statement>(*connection_, "BEGIN IMMEDIATE");
+  commit_ = std::make_unique<Statement>(*connection_, "COMMIT");
+  rollback_ = std::make_unique<Statement>(*connection_, "ROLLBACK");
+  data_version_ = std::make_unique<Statement>(*connection_, "PRAGMA data_version");
+  (void)changed_by_others();
+}
+
+Writer::~Writer() {
+  // The last connection to close moves the log into the file, so closing is a turn to write like any other.
+  bool locked = false;
+  if (side_lock_) {
+    try {
+      side_lock_->lock();
+      locked = true;
+    } catch (const std::exception&) {
+      // Closing without it is what SQLite does anyway.
+    }
+  }
+  numbers_.reset();
+  begin_.reset();
+  commit_.reset();
+  rollback_.reset();
+  data_version_.reset();
+  connection_.reset();
+  if (locked) side_lock_->unlock();
+}
+
+void Writer::prepare_file(const Options& options) {
+  side_lock_->lock();
+  try {
+    use_wal();
+    connection_->execute("PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-16384;");
+    connection_->execute(durable_ ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=OFF");
+    migrate_schema(*connection_, options.path);
+    boot_ = current_boot_number(*connection_);
+    if (durable_) grow_wal(options.path + "-wal", options.initial_wal_bytes);
+    sqlite3_wal_hook(connection_->handle(), &Writer::on_wal_commit, this);
+  } catch (...) {
+    side_lock_->unlock();
+    throw;
+  }
+  side_lock_->unlock();
+}
+
+void Writer::use_wal() {
+  // Changing the mode needs the file alone for a moment, and SQLite does not wait for that: another process may be
+  // opening it right now.
+  for (int attempt = 1;; ++attempt) {
+    try {
+      if (connection_->query_text("PRAGMA journal_mode=WAL") == "wal") return;
+      throw StoreError({ErrorCode::unavailable, "",
+                        "this file system cannot share memory, which a store needs; use a local directory", false});
+    } catch (const SqlError& e) {
+      if (e.primary_code() != SQLITE_BUSY || attempt == open_attempts) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+  }
+}
+
+void Writer::grow_wal(const std::string& path, std::size_t bytes) {
+  // Zeros after the last frame are no frame: SQLite reads a log up to the first frame whose checksum is wrong. The write
+  // lock keeps everybody from appending meanwhile. Only a saving, so that failures do not matter.
+  connection_->execute("BEGIN IMMEDIATE");
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file >= 0) {
+    struct stat status {};
+    if (::fstat(file, &status) == 0) {
+      const std::vector<char> zeros(64u << 10);
+      auto at = static_cast<std::size_t>(status.st_size);
+      const bool grows = at < bytes;
+      while (at < bytes) {
+        const ssize_t written = ::pwrite(file, zeros.data(), std::min(zeros.size(), bytes - at), static_cast<off_t>(at));
+        if (written <= 0) break;
+        at += static_cast<std::size_t>(written);
+      }
+      if (grows) ::fdatasync(file);
+    }
+    ::close(file);
+  }
+  connection_->execute("COMMIT");
+}
+
+void Writer::set_synchronous(Promise promise) {
+  if (!durable_ || synchronous_ == promise) return;
+  connection_->execute(promise == Promise::durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
+  synchronous_ = promise;
+}
+
+int Writer::on_wal_commit(void* self, sqlite3*, const char*, int frames) {
+  static_cast<Writer*>(self)->wal_frames_ = frames;
+  return SQLITE_OK;
+}
+
+void Writer::checkpoint_if_due() noexcept {
+  if (!side_lock_) return;
+  int frames = wal_frames_;
+  int done = checkpointed_frames_;
+  if (frames < done) done = 0;  // the log has begun anew
+  if (frames - done < checkpoint_every_frames) return;
+  try {
+    const std::lock_guard guard{mutex_};
+    if (wal_frames_ != frames) return;  // somebody commits; whoever is last looks again
+    side_lock_->lock();
+    sqlite3_busy_timeout(connection_->handle(), checkpoint_patience_ms);
+    const int code = sqlite3_wal_checkpoint_v2(connection_->handle(), nullptr, SQLITE_CHECKPOINT_RESTART, nullptr,
+                                               nullptr);
+    sqlite3_busy_timeout(connection_->handle(), busy_timeout_ms);
+    side_lock_->unlock();
+    checkpointed_frames_ = code == SQLITE_OK ? 0 : frames;
+    if (code == SQLITE_OK) wal_frames_ = 0;
+  } catch (const std::exception&) {
+    checkpointed_frames_ = frames;
+  }
+}
+
+bool Writer::changed_by_others() noexcept {
+  try {
+    const std::unique_lock guard{mutex_, std::try_to_lock};
+    if (!guard) return false;
+    Run run = data_version_->run();
+    if (!run.step()) return false;
+    return run.integer(0) != std::exchange(last_data_version_, run.integer(0));
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+Counters Writer::counters() const noexcept {
+  return {.synced_commits = synced_commits_, .unsynced_commits = unsynced_commits_, .row_writes = row_writes_};
+}
+
+Writer::Transaction::Transaction(Writer& writer, Promise promise)
+    : writer_(writer), promise_(promise), changes_before_(writer.connection_->total_changes()) {
+  if (writer_.side_lock_) writer_.side_lock_->lock();
+  try {
+    writer_.set_synchronous(promise);
+    writer_.begin_->execute();
+    open_ = true;
+  } catch (...) {
+    if (writer_.side_lock_) writer_.side_lock_->unlock();
+    throw;
+  }
+}
+
+Writer::Transaction::~Transaction() {
+  if (open_) {
+    writer_.numbers_->forget();
+    // SQLite has rolled back by itself after some errors; then there is nothing to do.
+    try {
+      if (writer_.connection_->in_transaction()) writer_.rollback_->execute();
+    } catch (const std::exception&) {
+      // The next BEGIN will say what is wrong.
+    }
+  }
+  if (writer_.side_lock_) writer_.side_lock_->unlock();
+}
+
+void Writer::Transaction::commit() {
+  writer_.commit_->execute();
+  open_ = false;
+  const std::uint64_t changes = writer_.connection_->total_changes() - changes_before_;
+  if (changes == 0) return;  // no page was written, so nothing was synced
+  writer_.row_writes_ += changes;
+  if (promise_ == Promise::durable && writer_.durable_) ++writer_.synced_commits_;
+  else ++writer_.unsynced_commits_;
+}
+
+}  // namespace duramen::v0::sqlite::detail

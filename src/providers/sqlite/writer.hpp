@@ -1,0 +1,114 @@
+// The one connection that writes, and what surrounds each of its transactions: whose turn it is, whether to wait for the
+// disk, when to move the log into the file.
+#pragma once
+
+#include "providers/sqlite/bell.hpp"
+#include "providers/sqlite/connection.hpp"
+#include "providers/sqlite/moment.hpp"
+#include "providers/sqlite/numbers.hpp"
+#include "providers/sqlite/side_lock.hpp"
+
+#include <duramen/sqlite.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace duramen::inline v0::sqlite::detail {
+
+/// What a transaction has to survive when its call has returned.
+enum class Promise {
+  durable,     ///< power loss
+  lease_only,  ///< the death of the process: leases end with the boot of the machine
+};
+
+class Writer {
+ public:
+  /// Opens or creates the file, brings it to the current schema. Throws SqlError, StoreError.
+  explicit Writer(const Options& options);
+  ~Writer();
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  /// Runs `body(moment)` as one write transaction; what it throws rolls everything back.
+  template <class Body>
+  auto write(Promise promise, Body&& body) {
+    const std::lock_guard guard{mutex_};
+    Transaction transaction{*this, promise};
+    auto answer = body(moment());
+    transaction.commit();
+    return answer;
+  }
+  /// Runs `body(moment)`, which only reads, between write transactions of this store.
+  template <class Body>
+  auto read(Body&& body) {
+    const std::lock_guard guard{mutex_};
+    return body(moment());
+  }
+
+  /// Moves the log into the file when it has grown enough since the last time. Never fails: it is tried again later.
+  void checkpoint_if_due() noexcept;
+  /// True if somebody else has committed since the last time this was asked. False if that cannot be told right now.
+  [[nodiscard]] bool changed_by_others() noexcept;
+
+  [[nodiscard]] Connection& connection() noexcept { return *connection_; }
+  [[nodiscard]] Numbers& numbers() noexcept { return *numbers_; }
+  [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
+  [[nodiscard]] bool in_memory() const noexcept { return !side_lock_; }
+  [[nodiscard]] Counters counters() const noexcept;
+  /// Null in memory.
+  [[nodiscard]] Bell* bell() noexcept { return bell_.get(); }
+  /// True if no other store has the file open.
+  [[nodiscard]] bool alone() const noexcept { return !side_lock_ || side_lock_->alone(); }
+
+ private:
+  /// Ends with a rollback unless it was committed. The mutex is held around it.
+  class Transaction {
+   public:
+    Transaction(Writer& writer, Promise promise);
+    ~Transaction();
+    Transaction(const Transaction&) = delete;
+    Transaction& operator=(const Transaction&) = delete;
+    void commit();
+
+   private:
+    Writer& writer_;
+    const Promise promise_;
+    const std::uint64_t changes_before_;
+    bool open_ = false;
+  };
+
+  [[nodiscard]] Moment moment() const { return Moment::of(clock_, boot_); }
+  void prepare_file(const Options& options);
+  void use_wal();
+  void grow_wal(const std::string& path, std::size_t bytes);
+  void set_synchronous(Promise promise);
+  static int on_wal_commit(void* self, sqlite3* connection, const char* name, int frames);
+
+  // Fixed once opened.
+  const Clock& clock_;
+  const bool durable_;
+  std::int64_t boot_ = 1;
+  std::unique_ptr<SideLock> side_lock_;
+  std::unique_ptr<Bell> bell_;
+
+  // Guarded by mutex_.
+  std::mutex mutex_;
+  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<Numbers> numbers_;
+  std::unique_ptr<Statement> begin_;
+  std::unique_ptr<Statement> commit_;
+  std::unique_ptr<Statement> rollback_;
+  std::unique_ptr<Statement> data_version_;
+  Promise synchronous_ = Promise::durable;
+  std::int64_t last_data_version_ = 0;
+
+  std::atomic<int> wal_frames_ = 0;
+  std::atomic<int> checkpointed_frames_ = 0;
+  std::atomic<std::uint64_t> synced_commits_ = 0;
+  std::atomic<std::uint64_t> unsynced_commits_ = 0;
+  std::atomic<std::uint64_t> row_writes_ = 0;
+};
+
+}  // namespace duramen::v0::sqlite::detail

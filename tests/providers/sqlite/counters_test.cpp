@@ -1,0 +1,93 @@
+// What transactions cost, counted.
+#include "providers/sqlite/fixture.hpp"
+
+namespace duramen::sqlite::test {
+
+namespace {
+
+struct Cost {
+  explicit Cost(const Provider& p) : provider(p), before(counters(p)) {}
+  [[nodiscard]] std::uint64_t synced() const { return counters(provider).synced_commits - before.synced_commits; }
+  [[nodiscard]] std::uint64_t unsynced() const { return counters(provider).unsynced_commits - before.unsynced_commits; }
+  [[nodiscard]] std::uint64_t rows() const { return counters(provider).row_writes - before.row_writes; }
+  const Provider& provider;
+  const Counters before;
+};
+
+TEST(Costs, AHelloIsTwoSyncedCommitsAndSixRowWrites) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  commit_one(*provider, first_turn("warm-up", 1));  // takes a block of numbers
+  const Cost cost{*provider};
+  const TurnCommit first = first_turn("a", 2, LeaseToken{3});
+  const TurnCommit last = last_turn(first, commit_one(*provider, first).incarnation, 4, LeaseToken{3});
+  ASSERT_EQ(commit_one(*provider, last).outcome, CommitOutcome::committed);
+  EXPECT_EQ(cost.synced(), 2u);
+  EXPECT_EQ(cost.unsynced(), 0u);
+  EXPECT_EQ(cost.rows(), 6u);
+}
+
+TEST(Costs, ABatchOfTurnsIsOneSyncedCommit) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  std::vector<TurnCommit> batch;
+  for (std::uint64_t i = 0; i < 50; ++i) batch.push_back(first_turn("i-" + std::to_string(i), 100 + i));
+  const Cost cost{*provider};
+  ASSERT_TRUE(provider->ack_orchestration_items(batch).has_value());
+  EXPECT_EQ(cost.synced(), 1u);
+}
+
+TEST(Costs, LeasesDoNotWaitForTheDisk) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  start(*provider, "turn");
+  commit_one(*provider, first_turn("work", 1));
+  const Cost cost{*provider};
+  const auto turn = provider->fetch_orchestration_items(fetch_turns()).value().items.at(0);
+  const auto work = provider->fetch_work_items(fetch_work()).value().items.at(0);
+  const TurnLease turn_lease{turn.incarnation, turn.lease};
+  ASSERT_TRUE(provider->renew_orchestration_item_locks({&turn_lease, 1}, 60s).has_value());
+  ASSERT_TRUE(provider->renew_work_item_locks({&work.lease, 1}, 60s).has_value());
+  const TurnAbandon turn_back{.lease = turn_lease};
+  ASSERT_TRUE(provider->abandon_orchestration_items({&turn_back, 1}).has_value());
+  const WorkAbandon work_back{.lease = work.lease};
+  ASSERT_TRUE(provider->abandon_work_items({&work_back, 1}).has_value());
+  EXPECT_EQ(cost.synced(), 0u);
+  EXPECT_EQ(cost.unsynced(), 6u);
+}
+
+TEST(Costs, AskingAnIdleStoreForWorkWritesNothing) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  const Cost cost{*provider};
+  ASSERT_TRUE(provider->fetch_orchestration_items(fetch_turns()).has_value());
+  ASSERT_TRUE(provider->fetch_work_items(fetch_work()).has_value());
+  ASSERT_TRUE(provider->read_stolen_leases("node-a").has_value());
+  EXPECT_EQ(cost.rows() + cost.synced() + cost.unsynced(), 0u);
+}
+
+TEST(Costs, TheLogIsMovedIntoTheFileBeforeItGrowsLarge) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  for (int i = 0; i < 60; ++i) {
+    StartRequest request = start_request("i-" + std::to_string(i));
+    request.start.input = Payload::text(std::string(256u << 10, 'x'));
+    ASSERT_TRUE(provider->start_instances({&request, 1}).has_value());
+  }
+  EXPECT_LT(std::filesystem::file_size(dir.file("t.db-wal")), 8u << 20);
+  EXPECT_GT(std::filesystem::file_size(dir.file("t.db")), 10u << 20);
+}
+
+TEST(Costs, WithoutDurabilityNothingWaitsForTheDisk) {
+  const TempDir dir;
+  const auto provider =
+      open_provider({.path = dir.file("t.db"), .durability = Options::Durability::off}).value();
+  const Cost cost{*provider};
+  start(*provider, "a");
+  EXPECT_EQ(cost.synced(), 0u);
+  EXPECT_EQ(cost.unsynced(), 1u);
+}
+
+}  // namespace
+
+}  // namespace duramen::sqlite::test

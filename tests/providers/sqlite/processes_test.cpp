@@ -1,0 +1,106 @@
+// Several processes on one file.
+#include "providers/sqlite/fixture.hpp"
+#include "providers/sqlite/second_process.hpp"
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+extern char** environ;
+
+namespace duramen::sqlite::test {
+
+namespace {
+
+/// Starts and finishes `count` instances, one commit each.
+int write_instances(const std::string& path, const std::string& prefix, int count) {
+  const auto store = open_provider({.path = path});
+  if (!store) {
+    std::fprintf(stderr, "%s\n", store.error().describe().c_str());
+    return 2;
+  }
+  Provider& provider = **store;
+  const std::uint64_t base = static_cast<std::uint64_t>(::getpid()) << 32;
+  for (int i = 0; i < count; ++i) {
+    const LeaseToken lease{base + 3u * static_cast<std::uint64_t>(i) + 1};
+    const TurnCommit first = first_turn(prefix + std::to_string(i), lease.value + 1, lease);
+    const auto begun = provider.ack_orchestration_items({&first, 1});
+    if (!begun || (*begun)[0].outcome != CommitOutcome::committed) return 3;
+    const TurnCommit last = last_turn(first, (*begun)[0].incarnation, lease.value + 2, lease);
+    const auto ended = provider.ack_orchestration_items({&last, 1});
+    if (!ended || (*ended)[0].outcome != CommitOutcome::committed) return 4;
+  }
+  return 0;
+}
+
+/// Starts one instance and dies without closing anything.
+int start_and_die(const std::string& path) {
+  const auto provider = open_provider({.path = path}).value();
+  start(*provider, "from-the-dead");
+  ::kill(::getpid(), SIGKILL);
+  return 1;
+}
+
+}  // namespace
+
+int run_second_process(int argc, char** argv) {
+  const std::string task = argv[0];
+  if (task == "write" && argc == 4) return write_instances(argv[1], argv[2], std::stoi(argv[3]));
+  if (task == "start-and-die" && argc == 2) return start_and_die(argv[1]);
+  return 64;
+}
+
+SecondProcess::SecondProcess(const std::vector<std::string>& arguments) {
+  const std::string program = "/proc/self/exe";
+  std::vector<std::string> all{program, std::string(second_process_flag)};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& argument : all) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  EXPECT_EQ(::posix_spawn(&pid_, program.c_str(), nullptr, nullptr, argv.data(), environ), 0);
+}
+
+int SecondProcess::wait() {
+  if (pid_ > 0) {
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    status_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    pid_ = -1;
+  }
+  return status_;
+}
+
+TEST(Processes, CreateOneNewFileTogetherAndWriteItAtTheSameTime) {
+  const TempDir dir;
+  const std::string path = dir.file("t.db");
+  constexpr int count = 40;
+  {
+    SecondProcess a{{"write", path, "a-", std::to_string(count)}};
+    SecondProcess b{{"write", path, "b-", std::to_string(count)}};
+    SecondProcess c{{"write", path, "c-", std::to_string(count)}};
+    EXPECT_EQ(a.wait(), 0);
+    EXPECT_EQ(b.wait(), 0);
+    EXPECT_EQ(c.wait(), 0);
+  }
+  RawConnection raw{path};
+  EXPECT_EQ(raw.text("SELECT count(*) FROM instances WHERE status = 'Completed'"), std::to_string(3 * count));
+  EXPECT_EQ(raw.text("SELECT count(DISTINCT key) FROM instances"), std::to_string(3 * count));
+  EXPECT_EQ(raw.text("SELECT count(*) FROM worker_queue"), "0");
+  EXPECT_EQ(raw.text("PRAGMA integrity_check"), "ok");
+}
+
+TEST(Processes, WhatAKilledProcessCommittedIsThere) {
+  const TempDir dir;
+  const std::string path = dir.file("t.db");
+  SecondProcess doomed{{"start-and-die", path}};
+  EXPECT_EQ(doomed.wait(), -SIGKILL);
+
+  const auto provider = open_at(path);
+  const auto batch = provider->fetch_orchestration_items(fetch_turns()).value();
+  ASSERT_EQ(batch.items.size(), 1u);
+  EXPECT_EQ(batch.items[0].instance, InstanceId{"from-the-dead"});
+}
+
+}  // namespace duramen::sqlite::test

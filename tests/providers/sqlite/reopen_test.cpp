@@ -1,0 +1,126 @@
+// What was committed is there when the store is opened again.
+#include "providers/sqlite/fixture.hpp"
+
+namespace duramen::sqlite::test {
+
+namespace {
+
+TEST(Reopening, KeepsInstancesHistoriesMessagesAndWork) {
+  const TempDir dir;
+  const TestClock clock;
+  Incarnation incarnation;
+  {
+    const auto provider = open_at(dir.file("t.db"), &clock);
+    incarnation = commit_one(*provider, first_turn("running", 1)).incarnation;
+    start(*provider, "pending");
+    const OutboundMessage event{.target = "running", .item = work::ExternalRaised{"go", Payload::json("1")}};
+    ASSERT_EQ(provider->enqueue_for_orchestrator({&event, 1}).value().at(0), EnqueueOutcome::enqueued);
+    const OutboundMessage early{.target = "later", .item = work::QueueMessage{"q", Payload::text("early")}};
+    ASSERT_EQ(provider->enqueue_for_orchestrator({&early, 1}).value().at(0), EnqueueOutcome::parked);
+  }
+  const auto provider = open_at(dir.file("t.db"), &clock);
+  const auto info = provider->get_instance("running").value();
+  ASSERT_TRUE(info.has_value());
+  EXPECT_EQ(info->incarnation, incarnation);
+  EXPECT_EQ(info->status, Status::running);
+  EXPECT_EQ(info->version, "1.0.0");
+  EXPECT_EQ(info->last_event_id, EventId{2});
+  EXPECT_EQ(info->created_at, clock.now());
+  EXPECT_EQ(provider->read_history("running", ExecutionId{1}, {}).value(), first_turn("running", 1).events);
+  EXPECT_EQ(provider->fetch_work_items(fetch_work()).value().items.size(), 1u);
+  start(*provider, "later");
+  const auto batch = provider->fetch_orchestration_items(fetch_turns()).value();
+  ASSERT_EQ(batch.items.size(), 3u);
+  EXPECT_EQ(batch.items[0].instance, InstanceId{"pending"});
+  EXPECT_EQ(batch.items[1].instance, InstanceId{"running"});
+  EXPECT_EQ(batch.items[2].instance, InstanceId{"later"});
+  EXPECT_EQ(batch.items[2].messages.size(), 2u);
+}
+
+TEST(Reopening, NeverHandsOutAnIncarnationTwice) {
+  const TempDir dir;
+  Incarnation last;
+  for (int round = 0; round < 3; ++round) {
+    const auto provider = open_at(dir.file("t.db"));
+    const auto result = commit_one(*provider, first_turn("i-" + std::to_string(round), 1));
+    EXPECT_GT(result.incarnation, last);
+    last = result.incarnation;
+  }
+}
+
+TEST(Reopening, KeepsAFailureWithAllItsParts) {
+  const TempDir dir;
+  Failure failure{.kind = FailureKind::timeout,
+                  .type = "Slow",
+                  .message = "took too long",
+                  .retryable = true,
+                  .details = R"({"tries":3})",
+                  .attempt = 3,
+                  .timeout = TimeoutKind::heartbeat};
+  const ParentLink parent{"mother", Incarnation{7}, ExecutionId{2}, EventId{5}};
+  {
+    const auto provider = open_at(dir.file("t.db"));
+    TurnCommit commit = first_turn("failed", 1);
+    commit.worker_items.clear();
+    commit.change.status = Status::failed;
+    commit.change.failure = failure;
+    commit.change.parent = parent;
+    ASSERT_EQ(commit_one(*provider, commit).outcome, CommitOutcome::committed);
+  }
+  const auto info = open_at(dir.file("t.db"))->get_instance("failed").value();
+  ASSERT_TRUE(info.has_value());
+  EXPECT_EQ(info->status, Status::failed);
+  EXPECT_EQ(info->failure, failure);
+  EXPECT_EQ(info->parent, parent);
+}
+
+TEST(Reopening, ClosesIntoOneFileWithoutALog) {
+  const TempDir dir;
+  {
+    const auto provider = open_at(dir.file("t.db"));
+    start(*provider, "a");
+    EXPECT_GE(std::filesystem::file_size(dir.file("t.db-wal")), 4u << 20);
+  }
+  EXPECT_FALSE(std::filesystem::exists(dir.file("t.db-wal")));
+}
+
+TEST(History, IsReadFromTheMiddleOfATurn) {
+  const auto provider = open_at(":memory:");
+  const auto first = first_turn("a", 1, LeaseToken{9});
+  const auto incarnation = commit_one(*provider, first).incarnation;
+  commit_one(*provider, last_turn(first, incarnation, 2, LeaseToken{9}));
+  for (std::uint64_t after = 0; after <= 5; ++after) {
+    const auto events = provider->read_history("a", ExecutionId{1}, EventId{after}).value();
+    ASSERT_EQ(events.size(), after < 4 ? 4 - after : 0) << after;
+    if (!events.empty()) EXPECT_EQ(events.front().id, EventId{after + 1});
+  }
+}
+
+TEST(Executions, ThatContinuedAsNewAreKept) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  TurnCommit first = first_turn("a", 1);
+  first.worker_items.clear();
+  first.change.status = Status::continued_as_new;
+  first.messages.push_back({.target = "a", .item = work::ContinueAsNew{.orchestration = "Hello"}});
+  ASSERT_EQ(commit_one(*provider, first).outcome, CommitOutcome::committed);
+  const auto item = provider->fetch_orchestration_items(fetch_turns()).value().items.at(0);
+  EXPECT_EQ(item.status, Status::continued_as_new);
+
+  TurnCommit next = first_turn("a", 2);
+  next.worker_items.clear();
+  next.incarnation = item.incarnation;
+  next.basis = HeldLease{item.lease};
+  next.execution = ExecutionId{2};
+  ASSERT_EQ(commit_one(*provider, next).outcome, CommitOutcome::committed);
+  RawConnection raw{dir.file("t.db")};
+  EXPECT_EQ(raw.text("SELECT group_concat(execution || ' ' || status, ', ') FROM "
+                     "(SELECT * FROM all_executions ORDER BY execution)"),
+            "1 ContinuedAsNew, 2 Running");
+  EXPECT_EQ(provider->read_history("a", ExecutionId{1}, {}).value().size(), 2u);
+  EXPECT_EQ(provider->read_history("a", ExecutionId{2}, {}).value().size(), 2u);
+}
+
+}  // namespace
+
+}  // namespace duramen::sqlite::test
