@@ -57,7 +57,7 @@ Result<Event> event_from_json(std::string_view text, const EventContext& where) 
   if (!envelope.find("duroxide_version")) envelope.required("duramen_version", version);
   if (envelope.ok() && !base::emplace_by_tag(event.body, type)) envelope.fail("unknown type");
   if (envelope.ok()) {
-    FieldReader<Form::interchange> fields{document.root(), problem};
+    FieldReader<Form::interchange> fields{envelope, problem};
     base::visit_fields(fields, event.body);
   }
   if (!problem.empty()) return base::corrupt_event(operation, where, event.id, type, problem);

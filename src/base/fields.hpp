@@ -157,8 +157,8 @@ class FieldWriter {
 template <Form form>
 class FieldReader {
  public:
-  FieldReader(const detail::JsonValue& object, std::string& problem)
-      : fields_(object, problem), problem_(problem) {}
+  /// `problem` is the one `object` reports to.
+  FieldReader(ObjectReader& object, std::string& problem) : fields_(object), problem_(problem) {}
 
   void text(Key key, std::string& out) { fields_.required(key.in(form), out); }
   void text(Key key, InstanceId& out) { text(key, out.value); }
@@ -268,7 +268,7 @@ class FieldReader {
     if (!fields_.ok()) problem_ = "in field '" + std::string{key.in(form)} + "': " + problem_;
   }
 
-  ObjectReader fields_;
+  ObjectReader& fields_;
   std::string& problem_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <duramen/detail/json_value.hpp>
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace duramen::base {
 
@@ -20,6 +22,13 @@ class ObjectReader {
   ObjectReader(const detail::JsonValue& object, std::string& problem) : object_(object), problem_(problem) {
     if (ok() && object_.kind() != detail::JsonKind::object) {
       fail("expected an object, found " + std::string{describe(object_.kind())});
+    }
+    for (detail::JsonCursor c{object_}; c.next();) {
+      if (count_ == members_.size()) {
+        complete_ = false;
+        break;
+      }
+      members_[count_++] = {c.key(), c.value()};
     }
   }
 
@@ -34,7 +43,7 @@ class ObjectReader {
   /// The member of that name; absent if it is missing or null.
   [[nodiscard]] std::optional<detail::JsonValue> find(std::string_view name) const noexcept {
     if (!ok()) return std::nullopt;
-    auto value = object_.find(name);
+    auto value = member(name);
     if (value && value->is_null()) return std::nullopt;
     return value;
   }
@@ -42,7 +51,7 @@ class ObjectReader {
   /// The member of that name, which must be there.
   [[nodiscard]] std::optional<detail::JsonValue> require(std::string_view name) {
     if (!ok()) return std::nullopt;
-    auto value = object_.find(name);
+    auto value = member(name);
     if (!value) fail_field(name, "is missing");
     return value;
   }
@@ -102,12 +111,24 @@ class ObjectReader {
   }
 
  private:
+  // The first member of that name.
+  [[nodiscard]] std::optional<detail::JsonValue> member(std::string_view name) const noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (members_[i].first == name) return members_[i].second;
+    }
+    return complete_ ? std::nullopt : object_.find(name);
+  }
   void out_of_range(std::string_view name, const detail::JsonValue& value) {
     fail_field(name, "is out of range: " + value.text());
   }
 
   detail::JsonValue object_;
   std::string& problem_;
+  // The members, listed once because most are asked for by name, and many that are not there; the rest is
+  // searched.
+  std::array<std::pair<std::string_view, detail::JsonValue>, 16> members_;
+  std::size_t count_ = 0;
+  bool complete_ = true;
 };
 
 }  // namespace duramen::base

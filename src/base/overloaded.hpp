@@ -1,4 +1,5 @@
-// A visitor made of lambdas, one per alternative: std::visit(Overloaded{[](int) {...}, [](const auto&) {...}}, v).
+// A visitor made of lambdas, one per alternative: std::visit(Overloaded{[](int) {...}, [](const auto&)
+// {...}}, v).
 #pragma once
 
 namespace duramen::inline v0 {
@@ -10,4 +11,4 @@ struct Overloaded : Fs... {
 template <class... Fs>
 Overloaded(Fs...) -> Overloaded<Fs...>;
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -44,7 +44,7 @@ void decode_event(const detail::JsonValue& value, EventId id, TimePoint time, Ev
   std::int64_t difference = 0;
   envelope.optional("t", difference);
   event.timestamp = add_difference(time, difference);
-  FieldReader<Form::stored> fields{value, problem};
+  FieldReader<Form::stored> fields{envelope, problem};
   base::visit_fields(fields, event.body);
   if (!problem.empty()) problem = std::string{*tag} + ": " + problem;
 }

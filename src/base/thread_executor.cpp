@@ -1,7 +1,6 @@
 #include "base/thread_executor.hpp"
 
 #include <pthread.h>
-
 #include <utility>
 
 namespace duramen::inline v0 {
@@ -10,7 +9,8 @@ void name_thread(std::thread& thread, const std::string& name) {
   pthread_setname_np(thread.native_handle(), name.substr(0, 15).c_str());
 }
 
-ThreadExecutor::ThreadExecutor(const Clock& clock, std::string name) : clock_(clock), thread_([this] { run(); }) {
+ThreadExecutor::ThreadExecutor(const Clock& clock, std::string name)
+    : clock_(clock), thread_([this] { run(); }) {
   name_thread(thread_, name);
 }
 
@@ -81,4 +81,4 @@ void ThreadExecutor::run() {
   }
 }
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -1,6 +1,8 @@
 // One thread with a queue and timers: the production Executor.
 #pragma once
 
+#include <duramen/env.hpp>
+
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -10,8 +12,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <duramen/env.hpp>
 
 namespace duramen::inline v0 {
 
@@ -46,12 +46,12 @@ class ThreadExecutor final : public Executor {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<Job> jobs_;                // guarded by mutex_
-  std::priority_queue<Timer> timers_;    // guarded by mutex_
-  std::uint64_t next_timer_ = 0;         // guarded by mutex_
-  bool stopping_ = false;                // guarded by mutex_
-  bool asleep_ = false;                  // guarded by mutex_
+  std::vector<Job> jobs_;              // guarded by mutex_
+  std::priority_queue<Timer> timers_;  // guarded by mutex_
+  std::uint64_t next_timer_ = 0;       // guarded by mutex_
+  bool stopping_ = false;              // guarded by mutex_
+  bool asleep_ = false;                // guarded by mutex_
   std::thread thread_;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

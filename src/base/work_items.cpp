@@ -30,7 +30,8 @@ std::string write_item(const Body& body, const InstanceId& target) {
 
 template <class Body>
 void read_item(const detail::JsonValue& value, Body& body, InstanceId& instance, std::string& problem) {
-  FieldReader<Form::interchange> fields{value, problem};
+  base::ObjectReader object{value, problem};
+  FieldReader<Form::interchange> fields{object, problem};
   if constexpr (Describe<Body>::has_instance) fields.text({"instance"}, instance);
   Describe<Body>::visit(fields, body);
 }

@@ -144,6 +144,14 @@ TEST(EventJson, FieldsMayComeInAnyOrderAndUnknownOnesAreIgnored) {
   EXPECT_EQ(*event, (Event{EventId{2}, EventId{}, from_unix_ms(5), event::TimerCreated{from_unix_ms(9)}}));
 }
 
+TEST(EventJson, AFieldIsFoundBehindAnyNumberOfUnknownOnes) {
+  std::string json = "{";
+  for (int i = 0; i < 100; ++i) json.append("\"unknown" + std::to_string(i) + "\":null,");
+  const Result<Event> event = event_from_json(json + timer.substr(1), here);
+  ASSERT_TRUE(event) << event.error().describe();
+  EXPECT_EQ(event->id, EventId{2});
+}
+
 TEST(EventJson, AnEmptyListOfCarriedEventsIsTheSameAsNone) {
   const std::string with_list = replaced(reference_examples[1], R"("carry_forward_events":[["config","v2"]])",
                                          R"("carry_forward_events":[])");
