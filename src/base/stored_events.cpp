@@ -1,6 +1,6 @@
 // The stored form of the events one turn appended.
 //
-//   [2,1767225600000,{"e":"ActivityScheduled","n":"Charge","i":"42"},{"e":"TimerCreated","t":3,"at":1767225660000}]
+//   [2,1767225600000,{"e":"ActivityScheduled","n":"Charge","i":"42"},{"e":"KeyValueCleared","t":3,"k":"cart"}]
 //
 // First the id and the time (Unix ms) of the first event, then one object per event:
 //   "e"   its type
