@@ -24,7 +24,7 @@ struct Name {
   friend auto operator<=>(const Name&, const Name&) = default;
 };
 
-/// A number the engine or the store hands out. Zero means "none".
+/// A number the engine or the store hands out. Zero means "none"; below 2^63, so that every store shows it as it is.
 template <class Tag>
 struct Number {
   std::uint64_t value = 0;
@@ -39,7 +39,7 @@ struct Number {
 
 /// A unit of work, named by whoever starts it. Unique in a store among the instances that exist now.
 using InstanceId = Name<struct InstanceTag>;
-/// One runtime. Unique among all that share a store, also across restarts.
+/// One runtime. Unique among all that share a store, also across restarts. At most 128 bytes.
 using NodeId = Name<struct NodeTag>;
 
 /// One run of an instance; 1 for the first, one more after every continue-as-new.
@@ -49,7 +49,7 @@ using EventId = Number<struct EventTag>;
 /// The store's own key of an instance, never used twice: what belonged to a deleted instance cannot touch a new one
 /// of the same name.
 using Incarnation = Number<struct IncarnationTag>;
-/// Proof that one holder has a lease. Random; compared, never interpreted.
+/// Proof that one holder has a lease. Random, unique together with what it leases; compared, never interpreted.
 using LeaseToken = Number<struct LeaseTag>;
 /// Names one commit, so that sending it again after a lost answer does nothing twice. Random.
 using CommitToken = Number<struct CommitTag>;

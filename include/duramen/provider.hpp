@@ -6,7 +6,8 @@
 //
 // Every call is one transaction. Calls are batched: a call takes many entries and answers each. What is wrong with one
 // entry (its lease is lost, the store moved on) fails that entry; what is wrong with the store fails the call, nothing
-// of it is stored, and the error says whether trying again makes sense. No exception crosses this interface.
+// of it is stored, and the error says whether trying again makes sense (after a deadlock or a serialisation failure it
+// does). No exception crosses this interface.
 // Calls may come from any thread.
 //
 // To write a provider, implement this class and make <duramen/testing/conformance.hpp> pass.
@@ -104,7 +105,7 @@ struct OrchestrationItem {
 
 struct OrchestrationBatch {
   std::vector<OrchestrationItem> items;
-  std::optional<TimePoint> next_due;  ///< when the next message becomes visible, if one is waiting for its time
+  std::optional<TimePoint> next_due;  ///< a hint: when the next message becomes visible; may be too early
 };
 
 /// The lease under which a worker runs an activity.
@@ -134,12 +135,13 @@ struct CancelledActivity {
   CancelReason reason;
 };
 
-/// The commit owns a lease that a fetch gave out; the messages of that fetch are deleted with it.
+/// The commit owns a lease that a fetch gave out; it ends with the commit. The messages of that fetch are deleted with
+/// it, those that arrived since stay.
 struct HeldLease {
   LeaseToken token;
 };
 /// The commit takes the instance and commits in one step: only if nobody has it leased, its last event is
-/// `last_event_id` and no visible message waits for it.
+/// `last_event_id`, no visible message waits for it, and every row of `work_acks` is still held under its lease.
 struct ConditionalLease {
   EventId last_event_id;
 };
@@ -168,7 +170,8 @@ struct TurnCommit {
   std::variant<HeldLease, ConditionalLease, FusedStart> basis;
   ExecutionId execution;
 
-  std::vector<WorkAck> work_acks;  ///< the completions that caused this turn; see CommitOutcome::condition_failed
+  /// With a ConditionalLease only: the completions that caused this turn, all of this instance.
+  std::vector<WorkAck> work_acks;
   std::vector<Event> events;       ///< appended to the execution's history; ids go on where it ended
   InstanceChange change;
   std::vector<WorkerItem> worker_items;
@@ -184,7 +187,7 @@ struct TurnCommit {
 
 enum class CommitOutcome : std::uint8_t {
   committed,
-  already_committed,  ///< this token was committed before; nothing was stored again
+  already_committed,  ///< this token was committed before; nothing was stored again, `stolen` and `acks` are empty
   lease_lost,         ///< HeldLease only: the lease ended; nothing was stored
   condition_failed,   ///< the ConditionalLease does not hold, or the row of a work ack is gone: nothing of the turn was
                       ///< stored; its work acks were performed as ack_work_items would have, see `acks`
@@ -287,7 +290,7 @@ struct InstanceInfo {
 
 /// What a provider tells those who listen. Called on a provider's or a committer's thread, never under a provider's
 /// lock, and only to post: a listener must return at once and not call back. A hint may be wrong or late; polling at a
-/// slow interval finds what a lost one would have told.
+/// slow interval finds what a lost one would have told. Hints may be sent after the commit and be lost with the process.
 class ProviderListener {
  public:
   virtual ~ProviderListener() = default;
@@ -313,7 +316,7 @@ class Provider {
 
   /// "sqlite", "memory", ...
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-  /// The clock that rules visibility and leases.
+  /// The clock that rules visibility and leases; for a store with a clock of its own, an estimate of it.
   [[nodiscard]] virtual const Clock& clock() const noexcept = 0;
 
   /// Inserts each instance as pending together with its start message.
@@ -327,7 +330,8 @@ class Provider {
   /// The events of one execution after `after`, oldest first. Empty for an unknown instance or execution.
   [[nodiscard]] virtual Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
                                                                 EventId after) = 0;
-  /// Stores turns. One answer per commit, in order; commits in one batch are independent of each other.
+  /// Stores turns. One answer per commit, in order; commits in one batch are independent of each other. At most one
+  /// commit per instance in a batch; all are decided before any message of the batch is stored.
   [[nodiscard]] virtual Result<std::vector<CommitResult>> ack_orchestration_items(
       std::span<const TurnCommit> commits) = 0;
   /// Entries whose lease is gone are skipped.
@@ -341,7 +345,8 @@ class Provider {
   [[nodiscard]] virtual Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkLease> leases,
                                                                                Duration extend) = 0;
   [[nodiscard]] virtual Result<void> abandon_work_items(std::span<const WorkAbandon> items) = 0;
-  /// Leases of this node that were stolen by others and not reported yet; each is returned once.
+  /// Leases of this node that were stolen by others. May return one more than once: renew answers `cancelled` for it
+  /// until the lease would have ended, whether it was read here or not.
   [[nodiscard]] virtual Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) = 0;
 
   /// Absent for an unknown instance.

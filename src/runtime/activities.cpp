@@ -123,6 +123,17 @@ void Activities::stop(const WorkLease& lease, StopCause cause, CancelReason reas
   env_.run_elsewhere(Lane::cancellation, [state] { state->request_stop(); });
 }
 
+void Activities::stop(const ActivityKey& key, CancelReason reason) {
+  const auto found = running_.find(key);
+  if (found != running_.end()) stop(WorkLease(found->second.lease), StopCause::cancelled, reason);
+}
+
+void Activities::stop_execution(Incarnation incarnation, ExecutionId execution, CancelReason reason) {
+  for (const auto& [key, running] : running_) {
+    if (key.incarnation == incarnation && key.execution == execution) stop(key, reason);
+  }
+}
+
 void Activities::stop_all(StopCause cause) {
   for (const auto& [key, running] : running_) {
     // Their leases are kept until they have really ended: nobody else should begin while they still run.

@@ -46,6 +46,9 @@ class Activities {
   /// Asks the activity held under `lease` to stop. One that is not known yet is remembered: the news of a stolen lease
   /// can overtake the news that we have it.
   void stop(const WorkLease& lease, StopCause cause, CancelReason reason);
+  /// The same by identity, for what runs here whatever its token.
+  void stop(const ActivityKey& key, CancelReason reason);
+  void stop_execution(Incarnation incarnation, ExecutionId execution, CancelReason reason);
   void stop_all(StopCause cause);
 
  private:

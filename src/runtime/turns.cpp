@@ -250,7 +250,7 @@ void Turns::next(const InstanceId& instance) {
 
 TurnCommit Turns::make_commit(const core::Execution& execution, core::TurnOutcome outcome) {
   TurnCommit commit;
-  commit.token = CommitToken{env_.random()};
+  commit.token = CommitToken{random_token()};
   commit.node = options_.node;
   commit.instance = execution.identity().instance;
   commit.incarnation = execution.identity().incarnation;
@@ -277,6 +277,9 @@ TurnCommit Turns::make_commit(const core::Execution& execution, core::TurnOutcom
   return commit;
 }
 
+/// Never zero, and below 2^63 like every number.
+std::uint64_t Turns::random_token() { return (env_.random() >> 1u) | 1u; }
+
 /// What can be run here at once is born leased to us and begins when the commit returns, without a fetch.
 void Turns::dispatch_leases(TurnCommit& commit) {
   if (!dispatching_) return;
@@ -285,7 +288,7 @@ void Turns::dispatch_leases(TurnCommit& commit) {
   for (WorkerItem& item : commit.worker_items) {
     if (places == 0) break;
     if (item.activity.tag || item.activity.session_id || !activities_.can_run(item.activity.name)) continue;
-    item.born_leased = LeaseToken{env_.random() | 1u};
+    item.born_leased = LeaseToken{random_token()};
     --places;
     ++reserved_places_;
   }
@@ -299,6 +302,8 @@ void Turns::commit(const InstanceId& instance, TurnCommit commit,
   kept->incarnation = commit.incarnation;
   kept->execution = commit.execution;
   kept->change = commit.change;
+  kept->cancelled_activities = commit.cancelled_activities;
+  kept->cancel_rest = commit.cancel_rest;
   for (const WorkerItem& item : commit.worker_items) {
     if (item.born_leased) kept->worker_items.push_back(item);
   }
@@ -316,6 +321,9 @@ void Turns::commit(const InstanceId& instance, TurnCommit commit,
     if (stored) {
       committed(instance, *kept, *result, sent);
     } else {
+      if (result && result->outcome == CommitOutcome::invalid) {
+        log_(LogLevel::error, "the store refused a turn of " + instance.value + " as invalid; it will be run again");
+      }
       slot.execution.reset();  // it ran ahead of the store
     }
     if (done) done(result);
@@ -327,6 +335,13 @@ void Turns::committed(const InstanceId& instance, TurnCommit& commit, CommitResu
   Slot& slot = slots_.at(instance);
   if (slot.execution && !slot.execution->identity().incarnation) slot.execution->set_incarnation(result.incarnation);
   for (const StolenLease& stolen : result.stolen) events_.lease_stolen(stolen);
+  if (result.outcome == CommitOutcome::already_committed) {
+    // The answer that named the stolen leases was lost. What runs here is known without it; others are told by the store.
+    for (const CancelledActivity& cancelled : commit.cancelled_activities) {
+      activities_.stop({result.incarnation, commit.execution, cancelled.activity}, cancelled.reason);
+    }
+    if (commit.cancel_rest) activities_.stop_execution(result.incarnation, commit.execution, *commit.cancel_rest);
+  }
   for (WorkerItem& item : commit.worker_items) {
     item.activity.key.incarnation = result.incarnation;
     const WorkLease lease{item.activity.key, *item.born_leased};

@@ -79,6 +79,7 @@ class Turns {
   void send_to_store(FinishedActivity activity);
 
   [[nodiscard]] TurnCommit make_commit(const core::Execution& execution, core::TurnOutcome outcome);
+  [[nodiscard]] std::uint64_t random_token();
   void dispatch_leases(TurnCommit& commit);
   void commit(const InstanceId& instance, TurnCommit commit, UniqueFunction<void(const Result<CommitResult>&)> done);
   void committed(const InstanceId& instance, TurnCommit& commit, CommitResult& result, LeaseTime sent);
