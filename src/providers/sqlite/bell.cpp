@@ -2,18 +2,17 @@
 
 #include "providers/sqlite/error.hpp"
 
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <ctime>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <chrono>
-#include <climits>
-#include <ctime>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 namespace duramen::inline v0::sqlite::detail {
@@ -23,8 +22,7 @@ namespace {
 constexpr std::size_t file_size = 4096;
 constexpr std::chrono::seconds look_interval{1};
 
-[[noreturn]] void fail(const std::string& path) {
-  const int code = errno;
+[[noreturn]] void fail(const std::string& path, int code) {
   const bool full = code == ENOSPC || code == EDQUOT || code == EMFILE || code == ENFILE;
   throw StoreError({ErrorCode::unavailable, "",
                     "cannot create " + path + ": " + std::generic_category().message(code) +
@@ -46,18 +44,19 @@ void futex_wake_all(std::uint32_t* word) noexcept {
 
 Bell::Bell(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (file < 0) fail(path);
-  struct stat status {};
+  if (file < 0) fail(path, errno);
+  struct stat status{};
+  int code = ::fstat(file, &status) == 0 ? 0 : errno;
+  // With its block, not just its size: touching a page that the disk has no room for would be a fault.
+  if (code == 0 && status.st_size < static_cast<off_t>(file_size))
+    code = ::posix_fallocate(file, 0, file_size);
   void* mapping = MAP_FAILED;
-  // Writing the last byte, not truncating: a file without its block would fault on a full disk.
-  const bool sized = ::fstat(file, &status) == 0 && (status.st_size >= static_cast<off_t>(file_size) ||
-                                                     ::posix_fallocate(file, 0, file_size) == 0);
-  if (sized) mapping = ::mmap(nullptr, file_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  if (mapping == MAP_FAILED) {
-    ::close(file);
-    fail(path);
+  if (code == 0) {
+    mapping = ::mmap(nullptr, file_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (mapping == MAP_FAILED) code = errno;
   }
   ::close(file);
+  if (code != 0) fail(path, code);
   shared_ = static_cast<Shared*>(mapping);
 }
 
@@ -71,8 +70,8 @@ void Bell::ring(Topics topics) noexcept {
                                      topics.instances};
   for (std::size_t i = 0; i < topic_count; ++i) {
     if (!touched[i]) continue;
-    // Our own count first: the listening thread may then see too few rings of others for a moment, never too many, and
-    // the word below makes it look again.
+    // Our own count first: the listening thread may then see too few rings of others for a moment, never too
+    // many, and the word below makes it look again.
     own_[i].fetch_add(1);
     std::atomic_ref(shared_->rings[i]).fetch_add(1);
   }
@@ -127,4 +126,4 @@ void Bell::run() {
   }
 }
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

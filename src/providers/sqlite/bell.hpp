@@ -1,9 +1,10 @@
 // The side file `<path>-bell`: how a commit in one store wakes those who share its file.
 //
-// The file is mapped by every store that has it open. A writer that has committed counts up the topics it touched and
-// then the word that sleepers wait on. Each store has at most one thread asleep there; it compares the counters with
-// what it saw before, less its own rings, and tells its listeners. A slow look of its own finds commits that nobody
-// rang for: by a program that does not know the bell, or by one that died in between.
+// The file is mapped by every store that has it open. A writer that has committed counts up the topics it
+// touched and then the word that sleepers wait on. Each store has at most one thread asleep there; it
+// compares the counters with what it saw before, less its own rings, and tells its listeners. A slow look of
+// its own finds commits that nobody rang for: by a program that does not know the bell, or by one that died
+// in between.
 #pragma once
 
 #include <array>
@@ -23,7 +24,9 @@ struct Topics {
   bool stolen_leases = false;
   bool instances = false;
 
-  [[nodiscard]] bool any() const noexcept { return orchestrator_work || worker_work || stolen_leases || instances; }
+  [[nodiscard]] bool any() const noexcept {
+    return orchestrator_work || worker_work || stolen_leases || instances;
+  }
   [[nodiscard]] static Topics all() noexcept { return {true, true, true, true}; }
 };
 
@@ -38,8 +41,8 @@ class Bell {
   /// Wakes everybody else.
   void ring(Topics topics) noexcept;
 
-  /// Starts the listening thread, unless it runs. `heard` is called on it when others rang; `look` about once a second,
-  /// and says whether something changed that nobody rang for.
+  /// Starts the listening thread, unless it runs. `heard` is called on it when others rang; `look` about once
+  /// a second, and says whether something changed that nobody rang for.
   void listen(std::function<void(Topics)> heard, std::function<bool()> look);
   /// Ends the thread; no call of `heard` or `look` is running or will come.
   void stop();
@@ -69,4 +72,4 @@ class Bell {
   std::function<bool()> look_;
 };
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

@@ -9,13 +9,15 @@ namespace duramen::inline v0::sqlite::detail {
 
 namespace {
 
-// The side lock keeps our own writers apart; this is for programs that do not know it, such as the sqlite3 shell.
+// The side lock keeps our own writers apart; this is for programs that do not know it, such as the sqlite3
+// shell.
 constexpr int busy_timeout_ms = 5000;
 
 }  // namespace
 
 Connection::Connection(const std::string& path, Mode mode) {
-  // Reading a WAL needs its index to be writable, so a reading connection is opened like any other and told not to.
+  // Reading a WAL needs its index to be writable, so a reading connection is opened like any other and told
+  // not to.
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   const int code = sqlite3_open_v2(path.c_str(), &connection_, flags, nullptr);
   if (code != SQLITE_OK) {
@@ -59,4 +61,4 @@ std::uint64_t Connection::total_changes() const {
 
 bool Connection::in_transaction() const { return sqlite3_get_autocommit(connection_) == 0; }
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

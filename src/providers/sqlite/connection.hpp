@@ -34,4 +34,4 @@ class Connection {
   sqlite3* connection_ = nullptr;
 };
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

@@ -8,7 +8,8 @@ namespace duramen::inline v0::sqlite::detail {
 namespace {
 
 bool may_wait_for_its_instance(const WorkItem& item) {
-  return std::holds_alternative<work::ExternalRaised>(item) || std::holds_alternative<work::QueueMessage>(item);
+  return std::holds_alternative<work::ExternalRaised>(item) ||
+         std::holds_alternative<work::QueueMessage>(item);
 }
 
 /// A child's answer names the instance that asked, not one of the same name that came after it.
@@ -56,7 +57,8 @@ EnqueueOutcome Delivery::deliver(const Moment& moment, const OutboundMessage& me
     const bool repeat = message.message_id && queue_.has_received(target->key, *message.message_id);
     return repeat ? EnqueueOutcome::duplicate : EnqueueOutcome::finished;
   }
-  if (message.message_id && !queue_.receive(target->key, *message.message_id)) return EnqueueOutcome::duplicate;
+  if (message.message_id && !queue_.receive(target->key, *message.message_id))
+    return EnqueueOutcome::duplicate;
   queue_.insert(moment, target->key, message.target, message.item, message.visible_at, news);
   return EnqueueOutcome::enqueued;
 }
@@ -65,15 +67,17 @@ EnqueueOutcome Delivery::deliver_start(const Moment& moment, const OutboundMessa
                                        const work::StartOrchestration& start, News& news) {
   std::optional<std::int64_t> not_before;
   if (to_unix_ms(message.visible_at) > moment.now) not_before = to_unix_ms(message.visible_at);
-  const auto key = instances_.insert(moment, numbers_,
-                                     NewInstance{.id = message.target, .start = start, .not_before = not_before});
+  const auto key = instances_.insert(
+      moment, numbers_, NewInstance{.id = message.target, .start = start, .not_before = not_before});
   if (!key) {
     // The parent is told; nobody waits for a detached start.
     if (start.parent) {
-      Failure failure = Failure::application("AlreadyExists", "instance '" + message.target.value + "' already exists");
-      (void)deliver(moment,
-                    {.target = start.parent->instance, .item = work::SubOrchFailed{*start.parent, std::move(failure)}},
-                    news);
+      Failure failure =
+          Failure::application("AlreadyExists", "instance '" + message.target.value + "' already exists");
+      (void)deliver(
+          moment,
+          {.target = start.parent->instance, .item = work::SubOrchFailed{*start.parent, std::move(failure)}},
+          news);
     }
     return EnqueueOutcome::duplicate;
   }
@@ -103,7 +107,8 @@ void Delivery::enqueue_completion(const Moment& moment, const WorkAck& ack, News
 }
 
 AckResult Delivery::refusal(const Moment& moment, const WorkLease& lease) {
-  if (const auto reason = workers_.stolen_leases().reason(moment, lease)) return {AckOutcome::cancelled, *reason};
+  if (const auto reason = workers_.stolen_leases().reason(moment, lease))
+    return {AckOutcome::cancelled, *reason};
   return {AckOutcome::lease_lost, {}};
 }
 
@@ -114,4 +119,4 @@ void Delivery::erase_instance(const Moment& moment, Incarnation key, News& news)
   instances_.erase(key);
 }
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

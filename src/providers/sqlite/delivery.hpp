@@ -8,7 +8,6 @@
 #include "providers/sqlite/orchestrator_queue.hpp"
 #include "providers/sqlite/parked_messages.hpp"
 #include "providers/sqlite/worker_queue.hpp"
-
 #include <duramen/provider.hpp>
 
 #include <optional>
@@ -33,7 +32,8 @@ class Delivery {
   [[nodiscard]] AckResult refusal(const Moment& moment, const WorkLease& lease);
 
   /// Why `taken` stands in the way of a start; empty if it may be replaced.
-  [[nodiscard]] static std::optional<StartOutcome> refusal(const InstanceRow& taken, const StartRequest& request);
+  [[nodiscard]] static std::optional<StartOutcome> refusal(const InstanceRow& taken,
+                                                           const StartRequest& request);
   /// Everything of an instance, so that its id is free.
   void erase_instance(const Moment& moment, Incarnation key, News& news);
 
@@ -48,4 +48,4 @@ class Delivery {
   WorkerQueue& workers_;
 };
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

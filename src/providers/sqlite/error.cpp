@@ -29,7 +29,8 @@ Error to_error(const SqlError& error, const std::string& operation) {
   switch (error.primary_code()) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return make(ErrorCode::busy, "; another program holds the file. Try again, or close that program", true);
+      return make(ErrorCode::busy, "; another program holds the file. Try again, or close that program",
+                  true);
     case SQLITE_FULL:
       return make(ErrorCode::unavailable, "; free some disk space, nothing was lost", true);
     case SQLITE_IOERR:
@@ -38,7 +39,8 @@ Error to_error(const SqlError& error, const std::string& operation) {
     case SQLITE_NOMEM:
       return make(ErrorCode::unavailable, "; out of memory", true);
     case SQLITE_CORRUPT:
-      return make(ErrorCode::corrupt, "; restore the file from a backup, or salvage it with `sqlite3 .recover`", false);
+      return make(ErrorCode::corrupt,
+                  "; restore the file from a backup, or salvage it with `sqlite3 .recover`", false);
     case SQLITE_NOTADB:
       return make(ErrorCode::corrupt, "; choose another path, this file is not a store", false);
     case SQLITE_READONLY:
@@ -54,4 +56,4 @@ Error to_error(const SqlError& error, const std::string& operation) {
   }
 }
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

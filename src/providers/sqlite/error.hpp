@@ -1,4 +1,5 @@
-// Failures of SQLite inside the provider are exceptions; at its border they become Errors that say what to do.
+// Failures of SQLite inside the provider are exceptions; at its border they become Errors that say what to
+// do.
 #pragma once
 
 #include <duramen/result.hpp>
@@ -37,7 +38,8 @@ class StoreError : public std::runtime_error {
 /// Throws SqlError with the connection's message for `code`.
 [[noreturn]] void throw_sql_error(sqlite3* connection, int code);
 
-/// True if the statement or value was at fault rather than the store: other entries of a batch may still work.
+/// True if the statement or value was at fault rather than the store: other entries of a batch may still
+/// work.
 [[nodiscard]] bool concerns_one_entry(const SqlError& error) noexcept;
 
 [[nodiscard]] Error to_error(const SqlError& error, const std::string& operation);
@@ -60,4 +62,4 @@ auto guarded(const char* operation, Body&& body) noexcept -> decltype(body()) {
   }
 }
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

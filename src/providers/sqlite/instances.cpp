@@ -15,7 +15,8 @@ constexpr std::string_view row_columns =
 
 Status status_of(std::string_view text) {
   if (const auto status = parse_status(text)) return *status;
-  throw StoreError({ErrorCode::corrupt, "", "unknown status '" + std::string(text) + "' in the store", false});
+  throw StoreError(
+      {ErrorCode::corrupt, "", "unknown status '" + std::string(text) + "' in the store", false});
 }
 
 Encoding encoding_of(std::string_view text) { return text == "json" ? Encoding::json : Encoding::text; }
@@ -79,11 +80,15 @@ Instances::Instances(Connection& connection)
 
 std::optional<InstanceRow> Instances::find(Incarnation key) { return read_row(find_by_key_.run(key.value)); }
 
-std::optional<InstanceRow> Instances::find(const InstanceId& id) { return read_row(find_by_id_.run(id.value)); }
+std::optional<InstanceRow> Instances::find(const InstanceId& id) {
+  return read_row(find_by_id_.run(id.value));
+}
 
-std::optional<Incarnation> Instances::insert(const Moment& moment, Numbers& numbers, const NewInstance& instance) {
+std::optional<Incarnation> Instances::insert(const Moment& moment, Numbers& numbers,
+                                             const NewInstance& instance) {
   const std::uint64_t key = numbers.next();
-  const std::optional<ParentLink>& parent = instance.parent != nullptr ? *instance.parent : instance.start.parent;
+  const std::optional<ParentLink>& parent =
+      instance.parent != nullptr ? *instance.parent : instance.start.parent;
   std::optional<std::string_view> output;
   std::optional<std::string_view> encoding;
   if (instance.output != nullptr && *instance.output) {
@@ -101,21 +106,23 @@ std::optional<Incarnation> Instances::insert(const Moment& moment, Numbers& numb
   const std::int64_t inserted = insert_.execute(
       key, instance.id.value, instance.start.orchestration, instance.version, to_string(instance.status),
       instance.last_event_id.value, instance.engine_version, moment.now, digest(instance.start),
-      number_or_null(instance.commit_token.value), instance.not_before, output, encoding, parent_id, parent_key,
-      parent_execution, parent_event);
+      number_or_null(instance.commit_token.value), instance.not_before, output, encoding, parent_id,
+      parent_key, parent_execution, parent_event);
   if (inserted == 0) return std::nullopt;
   return Incarnation{key};
 }
 
-void Instances::update(const Moment& moment, Incarnation key, const TurnCommit& commit, EventId last_event_id) {
+void Instances::update(const Moment& moment, Incarnation key, const TurnCommit& commit,
+                       EventId last_event_id) {
   const InstanceChange& change = commit.change;
   std::optional<std::string_view> output, encoding;
   if (change.output) {
     output = change.output->data;
     encoding = to_string(change.output->encoding);
   }
-  update_.execute(key.value, to_string(change.status), change.version, commit.execution.value, last_event_id.value,
-                  change.engine_version, moment.now, number_or_null(commit.token.value), output, encoding);
+  update_.execute(key.value, to_string(change.status), change.version, commit.execution.value,
+                  last_event_id.value, change.engine_version, moment.now, number_or_null(commit.token.value),
+                  output, encoding);
 }
 
 void Instances::set_failure(Incarnation key, const Failure& failure) {
@@ -147,7 +154,8 @@ bool Instances::extend_lease(const Moment& moment, const TurnLease& lease, std::
 
 bool Instances::release_lease(const Moment& moment, const TurnLease& lease,
                               std::optional<std::int64_t> not_before) {
-  return release_lease_.execute(lease.incarnation.value, lease.token.value, not_before, moment.lease_now) == 1;
+  return release_lease_.execute(lease.incarnation.value, lease.token.value, not_before, moment.lease_now) ==
+         1;
 }
 
 void Instances::erase(Incarnation key) {
@@ -173,14 +181,17 @@ InstanceReader::InstanceReader(Connection& connection)
     : info_(connection,
             "SELECT key, name, version, execution, status, last_event_id, created_at, updated_at, output, "
             "output_encoding, parent_instance, parent_key, parent_execution, parent_event, failure_kind, "
-            "failure_type, failure_message, failure_retryable, failure_details, failure_attempt, failure_timeout "
+            "failure_type, failure_message, failure_retryable, failure_details, failure_attempt, "
+            "failure_timeout "
             "FROM instances WHERE instance_id = ?"),
       // A row holds a whole turn; the first one wanted may begin before the first event wanted.
-      history_(connection,
-               "SELECT h.events FROM instances i JOIN history h ON h.instance_key = i.key AND h.execution = ?2 "
-               "AND h.first_event_id >= coalesce((SELECT max(first_event_id) FROM history WHERE instance_key = i.key "
-               "AND execution = ?2 AND first_event_id <= ?3 + 1), 0) AND h.last_event_id > ?3 "
-               "WHERE i.instance_id = ?1 ORDER BY h.first_event_id") {}
+      history_(
+          connection,
+          "SELECT h.events FROM instances i JOIN history h ON h.instance_key = i.key AND h.execution = ?2 "
+          "AND h.first_event_id >= coalesce((SELECT max(first_event_id) FROM history WHERE instance_key = "
+          "i.key "
+          "AND execution = ?2 AND first_event_id <= ?3 + 1), 0) AND h.last_event_id > ?3 "
+          "WHERE i.instance_id = ?1 ORDER BY h.first_event_id") {}
 
 std::optional<InstanceInfo> InstanceReader::info(const InstanceId& id) {
   Run run = info_.run(id.value);
@@ -196,8 +207,8 @@ std::optional<InstanceInfo> InstanceReader::info(const InstanceId& id) {
                     .updated_at = from_unix_ms(run.integer(7))};
   if (!run.is_null(8)) info.output = Payload{run.string(8), encoding_of(run.text(9))};
   if (!run.is_null(10)) {
-    info.parent = ParentLink{InstanceId{run.text(10)}, Incarnation{run.number(11)}, ExecutionId{run.number(12)},
-                             EventId{run.number(13)}};
+    info.parent = ParentLink{InstanceId{run.text(10)}, Incarnation{run.number(11)},
+                             ExecutionId{run.number(12)}, EventId{run.number(13)}};
   }
   if (!run.is_null(14)) {
     Failure failure;
@@ -213,7 +224,8 @@ std::optional<InstanceInfo> InstanceReader::info(const InstanceId& id) {
   return info;
 }
 
-Result<std::vector<Event>> InstanceReader::history(const InstanceId& id, ExecutionId execution, EventId after) {
+Result<std::vector<Event>> InstanceReader::history(const InstanceId& id, ExecutionId execution,
+                                                   EventId after) {
   std::vector<Event> events;
   Run run = history_.run(id.value, execution.value, after.value);
   while (run.step()) {
@@ -226,4 +238,4 @@ Result<std::vector<Event>> InstanceReader::history(const InstanceId& id, Executi
   return events;
 }
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

@@ -5,7 +5,6 @@
 #include "providers/sqlite/moment.hpp"
 #include "providers/sqlite/numbers.hpp"
 #include "providers/sqlite/statement.hpp"
-
 #include <duramen/provider.hpp>
 
 #include <optional>
@@ -51,7 +50,8 @@ class Instances {
   [[nodiscard]] std::optional<InstanceRow> find(const InstanceId& id);
 
   /// Empty if the id is taken.
-  [[nodiscard]] std::optional<Incarnation> insert(const Moment& moment, Numbers& numbers, const NewInstance& instance);
+  [[nodiscard]] std::optional<Incarnation> insert(const Moment& moment, Numbers& numbers,
+                                                  const NewInstance& instance);
 
   /// Stores what a turn made of the instance and frees its lease.
   void update(const Moment& moment, Incarnation key, const TurnCommit& commit, EventId last_event_id);
@@ -59,7 +59,8 @@ class Instances {
   void set_parent(Incarnation key, const ParentLink& parent);
   /// Keeps what is known of the current execution, which the next update replaces.
   void archive_execution(Incarnation key);
-  void append_history(Incarnation key, ExecutionId execution, EventId first, EventId last, std::string_view events);
+  void append_history(Incarnation key, ExecutionId execution, EventId first, EventId last,
+                      std::string_view events);
 
   void take_lease(Incarnation key, LeaseToken token, std::int64_t until);
   [[nodiscard]] bool extend_lease(const Moment& moment, const TurnLease& lease, std::int64_t until);
@@ -95,11 +96,12 @@ class InstanceReader {
   explicit InstanceReader(Connection& connection);
 
   [[nodiscard]] std::optional<InstanceInfo> info(const InstanceId& id);
-  [[nodiscard]] Result<std::vector<Event>> history(const InstanceId& id, ExecutionId execution, EventId after);
+  [[nodiscard]] Result<std::vector<Event>> history(const InstanceId& id, ExecutionId execution,
+                                                   EventId after);
 
  private:
   Statement info_;
   Statement history_;
 };
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

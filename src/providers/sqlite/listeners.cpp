@@ -7,8 +7,8 @@ namespace duramen::inline v0::sqlite::detail {
 
 struct Listeners::Entry {
   NodeId node;
-  std::mutex mutex;             // held while the listener runs, so that its subscription can wait for the end of that
-  ProviderListener* listener;   // null once the subscription has ended
+  std::mutex mutex;  // held while the listener runs, so that its subscription can wait for the end of that
+  ProviderListener* listener;  // null once the subscription has ended
 
   Entry(NodeId n, ProviderListener& l) : node(std::move(n)), listener(&l) {}
 
@@ -90,4 +90,4 @@ void Listeners::tell(Topics topics) {
   }
 }
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "providers/sqlite/bell.hpp"
-
 #include <duramen/provider.hpp>
 
 #include <atomic>
@@ -51,4 +50,4 @@ class Listeners {
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

@@ -29,4 +29,4 @@ struct Moment {
   }
 };
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

@@ -8,12 +8,13 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-/// Takes numbers from the file in blocks, so that a new instance costs no write for its number. What is left of a block
-/// when the store closes is never used.
+/// Takes numbers from the file in blocks, so that a new instance costs no write for its number. What is left
+/// of a block when the store closes is never used.
 class Numbers {
  public:
   explicit Numbers(Connection& connection)
-      : reserve_(connection, "UPDATE counters SET value = value + ? WHERE name = 'next_number' RETURNING value") {}
+      : reserve_(connection,
+                 "UPDATE counters SET value = value + ? WHERE name = 'next_number' RETURNING value") {}
 
   /// Inside a write transaction.
   std::uint64_t next() {
@@ -36,4 +37,4 @@ class Numbers {
   std::uint64_t end_ = 0;
 };
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

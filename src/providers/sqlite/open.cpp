@@ -6,4 +6,4 @@ Store open(const std::string& path) { return open(Options{.path = path}); }
 
 Store open(const Options& options) { return Store{open_provider(options).value()}; }
 
-}  // namespace duramen::v0::sqlite
+}  // namespace duramen::inline v0::sqlite

@@ -11,11 +11,13 @@ OrchestratorQueue::OrchestratorQueue(Connection& connection)
     : insert_(connection,
               "INSERT INTO orchestrator_queue (instance_key, visible_at, attempt, execution, event_id, item) "
               "VALUES (?, ?, 0, ?, ?, ?)"),
-      receive_(connection,
-               "INSERT INTO received_messages (instance_key, message_id) VALUES (?, ?) ON CONFLICT DO NOTHING"),
+      receive_(
+          connection,
+          "INSERT INTO received_messages (instance_key, message_id) VALUES (?, ?) ON CONFLICT DO NOTHING"),
       has_received_(connection, "SELECT 1 FROM received_messages WHERE instance_key = ? AND message_id = ?"),
-      has_visible_(connection,
-                   "SELECT 1 FROM orchestrator_queue WHERE instance_key = ? AND visible_at <= ? LIMIT 1"),
+      first_visible_at_(connection,
+                        "SELECT visible_at FROM orchestrator_queue WHERE instance_key = ? "
+                        "ORDER BY visible_at LIMIT 1"),
       earliest_(connection, "SELECT min(visible_at) FROM orchestrator_queue"),
       next_due_(connection, "SELECT min(visible_at) FROM orchestrator_queue WHERE visible_at > ?"),
       candidates_(connection,
@@ -34,16 +36,17 @@ OrchestratorQueue::OrchestratorQueue(Connection& connection)
                  "UPDATE orchestrator_queue SET lease_token = NULL, attempt = max(attempt - ?3, 0) "
                  "WHERE instance_key = ?1 AND lease_token = ?2"),
       erase_fetched_(connection, "DELETE FROM orchestrator_queue WHERE instance_key = ? AND lease_token = ?"),
-      erase_timer_(connection,
-                   "DELETE FROM orchestrator_queue WHERE instance_key = ? AND execution = ? AND event_id = ?"),
+      erase_timer_(
+          connection,
+          "DELETE FROM orchestrator_queue WHERE instance_key = ? AND execution = ? AND event_id = ?"),
       erase_timers_(connection,
                     "DELETE FROM orchestrator_queue "
                     "WHERE instance_key = ? AND execution = ? AND event_id IS NOT NULL"),
       erase_all_(connection, "DELETE FROM orchestrator_queue WHERE instance_key = ?"),
       erase_received_(connection, "DELETE FROM received_messages WHERE instance_key = ?") {}
 
-void OrchestratorQueue::insert(const Moment& moment, Incarnation key, const InstanceId& target, const WorkItem& item,
-                               TimePoint visible_at, News& news) {
+void OrchestratorQueue::insert(const Moment& moment, Incarnation key, const InstanceId& target,
+                               const WorkItem& item, TimePoint visible_at, News& news) {
   const std::string json = to_json(item, target);
   const auto* timer = std::get_if<work::TimerFired>(&item);
   if (timer == nullptr) return insert(moment, key, json, to_unix_ms(visible_at), news);
@@ -52,8 +55,8 @@ void OrchestratorQueue::insert(const Moment& moment, Incarnation key, const Inst
   tell(moment, when, news);
 }
 
-void OrchestratorQueue::insert(const Moment& moment, Incarnation key, std::string_view item, std::int64_t visible_at,
-                               News& news) {
+void OrchestratorQueue::insert(const Moment& moment, Incarnation key, std::string_view item,
+                               std::int64_t visible_at, News& news) {
   const std::int64_t when = std::max(visible_at, moment.now);
   insert_.execute(key.value, when, std::nullopt, std::nullopt, item);
   tell(moment, when, news);
@@ -71,8 +74,9 @@ bool OrchestratorQueue::has_received(Incarnation key, std::string_view message_i
   return has_received_.run(key.value, message_id).step();
 }
 
-bool OrchestratorQueue::has_visible(const Moment& moment, Incarnation key) {
-  return has_visible_.run(key.value, moment.now).step();
+std::optional<std::int64_t> OrchestratorQueue::first_visible_at(Incarnation key) {
+  Run run = first_visible_at_.run(key.value);
+  return run.step() ? std::optional(run.integer(0)) : std::nullopt;
 }
 
 bool OrchestratorQueue::any_visible(const Moment& moment, std::optional<TimePoint>& next_due) {
@@ -106,7 +110,8 @@ OrchestratorQueue::Load OrchestratorQueue::load_messages(const Moment& moment, O
 }
 
 OrchestrationBatch OrchestratorQueue::fetch(const Moment& moment, const OrchestrationFetch& request,
-                                            Instances& instances, const std::function<LeaseToken()>& new_token) {
+                                            Instances& instances,
+                                            const std::function<LeaseToken()>& new_token) {
   OrchestrationBatch batch;
   batch.next_due = next_due(moment);
   std::unordered_set<std::uint64_t> seen;
@@ -136,8 +141,8 @@ OrchestrationBatch OrchestratorQueue::fetch(const Moment& moment, const Orchestr
                              .last_event_id = EventId{run.number(6)}};
       const Load load = load_messages(moment, item);
       if (load == Load::unreadable) continue;
-      // What was handed out before without an end may be what brought its node down: it goes alone, when it is the
-      // longest waiting; until then those behind it go first.
+      // What was handed out before without an end may be what brought its node down: it goes alone, when it
+      // is the longest waiting; until then those behind it go first.
       if (load == Load::retried && !batch.items.empty()) continue;
       batch.items.push_back(std::move(item));
       if (load == Load::retried) break;
@@ -175,4 +180,4 @@ void OrchestratorQueue::erase_all(Incarnation key) { erase_all_.execute(key.valu
 
 void OrchestratorQueue::erase_received(Incarnation key) { erase_received_.execute(key.value); }
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

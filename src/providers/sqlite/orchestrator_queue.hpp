@@ -6,9 +6,9 @@
 #include "providers/sqlite/listeners.hpp"
 #include "providers/sqlite/moment.hpp"
 #include "providers/sqlite/statement.hpp"
-
 #include <duramen/provider.hpp>
 
+#include <atomic>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -24,13 +24,15 @@ class OrchestratorQueue {
   void insert(const Moment& moment, Incarnation key, const InstanceId& target, const WorkItem& item,
               TimePoint visible_at, News& news);
   /// The same for a message that is JSON already and is no timer.
-  void insert(const Moment& moment, Incarnation key, std::string_view item, std::int64_t visible_at, News& news);
+  void insert(const Moment& moment, Incarnation key, std::string_view item, std::int64_t visible_at,
+              News& news);
   /// Notes that `key` was sent a message of this id; false if it had been before.
   [[nodiscard]] bool receive(Incarnation key, std::string_view message_id);
 
   [[nodiscard]] bool has_received(Incarnation key, std::string_view message_id);
 
-  [[nodiscard]] bool has_visible(const Moment& moment, Incarnation key);
+  /// When the first message of an instance is, or was, visible.
+  [[nodiscard]] std::optional<std::int64_t> first_visible_at(Incarnation key);
   /// True if a fetch would have something to look at; sets `next_due` if not.
   [[nodiscard]] bool any_visible(const Moment& moment, std::optional<TimePoint>& next_due);
 
@@ -57,12 +59,12 @@ class OrchestratorQueue {
 
   // What the last fetch said about when to come back: a message due before that is news.
   std::int64_t told_due_ = std::numeric_limits<std::int64_t>::max();
-  std::uint64_t unreadable_ = 0;
+  std::atomic<std::uint64_t> unreadable_ = 0;
 
   Statement insert_;
   Statement receive_;
   Statement has_received_;
-  Statement has_visible_;
+  Statement first_visible_at_;
   Statement earliest_;
   Statement next_due_;
   Statement candidates_;
@@ -76,4 +78,4 @@ class OrchestratorQueue {
   Statement erase_received_;
 };
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

@@ -15,9 +15,10 @@ ParkedMessages::ParkedMessages(Connection& connection)
       park_(connection,
             "INSERT INTO parked_messages (instance_id, message_id, visible_at, expires_at, item) "
             "VALUES (?, ?, ?, ?, ?)"),
-      list_(connection,
-            "SELECT message_id, visible_at, item FROM parked_messages WHERE instance_id = ? AND expires_at > ? "
-            "ORDER BY visible_at, id"),
+      list_(
+          connection,
+          "SELECT message_id, visible_at, item FROM parked_messages WHERE instance_id = ? AND expires_at > ? "
+          "ORDER BY visible_at, id"),
       erase_(connection, "DELETE FROM parked_messages WHERE instance_id = ?"),
       expire_(connection, "DELETE FROM parked_messages WHERE expires_at <= ?") {}
 
@@ -30,8 +31,8 @@ bool ParkedMessages::park(const Moment& moment, const OutboundMessage& message) 
   return true;
 }
 
-void ParkedMessages::move_to(const Moment& moment, const InstanceId& id, Incarnation key, OrchestratorQueue& queue,
-                             News& news) {
+void ParkedMessages::move_to(const Moment& moment, const InstanceId& id, Incarnation key,
+                             OrchestratorQueue& queue, News& news) {
   bool found = false;
   {
     Run run = list_.run(id.value, moment.now);
@@ -44,4 +45,4 @@ void ParkedMessages::move_to(const Moment& moment, const InstanceId& id, Incarna
   if (found) erase_.execute(id.value);
 }
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

@@ -5,9 +5,9 @@
 #include "providers/sqlite/moment.hpp"
 #include "providers/sqlite/orchestrator_queue.hpp"
 #include "providers/sqlite/statement.hpp"
-
 #include <duramen/provider.hpp>
 
+#include <atomic>
 #include <cstdint>
 
 namespace duramen::inline v0::sqlite::detail {
@@ -19,13 +19,14 @@ class ParkedMessages {
   /// False if a message of that id is parked for that instance already.
   [[nodiscard]] bool park(const Moment& moment, const OutboundMessage& message);
   /// Moves what is parked for `id` into the queue of the instance that has just been created.
-  void move_to(const Moment& moment, const InstanceId& id, Incarnation key, OrchestratorQueue& queue, News& news);
+  void move_to(const Moment& moment, const InstanceId& id, Incarnation key, OrchestratorQueue& queue,
+               News& news);
 
   /// Messages dropped because their instance never came.
   [[nodiscard]] std::uint64_t expired() const noexcept { return expired_; }
 
  private:
-  std::uint64_t expired_ = 0;
+  std::atomic<std::uint64_t> expired_ = 0;
   Statement known_;
   Statement park_;
   Statement list_;
@@ -33,4 +34,4 @@ class ParkedMessages {
   Statement expire_;
 };
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

@@ -21,15 +21,22 @@ SqliteProvider::Tables::Tables(Writer& writer)
       new_token([this] { return LeaseToken{std::max<std::uint64_t>(random(), 1)}; }) {}
 
 SqliteProvider::SqliteProvider(const Options& options) : writer_(options), tables_(writer_) {
-  if (writer_.in_memory()) in_turn_ = std::make_unique<InstanceReader>(writer_.connection());
-  else reader_ = std::make_unique<Reader>(options.path);
+  if (writer_.in_memory())
+    in_turn_ = std::make_unique<InstanceReader>(writer_.connection());
+  else
+    reader_ = std::make_unique<Reader>(options.path);
 }
 
 SqliteProvider::~SqliteProvider() {
   if (Bell* bell = writer_.bell()) bell->stop();
 }
 
-Counters SqliteProvider::counters() const noexcept { return writer_.counters(); }
+Counters SqliteProvider::counters() const noexcept {
+  Counters counters = writer_.counters();
+  counters.expired_messages = tables_.parked.expired();
+  counters.unreadable_messages = tables_.queue.unreadable();
+  return counters;
+}
 
 void SqliteProvider::announce(const News& news) {
   const Topics topics = news.topics();
@@ -47,14 +54,16 @@ auto SqliteProvider::read(Read&& body) {
   return body(reader_->instances);
 }
 
-// -- starting and messaging ------------------------------------------------------------------------------------------
+// -- starting and messaging
+// ------------------------------------------------------------------------------------------
 
 Result<std::vector<StartOutcome>> SqliteProvider::start_instances(std::span<const StartRequest> requests) {
   return guarded("start_instances", [&]() -> Result<std::vector<StartOutcome>> {
     News news;
     auto outcomes = writer_.write(Promise::durable, [&](const Moment& moment) {
       std::vector<StartOutcome> result;
-      for (const StartRequest& request : requests) result.push_back(tables_.delivery.start(moment, request, news));
+      for (const StartRequest& request : requests)
+        result.push_back(tables_.delivery.start(moment, request, news));
       return result;
     });
     announce(news);
@@ -78,13 +87,14 @@ Result<std::vector<EnqueueOutcome>> SqliteProvider::enqueue_for_orchestrator(
   });
 }
 
-// -- turns -----------------------------------------------------------------------------------------------------------
+// -- turns
+// -----------------------------------------------------------------------------------------------------------
 
 Result<OrchestrationBatch> SqliteProvider::fetch_orchestration_items(const OrchestrationFetch& request) {
   return guarded("fetch_orchestration_items", [&]() -> Result<OrchestrationBatch> {
     OrchestrationBatch batch;
-    const bool any = writer_.read(
-        [&](const Moment& moment) { return tables_.queue.any_visible(moment, batch.next_due); });
+    const bool any =
+        writer_.read([&](const Moment& moment) { return tables_.queue.any_visible(moment, batch.next_due); });
     if (!any) return batch;
     batch = writer_.write(Promise::lease_only, [&](const Moment& moment) {
       return tables_.queue.fetch(moment, request, tables_.instances, tables_.new_token);
@@ -101,7 +111,8 @@ Result<std::vector<Event>> SqliteProvider::read_history(const InstanceId& instan
   });
 }
 
-Result<std::vector<CommitResult>> SqliteProvider::ack_orchestration_items(std::span<const TurnCommit> commits) {
+Result<std::vector<CommitResult>> SqliteProvider::ack_orchestration_items(
+    std::span<const TurnCommit> commits) {
   return guarded("ack_orchestration_items", [&]() -> Result<std::vector<CommitResult>> {
     // Before the writer's turn, so that nobody waits for it.
     std::vector<std::string> events;
@@ -122,17 +133,19 @@ Result<std::vector<CommitResult>> SqliteProvider::ack_orchestration_items(std::s
       results = writer_.write(Promise::durable, commit_all);
     } catch (const SqlError& error) {
       if (!concerns_one_entry(error)) throw;
-      // One of them cannot be stored. Savepoints would cost every batch something; so only this one pays for them.
+      // One of them cannot be stored. Savepoints would cost every batch something; so only this one pays for
+      // them.
       news = {};
-      results = writer_.write(Promise::durable,
-                              [&](const Moment& moment) { return commit_each(moment, commits, events, news); });
+      results = writer_.write(
+          Promise::durable, [&](const Moment& moment) { return commit_each(moment, commits, events, news); });
     }
     announce(news);
     return results;
   });
 }
 
-std::vector<CommitResult> SqliteProvider::commit_each(const Moment& moment, std::span<const TurnCommit> commits,
+std::vector<CommitResult> SqliteProvider::commit_each(const Moment& moment,
+                                                      std::span<const TurnCommit> commits,
                                                       std::span<const std::string> events, News& news) {
   std::vector<CommitResult> results;
   for (std::size_t i = 0; i < commits.size(); ++i) {
@@ -145,7 +158,8 @@ std::vector<CommitResult> SqliteProvider::commit_each(const Moment& moment, std:
       if (!concerns_one_entry(error)) throw;
       tables_.connection.execute("ROLLBACK TO entry");
       writer_.numbers().forget();
-      results.push_back(CommitResult{.outcome = CommitOutcome::invalid, .incarnation = commits[i].incarnation});
+      results.push_back(
+          CommitResult{.outcome = CommitOutcome::invalid, .incarnation = commits[i].incarnation});
     }
     tables_.connection.execute("RELEASE entry");
   }
@@ -184,7 +198,8 @@ Result<std::vector<bool>> SqliteProvider::renew_orchestration_item_locks(std::sp
   });
 }
 
-// -- work items ------------------------------------------------------------------------------------------------------
+// -- work items
+// ------------------------------------------------------------------------------------------------------
 
 Result<WorkBatch> SqliteProvider::fetch_work_items(const WorkFetch& request) {
   return guarded("fetch_work_items", [&]() -> Result<WorkBatch> {
@@ -257,7 +272,8 @@ Result<std::vector<StolenLease>> SqliteProvider::read_stolen_leases(const NodeId
   });
 }
 
-// -- reading and listening -------------------------------------------------------------------------------------------
+// -- reading and listening
+// -------------------------------------------------------------------------------------------
 
 Result<std::optional<InstanceInfo>> SqliteProvider::get_instance(const InstanceId& instance) {
   return guarded("get_instance", [&]() -> Result<std::optional<InstanceInfo>> {
@@ -269,7 +285,8 @@ std::unique_ptr<Subscription> SqliteProvider::subscribe(NodeId node, ProviderLis
   auto subscription = listeners_.add(std::move(node), listener);
   if (Bell* bell = writer_.bell()) {
     try {
-      bell->listen([this](Topics topics) { listeners_.tell(topics); }, [this] { return writer_.changed_by_others(); });
+      bell->listen([this](Topics topics) { listeners_.tell(topics); },
+                   [this] { return writer_.changed_by_others(); });
     } catch (const std::exception&) {
       // No thread to be had. Listeners hear of this store's own commits; polling finds the others'.
     }
@@ -277,7 +294,7 @@ std::unique_ptr<Subscription> SqliteProvider::subscribe(NodeId node, ProviderLis
   return subscription;
 }
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail
 
 namespace duramen::inline v0::sqlite {
 
@@ -296,4 +313,4 @@ Counters counters(const Provider& provider) {
   return ours != nullptr ? ours->counters() : Counters{};
 }
 
-}  // namespace duramen::v0::sqlite
+}  // namespace duramen::inline v0::sqlite

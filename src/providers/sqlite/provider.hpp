@@ -1,5 +1,5 @@
-// The Provider interface over one SQLite file. Each method is one transaction; what it has to tell is told when its locks
-// are given back.
+// The Provider interface over one SQLite file. Each method is one transaction; what it has to tell is told
+// when its locks are given back.
 #pragma once
 
 #include "providers/sqlite/delivery.hpp"
@@ -12,7 +12,6 @@
 #include "providers/sqlite/turn_commit.hpp"
 #include "providers/sqlite/worker_queue.hpp"
 #include "providers/sqlite/writer.hpp"
-
 #include <duramen/provider.hpp>
 #include <duramen/sqlite.hpp>
 
@@ -34,11 +33,13 @@ class SqliteProvider final : public Provider {
   [[nodiscard]] std::string_view name() const noexcept override { return "sqlite"; }
   [[nodiscard]] const Clock& clock() const noexcept override { return writer_.clock(); }
 
-  [[nodiscard]] Result<std::vector<StartOutcome>> start_instances(std::span<const StartRequest> requests) override;
+  [[nodiscard]] Result<std::vector<StartOutcome>> start_instances(
+      std::span<const StartRequest> requests) override;
   [[nodiscard]] Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
       std::span<const OutboundMessage> messages) override;
 
-  [[nodiscard]] Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override;
+  [[nodiscard]] Result<OrchestrationBatch> fetch_orchestration_items(
+      const OrchestrationFetch& request) override;
   [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
                                                         EventId after) override;
   [[nodiscard]] Result<std::vector<CommitResult>> ack_orchestration_items(
@@ -77,7 +78,8 @@ class SqliteProvider final : public Provider {
 
   // Everything that reads beside the writer, so that a reader does not wait for a commit in flight.
   struct Reader {
-    explicit Reader(const std::string& path) : connection(path, Connection::Mode::read_only), instances(connection) {}
+    explicit Reader(const std::string& path)
+        : connection(path, Connection::Mode::read_only), instances(connection) {}
 
     std::mutex mutex;
     Connection connection;
@@ -86,15 +88,16 @@ class SqliteProvider final : public Provider {
 
   template <class Read>
   auto read(Read&& read);
-  [[nodiscard]] std::vector<CommitResult> commit_each(const Moment& moment, std::span<const TurnCommit> commits,
+  [[nodiscard]] std::vector<CommitResult> commit_each(const Moment& moment,
+                                                      std::span<const TurnCommit> commits,
                                                       std::span<const std::string> events, News& news);
   void announce(const News& news);
 
   Listeners listeners_;
   Writer writer_;
   Tables tables_;
-  std::unique_ptr<Reader> reader_;          // null in memory
+  std::unique_ptr<Reader> reader_;           // null in memory
   std::unique_ptr<InstanceReader> in_turn_;  // in memory: reads on the writing connection
 };
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

@@ -33,8 +33,9 @@ void check_schema(Connection& connection, const std::string& path) {
   if (application == application_id) {
     if (version <= newest) return;
     throw StoreError({ErrorCode::wrong_version, "",
-                      path + " has schema version " + std::to_string(version) + ", this Duramen knows up to " +
-                          std::to_string(newest) + "; use the newer Duramen that wrote it",
+                      path + " has schema version " + std::to_string(version) +
+                          ", this Duramen knows up to " + std::to_string(newest) +
+                          "; use the newer Duramen that wrote it",
                       false});
   }
   if (application == 0 && version == 0 && empty) return;
@@ -77,4 +78,4 @@ std::int64_t current_boot_number(Connection& connection) {
   return last + 1;
 }
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

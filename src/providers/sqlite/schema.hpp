@@ -22,4 +22,4 @@ void migrate_schema(Connection& connection, const std::string& path);
 /// The number under which this boot of the machine is known to the file; made if it is new.
 [[nodiscard]] std::int64_t current_boot_number(Connection& connection);
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

@@ -2,11 +2,10 @@
 
 #include "providers/sqlite/error.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
+#include <fcntl.h>
 #include <system_error>
+#include <unistd.h>
 
 namespace duramen::inline v0::sqlite::detail {
 
@@ -16,7 +15,7 @@ constexpr off_t writer_byte = 0;
 constexpr off_t presence_byte = 1;
 
 struct flock one_byte(short type, off_t byte) {
-  struct flock lock {};
+  struct flock lock{};
   lock.l_type = type;
   lock.l_whence = SEEK_SET;
   lock.l_start = byte;
@@ -41,7 +40,8 @@ SideLock::SideLock(const std::string& path) {
     const bool full = errno == ENOSPC || errno == EDQUOT || errno == EMFILE || errno == ENFILE;
     const std::string why = std::generic_category().message(errno);
     throw StoreError({ErrorCode::unavailable, "",
-                      "cannot create " + path + ": " + why + "; a store needs a directory it can write to", full});
+                      "cannot create " + path + ": " + why + "; a store needs a directory it can write to",
+                      full});
   }
   try {
     wait_for(file_, F_RDLCK, presence_byte);
@@ -67,4 +67,4 @@ bool SideLock::alone() const noexcept {
   return lock.l_type == F_UNLCK;
 }
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

@@ -1,10 +1,10 @@
 // The side file `<path>-lock`: whose turn it is to write, and who is there.
 //
-// SQLite's own write lock is unfair between processes: one side can wait for seconds. Every write transaction and
-// every checkpoint of a store therefore runs under a lock on the first byte of this file. The second byte is held
-// shared by every open store, so that a writer can tell whether anybody else would want to hear of its commit.
-// Both are locks of the open file, not of the process: two stores in one process count as two, and a process that
-// dies gives them back.
+// SQLite's own write lock is unfair between processes: one side can wait for seconds. Every write transaction
+// and every checkpoint of a store therefore runs under a lock on the first byte of this file. The second byte
+// is held shared by every open store, so that a writer can tell whether anybody else would want to hear of
+// its commit. Both are locks of the open file, not of the process: two stores in one process count as two,
+// and a process that dies gives them back.
 #pragma once
 
 #include <string>
@@ -23,12 +23,12 @@ class SideLock {
   void lock();
   void unlock() noexcept;
 
-  /// True if no other store has this file open. What it says may be old by the time it is read; whoever comes later
-  /// reads what was committed before.
+  /// True if no other store has this file open. What it says may be old by the time it is read; whoever comes
+  /// later reads what was committed before.
   [[nodiscard]] bool alone() const noexcept;
 
  private:
   int file_ = -1;
 };
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

@@ -64,4 +64,4 @@ void Statement::bind(int index, std::nullopt_t) {
   if (code != SQLITE_OK) throw_sql_error(sqlite3_db_handle(statement_), code);
 }
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

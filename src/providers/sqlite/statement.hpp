@@ -13,8 +13,8 @@ namespace duramen::inline v0::sqlite::detail {
 
 class Connection;
 
-/// One run of a statement: values bound, rows read, and the statement free again when it goes out of scope. Bound text
-/// is not copied; it must live as long as the run.
+/// One run of a statement: values bound, rows read, and the statement free again when it goes out of scope.
+/// Bound text is not copied; it must live as long as the run.
 class Run {
  public:
   explicit Run(sqlite3_stmt* statement) noexcept : statement_(statement) {}
@@ -72,11 +72,13 @@ class Statement {
   void bind(int index, std::nullopt_t);
   template <class T>
   void bind(int index, const std::optional<T>& value) {
-    if (value) bind(index, *value);
-    else bind(index, std::nullopt);
+    if (value)
+      bind(index, *value);
+    else
+      bind(index, std::nullopt);
   }
 
   sqlite3_stmt* statement_ = nullptr;
 };
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

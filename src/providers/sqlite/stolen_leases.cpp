@@ -18,7 +18,8 @@ CancelReason reason_of(std::string_view text) {
 
 StolenLeases::StolenLeases(Connection& connection)
     : add_(connection,
-           "INSERT OR REPLACE INTO stolen_leases (lease_token, instance_key, execution, activity, owner, reason, "
+           "INSERT OR REPLACE INTO stolen_leases (lease_token, instance_key, execution, activity, owner, "
+           "reason, "
            "until, reported) VALUES (?, ?, ?, ?, ?, ?, ?, 0)"),
       reason_(connection,
               "SELECT reason FROM stolen_leases WHERE lease_token = ? AND instance_key = ? AND execution = ? "
@@ -29,7 +30,8 @@ StolenLeases::StolenLeases(Connection& connection)
       mark_reported_(connection, "UPDATE stolen_leases SET reported = 1 WHERE owner = ? AND reported = 0"),
       sweep_(connection, "DELETE FROM stolen_leases WHERE until <= ?") {}
 
-void StolenLeases::add(const Moment& moment, const StolenLease& stolen, std::int64_t until, const NodeId& by) {
+void StolenLeases::add(const Moment& moment, const StolenLease& stolen, std::int64_t until,
+                       const NodeId& by) {
   sweep(moment);
   until += margin_ms;
   if (stolen.owner == by) {
@@ -75,4 +77,4 @@ void StolenLeases::sweep(const Moment& moment) {
   sweep_.execute(moment.lease_now);
 }
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

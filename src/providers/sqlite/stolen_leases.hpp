@@ -4,7 +4,6 @@
 #include "providers/sqlite/connection.hpp"
 #include "providers/sqlite/moment.hpp"
 #include "providers/sqlite/statement.hpp"
-
 #include <duramen/provider.hpp>
 
 #include <optional>
@@ -13,8 +12,8 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-/// A node that cancels its own activity hears of it from its own commit; for such a lease a note in memory is enough,
-/// and ten thousand select losers cost no row. Leases of other nodes leave a row.
+/// A node that cancels its own activity hears of it from its own commit; for such a lease a note in memory is
+/// enough, and ten thousand select losers cost no row. Leases of other nodes leave a row.
 class StolenLeases {
  public:
   explicit StolenLeases(Connection& connection);
@@ -50,4 +49,4 @@ class StolenLeases {
   Statement sweep_;
 };
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

@@ -48,18 +48,19 @@ CommitResult TurnCommitter::commit(const Moment& moment, const TurnCommit& commi
   return commit_turn(moment, commit, events, news);
 }
 
-CommitResult TurnCommitter::commit_start(const Moment& moment, const TurnCommit& commit, const FusedStart& fused,
-                                         std::string_view events, News& news) {
+CommitResult TurnCommitter::commit_start(const Moment& moment, const TurnCommit& commit,
+                                         const FusedStart& fused, std::string_view events, News& news) {
   const InstanceChange& change = commit.change;
-  const NewInstance instance{.id = commit.instance,
-                             .start = fused.request.start,
-                             .status = change.status,
-                             .version = change.version ? std::string_view(*change.version) : std::string_view{},
-                             .last_event_id = last_event(commit, {}),
-                             .engine_version = change.engine_version,
-                             .commit_token = commit.token,
-                             .output = &change.output,
-                             .parent = change.parent ? &change.parent : nullptr};
+  const NewInstance instance{
+      .id = commit.instance,
+      .start = fused.request.start,
+      .status = change.status,
+      .version = change.version ? std::string_view(*change.version) : std::string_view{},
+      .last_event_id = last_event(commit, {}),
+      .engine_version = change.engine_version,
+      .commit_token = commit.token,
+      .output = &change.output,
+      .parent = change.parent ? &change.parent : nullptr};
   CommitResult result;
   const bool fits = is_first_turn(commit);
   // Inserting first saves a look at the table in the usual case, that the id is free.
@@ -88,15 +89,16 @@ CommitResult TurnCommitter::commit_start(const Moment& moment, const TurnCommit&
   result.incarnation = *key;
   parked_.move_to(moment, commit.instance, *key, queue_, news);
   if (!commit.events.empty()) {
-    instances_.append_history(*key, commit.execution, commit.events.front().id, commit.events.back().id, events);
+    instances_.append_history(*key, commit.execution, commit.events.front().id, commit.events.back().id,
+                              events);
   }
   if (change.failure) instances_.set_failure(*key, *change.failure);
   store_rest(moment, commit, *key, result, news);
   return result;
 }
 
-CommitResult TurnCommitter::commit_turn(const Moment& moment, const TurnCommit& commit, std::string_view events,
-                                        News& news) {
+CommitResult TurnCommitter::commit_turn(const Moment& moment, const TurnCommit& commit,
+                                        std::string_view events, News& news) {
   CommitResult result;
   const auto instance = instances_.find(commit.incarnation);
   if (instance) {
@@ -119,8 +121,10 @@ CommitResult TurnCommitter::commit_turn(const Moment& moment, const TurnCommit& 
   if (!continues(commit, *instance)) {
     const bool acks_hold = std::ranges::all_of(
         commit.work_acks, [&](const WorkAck& ack) { return workers_.is_held(moment, ack.lease); });
-    if (acks_hold) result.outcome = CommitOutcome::invalid;
-    else fail_condition(moment, commit, result, news);
+    if (acks_hold)
+      result.outcome = CommitOutcome::invalid;
+    else
+      fail_condition(moment, commit, result, news);
     return result;
   }
   if (!finish_work(moment, commit, result, news)) return result;
@@ -136,25 +140,32 @@ CommitResult TurnCommitter::commit_turn(const Moment& moment, const TurnCommit& 
   if (change.failure) instances_.set_failure(instance->key, *change.failure);
   if (change.parent) instances_.set_parent(instance->key, *change.parent);
   if (!commit.events.empty()) {
-    instances_.append_history(instance->key, commit.execution, commit.events.front().id, commit.events.back().id,
-                              events);
+    instances_.append_history(instance->key, commit.execution, commit.events.front().id,
+                              commit.events.back().id, events);
   }
   store_rest(moment, commit, instance->key, result, news);
   // What arrived while the lease was held waits for whoever is next.
   if (held != nullptr && !news.orchestrator_work && !is_final(change.status)) {
-    news.orchestrator_work = queue_.has_visible(moment, instance->key);
+    news.orchestrator_work = has_visible_message(moment, instance->key);
   }
   return result;
 }
 
-bool TurnCommitter::may_take(const Moment& moment, const InstanceRow& instance, const ConditionalLease& condition) {
+bool TurnCommitter::may_take(const Moment& moment, const InstanceRow& instance,
+                             const ConditionalLease& condition) {
   return !instance.leased(moment) && !is_final(instance.status) &&
-         instance.last_event_id == condition.last_event_id && !queue_.has_visible(moment, instance.key);
+         instance.last_event_id == condition.last_event_id && !has_visible_message(moment, instance.key);
 }
 
-/// Deletes the worker rows whose ends caused this turn. A turn stands or falls with them: if one is gone, those that
-/// were there are acknowledged on their own, and false says that the turn must not be stored.
-bool TurnCommitter::finish_work(const Moment& moment, const TurnCommit& commit, CommitResult& result, News& news) {
+bool TurnCommitter::has_visible_message(const Moment& moment, Incarnation key) {
+  const auto first = queue_.first_visible_at(key);
+  return first && *first <= moment.now;
+}
+
+/// Deletes the worker rows whose ends caused this turn. A turn stands or falls with them: if one is gone,
+/// those that were there are acknowledged on their own, and false says that the turn must not be stored.
+bool TurnCommitter::finish_work(const Moment& moment, const TurnCommit& commit, CommitResult& result,
+                                News& news) {
   for (std::size_t i = 0; i < commit.work_acks.size(); ++i) {
     if (workers_.finish(moment, commit.work_acks[i].lease)) continue;
     for (std::size_t done = 0; done < i; ++done) {
@@ -171,21 +182,23 @@ bool TurnCommitter::finish_work(const Moment& moment, const TurnCommit& commit, 
   return true;
 }
 
-void TurnCommitter::fail_condition(const Moment& moment, const TurnCommit& commit, CommitResult& result, News& news) {
+void TurnCommitter::fail_condition(const Moment& moment, const TurnCommit& commit, CommitResult& result,
+                                   News& news) {
   result.outcome = CommitOutcome::condition_failed;
   for (const WorkAck& ack : commit.work_acks) result.acks.push_back(delivery_.acknowledge(moment, ack, news));
 }
 
 /// What a turn does outside its own row and history.
-void TurnCommitter::store_rest(const Moment& moment, const TurnCommit& commit, Incarnation key, CommitResult& result,
-                               News& news) {
+void TurnCommitter::store_rest(const Moment& moment, const TurnCommit& commit, Incarnation key,
+                               CommitResult& result, News& news) {
   insert_worker_items(moment, commit, key, news);
   send_messages(moment, commit, key, news);
   cancel(moment, commit, key, result, news);
   news.instances.push_back(commit.instance);
 }
 
-void TurnCommitter::insert_worker_items(const Moment& moment, const TurnCommit& commit, Incarnation key, News& news) {
+void TurnCommitter::insert_worker_items(const Moment& moment, const TurnCommit& commit, Incarnation key,
+                                        News& news) {
   // Scheduled and cancelled in one turn: it never was there, and nobody's lease is stolen.
   if (commit.cancel_rest || commit.worker_items.empty()) return;
   std::unordered_set<EventId> cancelled;
@@ -197,7 +210,8 @@ void TurnCommitter::insert_worker_items(const Moment& moment, const TurnCommit& 
   }
 }
 
-void TurnCommitter::send_messages(const Moment& moment, const TurnCommit& commit, Incarnation key, News& news) {
+void TurnCommitter::send_messages(const Moment& moment, const TurnCommit& commit, Incarnation key,
+                                  News& news) {
   const bool fused = std::holds_alternative<FusedStart>(commit.basis);
   for (const OutboundMessage& message : commit.messages) {
     if (std::holds_alternative<work::TimerFired>(message.item) && message.target == commit.instance) {
@@ -220,8 +234,8 @@ void TurnCommitter::send_messages(const Moment& moment, const TurnCommit& commit
 }
 
 /// Takes back what was scheduled, now that everything new is in place.
-void TurnCommitter::cancel(const Moment& moment, const TurnCommit& commit, Incarnation key, CommitResult& result,
-                           News& news) {
+void TurnCommitter::cancel(const Moment& moment, const TurnCommit& commit, Incarnation key,
+                           CommitResult& result, News& news) {
   workers_.cancel(moment, key, commit.execution, commit.cancelled_activities, commit.node, result.stolen);
   if (commit.cancel_rest) {
     workers_.cancel_execution(moment, key, commit.execution, *commit.cancel_rest, commit.node, result.stolen);
@@ -233,8 +247,10 @@ void TurnCommitter::cancel(const Moment& moment, const TurnCommit& commit, Incar
     queue_.erase_all(key);
     return;
   }
-  if (commit.cancel_rest) queue_.erase_timers(key, commit.execution);
-  else for (const EventId timer : commit.dropped_timers) queue_.erase_timer(key, commit.execution, timer);
+  if (commit.cancel_rest)
+    queue_.erase_timers(key, commit.execution);
+  else
+    for (const EventId timer : commit.dropped_timers) queue_.erase_timer(key, commit.execution, timer);
 }
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "providers/sqlite/delivery.hpp"
-
 #include <duramen/provider.hpp>
 
 #include <string_view>
@@ -20,23 +19,28 @@ class TurnCommitter {
         workers_(workers),
         delivery_(delivery) {}
 
-  /// Inside a write transaction. `events` are the commit's events as they are stored. An SqlError in here leaves the
-  /// transaction to be rolled back by the caller.
+  /// Inside a write transaction. `events` are the commit's events as they are stored. An SqlError in here
+  /// leaves the transaction to be rolled back by the caller.
   [[nodiscard]] CommitResult commit(const Moment& moment, const TurnCommit& commit, std::string_view events,
                                     News& news);
 
  private:
-  [[nodiscard]] CommitResult commit_start(const Moment& moment, const TurnCommit& commit, const FusedStart& fused,
-                                          std::string_view events, News& news);
-  [[nodiscard]] CommitResult commit_turn(const Moment& moment, const TurnCommit& commit, std::string_view events,
-                                         News& news);
-  [[nodiscard]] bool may_take(const Moment& moment, const InstanceRow& instance, const ConditionalLease& condition);
-  [[nodiscard]] bool finish_work(const Moment& moment, const TurnCommit& commit, CommitResult& result, News& news);
+  [[nodiscard]] CommitResult commit_start(const Moment& moment, const TurnCommit& commit,
+                                          const FusedStart& fused, std::string_view events, News& news);
+  [[nodiscard]] CommitResult commit_turn(const Moment& moment, const TurnCommit& commit,
+                                         std::string_view events, News& news);
+  [[nodiscard]] bool may_take(const Moment& moment, const InstanceRow& instance,
+                              const ConditionalLease& condition);
+  [[nodiscard]] bool has_visible_message(const Moment& moment, Incarnation key);
+  [[nodiscard]] bool finish_work(const Moment& moment, const TurnCommit& commit, CommitResult& result,
+                                 News& news);
   void fail_condition(const Moment& moment, const TurnCommit& commit, CommitResult& result, News& news);
-  void store_rest(const Moment& moment, const TurnCommit& commit, Incarnation key, CommitResult& result, News& news);
+  void store_rest(const Moment& moment, const TurnCommit& commit, Incarnation key, CommitResult& result,
+                  News& news);
   void insert_worker_items(const Moment& moment, const TurnCommit& commit, Incarnation key, News& news);
   void send_messages(const Moment& moment, const TurnCommit& commit, Incarnation key, News& news);
-  void cancel(const Moment& moment, const TurnCommit& commit, Incarnation key, CommitResult& result, News& news);
+  void cancel(const Moment& moment, const TurnCommit& commit, Incarnation key, CommitResult& result,
+              News& news);
 
   Numbers& numbers_;
   Instances& instances_;
@@ -46,4 +50,4 @@ class TurnCommitter {
   Delivery& delivery_;
 };
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

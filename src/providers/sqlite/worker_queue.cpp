@@ -21,8 +21,6 @@ constexpr std::string_view candidate_columns =
     "w.encoding, w.session_id, w.tag, w.schedule_to_start, w.start_to_close, w.heartbeat, "
     "w.orchestration_name, w.orchestration_version, i.instance_id ";
 
-constexpr std::string_view steal_columns = " RETURNING execution, activity, lease_token, lease_until, lease_owner";
-
 /// A row that may be handed out.
 struct Candidate {
   WorkItemLeased item;
@@ -66,19 +64,21 @@ std::optional<std::int64_t> limit_or_null(Duration limit) {
 WorkerQueue::WorkerQueue(Connection& connection, Numbers& numbers, StolenLeases& stolen_leases)
     : numbers_(numbers),
       stolen_leases_(stolen_leases),
-      insert_(connection,
-              "INSERT INTO worker_queue (instance_key, execution, activity, position, visible_at, attempt, "
-              "lease_token, lease_until, lease_owner, name, input, encoding, session_id, tag, schedule_to_start, "
-              "start_to_close, heartbeat, orchestration_name, orchestration_version) "
-              "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+      insert_(
+          connection,
+          "INSERT INTO worker_queue (instance_key, execution, activity, position, visible_at, attempt, "
+          "lease_token, lease_until, lease_owner, name, input, encoding, session_id, tag, schedule_to_start, "
+          "start_to_close, heartbeat, orchestration_name, orchestration_version) "
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
       waiting_(connection,
                std::string(candidate_columns) +
-               "FROM worker_queue w INDEXED BY worker_queue_waiting CROSS JOIN instances i ON i.key = w.instance_key "
-               "WHERE w.lease_token IS NULL AND w.visible_at <= ? ORDER BY w.visible_at, w.position"),
-      ended_(connection,
-             std::string(candidate_columns) +
-             "FROM worker_queue w INDEXED BY worker_queue_leased CROSS JOIN instances i ON i.key = w.instance_key "
-             "WHERE w.lease_token IS NOT NULL AND w.lease_until <= ? ORDER BY w.lease_until"),
+                   "FROM worker_queue w INDEXED BY worker_queue_waiting CROSS JOIN instances i ON i.key = "
+                   "w.instance_key "
+                   "WHERE w.lease_token IS NULL AND w.visible_at <= ? ORDER BY w.visible_at, w.position"),
+      ended_(connection, std::string(candidate_columns) +
+                             "FROM worker_queue w INDEXED BY worker_queue_leased CROSS JOIN instances i ON "
+                             "i.key = w.instance_key "
+                             "WHERE w.lease_token IS NOT NULL AND w.lease_until <= ? ORDER BY w.lease_until"),
       next_due_(connection,
                 "SELECT min(visible_at) FROM worker_queue INDEXED BY worker_queue_waiting "
                 "WHERE lease_token IS NULL AND visible_at > ?"),
@@ -87,7 +87,8 @@ WorkerQueue::WorkerQueue(Connection& connection, Numbers& numbers, StolenLeases&
                  "WHERE lease_token IS NULL), (SELECT min(lease_until) FROM worker_queue "
                  "INDEXED BY worker_queue_leased WHERE lease_token IS NOT NULL)"),
       take_(connection,
-            "UPDATE worker_queue SET lease_token = ?4, lease_until = ?5, lease_owner = ?6, attempt = attempt + 1 "
+            "UPDATE worker_queue SET lease_token = ?4, lease_until = ?5, lease_owner = ?6, attempt = attempt "
+            "+ 1 "
             "WHERE instance_key = ?1 AND execution = ?2 AND activity = ?3"),
       is_held_(connection,
                "SELECT 1 FROM worker_queue WHERE instance_key = ? AND execution = ? AND activity = ? "
@@ -96,25 +97,28 @@ WorkerQueue::WorkerQueue(Connection& connection, Numbers& numbers, StolenLeases&
               "DELETE FROM worker_queue WHERE instance_key = ? AND execution = ? AND activity = ? "
               "AND lease_token = ? AND lease_until > ?"),
       renew_(connection,
-             "UPDATE worker_queue SET lease_until = ?6 WHERE instance_key = ?1 AND execution = ?2 AND activity = ?3 "
+             "UPDATE worker_queue SET lease_until = ?6 WHERE instance_key = ?1 AND execution = ?2 AND "
+             "activity = ?3 "
              "AND lease_token = ?4 AND lease_until > ?5"),
       abandon_(connection,
                "UPDATE worker_queue SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, "
                "attempt = max(attempt - ?6, 0), visible_at = coalesce(?7, visible_at) "
                "WHERE instance_key = ?1 AND execution = ?2 AND activity = ?3 AND lease_token = ?4 "
                "AND lease_until > ?5"),
-      cancel_one_(connection, "DELETE FROM worker_queue WHERE instance_key = ? AND execution = ? AND activity = ?" +
-                                  std::string(steal_columns)),
+      cancel_one_(connection, "instance_key = ? AND execution = ? AND activity = ?"),
       cancel_list_(connection,
-                   "DELETE FROM worker_queue WHERE instance_key = ? AND execution = ? "
-                   "AND activity IN (SELECT value FROM json_each(?))" +
-                       std::string(steal_columns)),
-      cancel_execution_(connection, "DELETE FROM worker_queue WHERE instance_key = ? AND execution = ?" +
-                                        std::string(steal_columns)),
-      cancel_instance_(connection,
-                       "DELETE FROM worker_queue WHERE instance_key = ?" + std::string(steal_columns)) {}
+                   "instance_key = ? AND execution = ? AND activity IN (SELECT value FROM json_each(?))"),
+      cancel_execution_(connection, "instance_key = ? AND execution = ?"),
+      cancel_instance_(connection, "instance_key = ?") {}
 
-void WorkerQueue::insert(const Moment& moment, Incarnation key, const TurnCommit& commit, const WorkerItem& item) {
+WorkerQueue::Removal::Removal(Connection& connection, const std::string& condition)
+    : find(connection,
+           "SELECT execution, activity, lease_token, lease_until, lease_owner FROM worker_queue WHERE " +
+               condition),
+      erase(connection, "DELETE FROM worker_queue WHERE " + condition) {}
+
+void WorkerQueue::insert(const Moment& moment, Incarnation key, const TurnCommit& commit,
+                         const WorkerItem& item) {
   const ActivityExecute& activity = item.activity;
   std::optional<std::uint64_t> token;
   std::optional<std::int64_t> until;
@@ -124,12 +128,12 @@ void WorkerQueue::insert(const Moment& moment, Incarnation key, const TurnCommit
     until = moment.lease_end(commit.worker_lease);
     owner = commit.node.value;
   }
-  insert_.execute(key.value, activity.key.execution.value, activity.key.activity.value, numbers_.next(), moment.now,
-                  item.born_leased ? 1 : 0, token, until, owner, activity.name, activity.input.data,
-                  to_string(activity.input.encoding), activity.session_id, activity.tag,
-                  limit_or_null(activity.options.schedule_to_start), limit_or_null(activity.options.start_to_close),
-                  limit_or_null(activity.options.heartbeat), activity.orchestration_name,
-                  activity.orchestration_version);
+  insert_.execute(key.value, activity.key.execution.value, activity.key.activity.value, numbers_.next(),
+                  moment.now, item.born_leased ? 1 : 0, token, until, owner, activity.name,
+                  activity.input.data, to_string(activity.input.encoding), activity.session_id, activity.tag,
+                  limit_or_null(activity.options.schedule_to_start),
+                  limit_or_null(activity.options.start_to_close), limit_or_null(activity.options.heartbeat),
+                  activity.orchestration_name, activity.orchestration_version);
 }
 
 bool WorkerQueue::any_available(const Moment& moment, std::optional<TimePoint>& next_due) {
@@ -161,8 +165,8 @@ WorkBatch WorkerQueue::fetch(const Moment& moment, const WorkFetch& request,
       if (!retried || candidate.before(*retried)) retried = std::move(candidate);
     }
   }
-  // A row that was handed out before without an end goes alone, when it is the longest waiting; until then those behind
-  // it go first.
+  // A row that was handed out before without an end goes alone, when it is the longest waiting; until then
+  // those behind it go first.
   std::vector<Candidate> chosen;
   {
     Run run = waiting_.run(moment.now);
@@ -189,8 +193,8 @@ WorkBatch WorkerQueue::fetch(const Moment& moment, const WorkFetch& request,
     const ActivityKey& key = item.lease.key;
     item.lease.token = new_token();
     item.lease_until = Moment::lease_time(until);
-    take_.execute(key.incarnation.value, key.execution.value, key.activity.value, item.lease.token.value, until,
-                  request.node.value);
+    take_.execute(key.incarnation.value, key.execution.value, key.activity.value, item.lease.token.value,
+                  until, request.node.value);
     batch.items.push_back(std::move(item));
   }
   return batch;
@@ -199,7 +203,8 @@ WorkBatch WorkerQueue::fetch(const Moment& moment, const WorkFetch& request,
 bool WorkerQueue::is_held(const Moment& moment, const WorkLease& lease) {
   const ActivityKey& key = lease.key;
   return is_held_
-      .run(key.incarnation.value, key.execution.value, key.activity.value, lease.token.value, moment.lease_now)
+      .run(key.incarnation.value, key.execution.value, key.activity.value, lease.token.value,
+           moment.lease_now)
       .step();
 }
 
@@ -219,23 +224,30 @@ bool WorkerQueue::abandon(const Moment& moment, const WorkAbandon& entry) {
   const ActivityKey& key = entry.lease.key;
   std::optional<std::int64_t> visible_at;
   if (entry.delay.count() > 0) visible_at = moment.now + entry.delay.count();
-  return abandon_.execute(key.incarnation.value, key.execution.value, key.activity.value, entry.lease.token.value,
-                          moment.lease_now, entry.count_attempt ? 0 : 1, visible_at) == 1;
+  return abandon_.execute(key.incarnation.value, key.execution.value, key.activity.value,
+                          entry.lease.token.value, moment.lease_now, entry.count_attempt ? 0 : 1,
+                          visible_at) == 1;
 }
 
-template <class ReasonOf>
-void WorkerQueue::steal(const Moment& moment, Incarnation key, Run run, const ReasonOf& reason_of, const NodeId& by,
-                        std::vector<StolenLease>& stolen) {
-  while (run.step()) {
-    const std::int64_t until = run.integer(3);
-    if (run.is_null(2) || until <= moment.lease_now) continue;
-    const EventId activity{run.number(1)};
-    StolenLease lease{.owner = NodeId{run.text(4)},
-                      .lease = {{key, ExecutionId{run.number(0)}, activity}, LeaseToken{run.number(2)}},
-                      .reason = reason_of(activity)};
-    stolen_leases_.add(moment, lease, until, by);
-    stolen.push_back(std::move(lease));
+template <class ReasonOf, class... Values>
+void WorkerQueue::steal(const Moment& moment, Removal& removal, const ReasonOf& reason_of, const NodeId& by,
+                        std::vector<StolenLease>& stolen, Incarnation key, const Values&... rest) {
+  bool any = false;
+  {
+    Run run = removal.find.run(key.value, rest...);
+    while (run.step()) {
+      any = true;
+      const std::int64_t until = run.integer(3);
+      if (run.is_null(2) || until <= moment.lease_now) continue;
+      const EventId activity{run.number(1)};
+      StolenLease lease{.owner = NodeId{run.text(4)},
+                        .lease = {{key, ExecutionId{run.number(0)}, activity}, LeaseToken{run.number(2)}},
+                        .reason = reason_of(activity)};
+      stolen_leases_.add(moment, lease, until, by);
+      stolen.push_back(std::move(lease));
+    }
   }
+  if (any) removal.erase.execute(key.value, rest...);
 }
 
 void WorkerQueue::cancel(const Moment& moment, Incarnation key, ExecutionId execution,
@@ -243,8 +255,8 @@ void WorkerQueue::cancel(const Moment& moment, Incarnation key, ExecutionId exec
                          std::vector<StolenLease>& stolen) {
   if (activities.size() <= cancel_one_by_one) {
     for (const CancelledActivity& entry : activities) {
-      steal(moment, key, cancel_one_.run(key.value, execution.value, entry.activity.value),
-            [&](EventId) { return entry.reason; }, by, stolen);
+      const auto reason_of = [&](EventId) { return entry.reason; };
+      steal(moment, cancel_one_, reason_of, by, stolen, key, execution.value, entry.activity.value);
     }
     return;
   }
@@ -256,18 +268,20 @@ void WorkerQueue::cancel(const Moment& moment, Incarnation key, ExecutionId exec
     reasons.emplace(entry.activity, entry.reason);
   }
   list += ']';
-  steal(moment, key, cancel_list_.run(key.value, execution.value, list),
-        [&](EventId activity) { return reasons.at(activity); }, by, stolen);
+  const auto reason_of = [&](EventId activity) { return reasons.at(activity); };
+  steal(moment, cancel_list_, reason_of, by, stolen, key, execution.value, list);
 }
 
-void WorkerQueue::cancel_execution(const Moment& moment, Incarnation key, ExecutionId execution, CancelReason reason,
-                                   const NodeId& by, std::vector<StolenLease>& stolen) {
-  steal(moment, key, cancel_execution_.run(key.value, execution.value), [&](EventId) { return reason; }, by, stolen);
+void WorkerQueue::cancel_execution(const Moment& moment, Incarnation key, ExecutionId execution,
+                                   CancelReason reason, const NodeId& by, std::vector<StolenLease>& stolen) {
+  const auto reason_of = [&](EventId) { return reason; };
+  steal(moment, cancel_execution_, reason_of, by, stolen, key, execution.value);
 }
 
 void WorkerQueue::cancel_instance(const Moment& moment, Incarnation key, CancelReason reason,
                                   std::vector<StolenLease>& stolen) {
-  steal(moment, key, cancel_instance_.run(key.value), [&](EventId) { return reason; }, {}, stolen);
+  const auto reason_of = [&](EventId) { return reason; };
+  steal(moment, cancel_instance_, reason_of, {}, stolen, key);
 }
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

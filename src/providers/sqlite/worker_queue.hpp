@@ -6,12 +6,12 @@
 #include "providers/sqlite/numbers.hpp"
 #include "providers/sqlite/statement.hpp"
 #include "providers/sqlite/stolen_leases.hpp"
-
 #include <duramen/provider.hpp>
 
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace duramen::inline v0::sqlite::detail {
@@ -36,17 +36,27 @@ class WorkerQueue {
   /// Gives the row back; false if it is not held under that lease.
   [[nodiscard]] bool abandon(const Moment& moment, const WorkAbandon& entry);
 
-  /// Deletes rows, whoever holds them. Leases that were held are returned and left as tombstones. `by` does the taking.
+  /// Deletes rows, whoever holds them. Leases that were held are returned and left as tombstones. `by` does
+  /// the taking.
   void cancel(const Moment& moment, Incarnation key, ExecutionId execution,
-              std::span<const CancelledActivity> activities, const NodeId& by, std::vector<StolenLease>& stolen);
+              std::span<const CancelledActivity> activities, const NodeId& by,
+              std::vector<StolenLease>& stolen);
   void cancel_execution(const Moment& moment, Incarnation key, ExecutionId execution, CancelReason reason,
                         const NodeId& by, std::vector<StolenLease>& stolen);
-  void cancel_instance(const Moment& moment, Incarnation key, CancelReason reason, std::vector<StolenLease>& stolen);
+  void cancel_instance(const Moment& moment, Incarnation key, CancelReason reason,
+                       std::vector<StolenLease>& stolen);
 
  private:
-  template <class ReasonOf>
-  void steal(const Moment& moment, Incarnation key, Run run, const ReasonOf& reason_of, const NodeId& by,
-             std::vector<StolenLease>& stolen);
+  /// Finds rows and deletes the same. DELETE ... RETURNING would make a temporary table even when there is no
+  /// row, and most executions end with none.
+  struct Removal {
+    Removal(Connection& connection, const std::string& condition);
+    Statement find;
+    Statement erase;
+  };
+  template <class ReasonOf, class... Values>
+  void steal(const Moment& moment, Removal& removal, const ReasonOf& reason_of, const NodeId& by,
+             std::vector<StolenLease>& stolen, Incarnation key, const Values&... rest);
 
   Numbers& numbers_;
   StolenLeases& stolen_leases_;
@@ -60,10 +70,10 @@ class WorkerQueue {
   Statement finish_;
   Statement renew_;
   Statement abandon_;
-  Statement cancel_one_;
-  Statement cancel_list_;
-  Statement cancel_execution_;
-  Statement cancel_instance_;
+  Removal cancel_one_;
+  Removal cancel_list_;
+  Removal cancel_execution_;
+  Removal cancel_instance_;
 };
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

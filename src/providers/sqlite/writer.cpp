@@ -6,13 +6,12 @@
 
 #include <sqlite3.h>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace duramen::inline v0::sqlite::detail {
@@ -93,13 +92,14 @@ void Writer::prepare_file(const Options& options) {
 }
 
 void Writer::use_wal() {
-  // Changing the mode needs the file alone for a moment, and SQLite does not wait for that: another process may be
-  // opening it right now.
+  // Changing the mode needs the file alone for a moment, and SQLite does not wait for that: another process
+  // may be opening it right now.
   for (int attempt = 1;; ++attempt) {
     try {
       if (connection_->query_text("PRAGMA journal_mode=WAL") == "wal") return;
       throw StoreError({ErrorCode::unavailable, "",
-                        "this file system cannot share memory, which a store needs; use a local directory", false});
+                        "this file system cannot share memory, which a store needs; use a local directory",
+                        false});
     } catch (const SqlError& e) {
       if (e.primary_code() != SQLITE_BUSY || attempt == open_attempts) throw;
       std::this_thread::sleep_for(std::chrono::milliseconds{10});
@@ -108,18 +108,20 @@ void Writer::use_wal() {
 }
 
 void Writer::grow_wal(const std::string& path, std::size_t bytes) {
-  // Zeros after the last frame are no frame: SQLite reads a log up to the first frame whose checksum is wrong. The write
-  // lock keeps everybody from appending meanwhile. Only a saving, so that failures do not matter.
+  // Zeros after the last frame are no frame: SQLite reads a log up to the first frame whose checksum is
+  // wrong. The write lock keeps everybody from appending meanwhile. Only a saving, so that failures do not
+  // matter.
   connection_->execute("BEGIN IMMEDIATE");
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (file >= 0) {
-    struct stat status {};
+    struct stat status{};
     if (::fstat(file, &status) == 0) {
       const std::vector<char> zeros(64u << 10);
       auto at = static_cast<std::size_t>(status.st_size);
       const bool grows = at < bytes;
       while (at < bytes) {
-        const ssize_t written = ::pwrite(file, zeros.data(), std::min(zeros.size(), bytes - at), static_cast<off_t>(at));
+        const ssize_t written =
+            ::pwrite(file, zeros.data(), std::min(zeros.size(), bytes - at), static_cast<off_t>(at));
         if (written <= 0) break;
         at += static_cast<std::size_t>(written);
       }
@@ -141,25 +143,28 @@ int Writer::on_wal_commit(void* self, sqlite3*, const char*, int frames) {
   return SQLITE_OK;
 }
 
+bool Writer::checkpoint_due() const noexcept {
+  const int frames = wal_frames_;
+  const int done = checkpointed_frames_;
+  // Fewer than before: the log has begun anew.
+  return frames - (frames < done ? 0 : done) >= checkpoint_every_frames;
+}
+
 void Writer::checkpoint_if_due() noexcept {
-  if (!side_lock_) return;
-  int frames = wal_frames_;
-  int done = checkpointed_frames_;
-  if (frames < done) done = 0;  // the log has begun anew
-  if (frames - done < checkpoint_every_frames) return;
+  if (!side_lock_ || !checkpoint_due()) return;
   try {
     const std::lock_guard guard{mutex_};
-    if (wal_frames_ != frames) return;  // somebody commits; whoever is last looks again
+    if (!checkpoint_due()) return;  // another thread was faster
     side_lock_->lock();
     sqlite3_busy_timeout(connection_->handle(), checkpoint_patience_ms);
-    const int code = sqlite3_wal_checkpoint_v2(connection_->handle(), nullptr, SQLITE_CHECKPOINT_RESTART, nullptr,
-                                               nullptr);
+    const int code = sqlite3_wal_checkpoint_v2(connection_->handle(), nullptr, SQLITE_CHECKPOINT_RESTART,
+                                               nullptr, nullptr);
     sqlite3_busy_timeout(connection_->handle(), busy_timeout_ms);
     side_lock_->unlock();
-    checkpointed_frames_ = code == SQLITE_OK ? 0 : frames;
     if (code == SQLITE_OK) wal_frames_ = 0;
+    checkpointed_frames_ = wal_frames_.load();
   } catch (const std::exception&) {
-    checkpointed_frames_ = frames;
+    checkpointed_frames_ = wal_frames_.load();
   }
 }
 
@@ -176,7 +181,8 @@ bool Writer::changed_by_others() noexcept {
 }
 
 Counters Writer::counters() const noexcept {
-  return {.synced_commits = synced_commits_, .unsynced_commits = unsynced_commits_, .row_writes = row_writes_};
+  return {
+      .synced_commits = synced_commits_, .unsynced_commits = unsynced_commits_, .row_writes = row_writes_};
 }
 
 Writer::Transaction::Transaction(Writer& writer, Promise promise)
@@ -211,8 +217,10 @@ void Writer::Transaction::commit() {
   const std::uint64_t changes = writer_.connection_->total_changes() - changes_before_;
   if (changes == 0) return;  // no page was written, so nothing was synced
   writer_.row_writes_ += changes;
-  if (promise_ == Promise::durable && writer_.durable_) ++writer_.synced_commits_;
-  else ++writer_.unsynced_commits_;
+  if (promise_ == Promise::durable && writer_.durable_)
+    ++writer_.synced_commits_;
+  else
+    ++writer_.unsynced_commits_;
 }
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

@@ -1,5 +1,5 @@
-// The one connection that writes, and what surrounds each of its transactions: whose turn it is, whether to wait for the
-// disk, when to move the log into the file.
+// The one connection that writes, and what surrounds each of its transactions: whose turn it is, whether to
+// wait for the disk, when to move the log into the file.
 #pragma once
 
 #include "providers/sqlite/bell.hpp"
@@ -7,7 +7,6 @@
 #include "providers/sqlite/moment.hpp"
 #include "providers/sqlite/numbers.hpp"
 #include "providers/sqlite/side_lock.hpp"
-
 #include <duramen/sqlite.hpp>
 
 #include <atomic>
@@ -47,9 +46,11 @@ class Writer {
     return body(moment());
   }
 
-  /// Moves the log into the file when it has grown enough since the last time. Never fails: it is tried again later.
+  /// Moves the log into the file when it has grown enough since the last time. Never fails: it is tried again
+  /// later.
   void checkpoint_if_due() noexcept;
-  /// True if somebody else has committed since the last time this was asked. False if that cannot be told right now.
+  /// True if somebody else has committed since the last time this was asked. False if that cannot be told
+  /// right now.
   [[nodiscard]] bool changed_by_others() noexcept;
 
   [[nodiscard]] Connection& connection() noexcept { return *connection_; }
@@ -84,6 +85,7 @@ class Writer {
   void use_wal();
   void grow_wal(const std::string& path, std::size_t bytes);
   void set_synchronous(Promise promise);
+  [[nodiscard]] bool checkpoint_due() const noexcept;
   static int on_wal_commit(void* self, sqlite3* connection, const char* name, int frames);
 
   // Fixed once opened.
@@ -111,4 +113,4 @@ class Writer {
   std::atomic<std::uint64_t> row_writes_ = 0;
 };
 
-}  // namespace duramen::v0::sqlite::detail
+}  // namespace duramen::inline v0::sqlite::detail

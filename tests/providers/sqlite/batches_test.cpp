@@ -54,7 +54,8 @@ TEST(Batches, ManyCancelledActivitiesGoInOneStep) {
   second.basis = ConditionalLease{EventId{2}};
   second.execution = ExecutionId{1};
   for (std::uint64_t i = 0; i < 90; ++i) {
-    second.cancelled_activities.push_back({EventId{10 + i}, i < 10 ? CancelReason::timeout : CancelReason::select_loser});
+    second.cancelled_activities.push_back(
+        {EventId{10 + i}, i < 10 ? CancelReason::timeout : CancelReason::select_loser});
   }
   const auto result = commit_one(*provider, second);
   ASSERT_EQ(result.outcome, CommitOutcome::committed);
@@ -76,6 +77,26 @@ TEST(Messages, ThatCannotBeReadHoldBackTheirOwnInstanceOnly) {
   const auto batch = provider->fetch_orchestration_items(fetch_turns()).value();
   ASSERT_EQ(batch.items.size(), 1u);
   EXPECT_EQ(batch.items[0].instance, InstanceId{"sound"});
+  EXPECT_EQ(counters(*provider).unreadable_messages, 1u);
+}
+
+TEST(Messages, WhoseInstanceDoesNotComeWithinADayAreDroppedAndCounted) {
+  TestClock clock;
+  const auto provider = open_at(":memory:", &clock);
+  const auto send = [&](const char* target) {
+    const OutboundMessage message{.target = target, .item = work::QueueMessage{"q", Payload::text("x")}};
+    EXPECT_EQ(provider->enqueue_for_orchestrator({&message, 1}).value().at(0), EnqueueOutcome::parked);
+  };
+  send("a");
+  clock.advance(24h);
+  send("b");
+  EXPECT_EQ(counters(*provider).expired_messages, 1u);
+  start(*provider, "a");
+  start(*provider, "b");
+  const auto batch = provider->fetch_orchestration_items(fetch_turns()).value();
+  ASSERT_EQ(batch.items.size(), 2u);
+  EXPECT_EQ(batch.items[0].messages.size(), 1u);
+  EXPECT_EQ(batch.items[1].messages.size(), 2u);
 }
 
 }  // namespace

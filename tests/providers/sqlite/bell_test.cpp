@@ -82,8 +82,9 @@ TEST(Listeners, LearnOfATimerThatIsDueBeforeTheyMeantToComeBack) {
   Recorder recorder;
   const auto subscription = provider->subscribe("node-a", recorder);
   const auto send = [&](Duration delay) {
-    const OutboundMessage message{
-        .target = "a", .item = work::QueueMessage{"q", Payload::text("x")}, .visible_at = clock.now() + delay};
+    const OutboundMessage message{.target = "a",
+                                  .item = work::QueueMessage{"q", Payload::text("x")},
+                                  .visible_at = clock.now() + delay};
     EXPECT_EQ(provider->enqueue_for_orchestrator({&message, 1}).value().at(0), EnqueueOutcome::enqueued);
   };
   send(10s);
@@ -102,7 +103,8 @@ TEST(Bell, WakesASecondStoreOnTheSameFileInTheSameProcess) {
   Recorder recorder;
   const auto subscription = theirs->subscribe("node-b", recorder);
   start(*ours, "a");
-  ASSERT_TRUE(recorder.wait_until([](const Recorder& r) { return r.orchestrator_work > 0 && r.instances_ > 0; }));
+  ASSERT_TRUE(
+      recorder.wait_until([](const Recorder& r) { return r.orchestrator_work > 0 && r.instances_ > 0; }));
   EXPECT_TRUE(recorder.named_instances_.empty());
   const auto batch = theirs->fetch_orchestration_items(fetch_turns("node-b")).value();
   EXPECT_EQ(batch.items.size(), 1u);
@@ -146,7 +148,8 @@ TEST(Bell, ACommitThatNobodyRangForIsNoticed) {
   Recorder recorder;
   const auto subscription = provider->subscribe("node-a", recorder);
   RawConnection{dir.file("t.db")}.execute("UPDATE counters SET value = value + 1");
-  EXPECT_TRUE(recorder.wait_until([](const Recorder& r) { return r.orchestrator_work > 0 && r.instances_ > 0; }));
+  EXPECT_TRUE(
+      recorder.wait_until([](const Recorder& r) { return r.orchestrator_work > 0 && r.instances_ > 0; }));
 }
 
 TEST(Bell, SubscriptionsComeAndGoWhileOthersCommit) {

@@ -7,8 +7,12 @@ namespace {
 
 struct Cost {
   explicit Cost(const Provider& p) : provider(p), before(counters(p)) {}
-  [[nodiscard]] std::uint64_t synced() const { return counters(provider).synced_commits - before.synced_commits; }
-  [[nodiscard]] std::uint64_t unsynced() const { return counters(provider).unsynced_commits - before.unsynced_commits; }
+  [[nodiscard]] std::uint64_t synced() const {
+    return counters(provider).synced_commits - before.synced_commits;
+  }
+  [[nodiscard]] std::uint64_t unsynced() const {
+    return counters(provider).unsynced_commits - before.unsynced_commits;
+  }
   [[nodiscard]] std::uint64_t rows() const { return counters(provider).row_writes - before.row_writes; }
   const Provider& provider;
   const Counters before;

@@ -1,12 +1,11 @@
 // What can be wrong with a file, and what the error says about it.
 #include "providers/sqlite/fixture.hpp"
 
+#include <csignal>
+#include <fstream>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <csignal>
-#include <fstream>
 
 namespace duramen::sqlite::test {
 
@@ -48,7 +47,8 @@ TEST(OpeningAFile, RefusesTheDatabaseOfAnotherProgramAndLeavesItAlone) {
   const TempDir dir;
   RawConnection{dir.file("other.db")}.execute("CREATE TABLE theirs (x)");
   EXPECT_EQ(failure_to_open(dir.file("other.db")).code, ErrorCode::corrupt);
-  EXPECT_EQ(RawConnection{dir.file("other.db")}.text("SELECT group_concat(name) FROM sqlite_schema"), "theirs");
+  EXPECT_EQ(RawConnection{dir.file("other.db")}.text("SELECT group_concat(name) FROM sqlite_schema"),
+            "theirs");
 }
 
 TEST(OpeningAFile, SaysThatTheDirectoryIsMissing) {
@@ -81,7 +81,8 @@ TEST(OpeningAFile, FindsADamagedOneCorrupt) {
     file << std::string(60'000, '\x5a');
   }
   const auto opened = open_provider({.path = dir.file("t.db")});
-  const auto read = opened ? (*opened)->get_instance("instance-1") : Result<std::optional<InstanceInfo>>{opened.error()};
+  const auto read =
+      opened ? (*opened)->get_instance("instance-1") : Result<std::optional<InstanceInfo>>{opened.error()};
   ASSERT_FALSE(read.has_value());
   EXPECT_EQ(read.error().code, ErrorCode::corrupt);
 }
@@ -92,7 +93,7 @@ TEST(AFullDisk, FailsTheCallAsRetryableAndLosesNothing) {
   start(*provider, "before");
 
   // No file of this process may grow beyond what the log has already: to SQLite that is a full disk.
-  struct rlimit unlimited {};
+  struct rlimit unlimited{};
   ::getrlimit(RLIMIT_FSIZE, &unlimited);
   const auto previous = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit tight{4u << 20, unlimited.rlim_max};

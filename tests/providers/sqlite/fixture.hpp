@@ -54,7 +54,9 @@ class TestClock final : public Clock {
 /// A connection past the provider, to look at or damage the file.
 class RawConnection {
  public:
-  explicit RawConnection(const std::string& path) { EXPECT_EQ(sqlite3_open(path.c_str(), &connection_), SQLITE_OK); }
+  explicit RawConnection(const std::string& path) {
+    EXPECT_EQ(sqlite3_open(path.c_str(), &connection_), SQLITE_OK);
+  }
   ~RawConnection() { sqlite3_close(connection_); }
   RawConnection(const RawConnection&) = delete;
   RawConnection& operator=(const RawConnection&) = delete;
@@ -124,7 +126,8 @@ inline TurnCommit first_turn(const std::string& id, std::uint64_t token,
 }
 
 /// The last turn, caused by the end of that activity.
-inline TurnCommit last_turn(const TurnCommit& first, Incarnation incarnation, std::uint64_t token, LeaseToken lease) {
+inline TurnCommit last_turn(const TurnCommit& first, Incarnation incarnation, std::uint64_t token,
+                            LeaseToken lease) {
   TurnCommit commit;
   commit.token = CommitToken{token};
   commit.node = first.node;
@@ -132,7 +135,8 @@ inline TurnCommit last_turn(const TurnCommit& first, Incarnation incarnation, st
   commit.incarnation = incarnation;
   commit.basis = ConditionalLease{EventId{2}};
   commit.execution = ExecutionId{1};
-  commit.work_acks.push_back({{{incarnation, ExecutionId{1}, EventId{2}}, lease}, first.instance, Payload::text("hi")});
+  commit.work_acks.push_back(
+      {{{incarnation, ExecutionId{1}, EventId{2}}, lease}, first.instance, Payload::text("hi")});
   commit.events = {{EventId{3}, EventId{2}, {}, event::ActivityCompleted{Payload::text("hi")}},
                    {EventId{4}, {}, {}, event::OrchestrationCompleted{Payload::text("hi")}}};
   commit.change.status = Status::completed;

@@ -2,11 +2,10 @@
 #include "providers/sqlite/fixture.hpp"
 #include "providers/sqlite/second_process.hpp"
 
+#include <csignal>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <csignal>
 
 extern char** environ;
 

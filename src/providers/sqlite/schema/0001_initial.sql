@@ -1,8 +1,9 @@
 -- The first schema.
 --
--- Times named *_at are milliseconds since 1970 (wall clock). A lease_until is (boot number << 48) + milliseconds of
--- the machine's boot clock: a lease of an earlier boot is smaller than any moment of this one, so it has ended, and a
--- jump of the wall clock touches no lease. Tokens are random numbers; NULL means "not leased".
+-- Times named *_at are milliseconds since 1970 (wall clock). A lease_until is (boot number << 48) +
+-- milliseconds of the machine's boot clock: a lease of an earlier boot is smaller than any moment of this one,
+-- so it has ended, and a jump of the wall clock touches no lease. Tokens are random numbers; NULL means "not
+-- leased".
 
 -- Numbers that are handed out in blocks, so that one row write serves many: incarnations and queue positions.
 CREATE TABLE counters (
@@ -137,7 +138,8 @@ CREATE TABLE worker_queue (
 CREATE INDEX worker_queue_waiting ON worker_queue (visible_at, position) WHERE lease_token IS NULL;
 CREATE INDEX worker_queue_leased ON worker_queue (lease_until) WHERE lease_token IS NOT NULL;
 
--- Leases that a commit took away from another node: their holders ask here why. Kept until the lease would have ended.
+-- Leases that a commit took away from another node: their holders ask here why. Kept until some time after
+-- the lease would have ended.
 CREATE TABLE stolen_leases (
   lease_token  INTEGER NOT NULL,
   instance_key INTEGER NOT NULL,
