@@ -18,7 +18,7 @@ SqliteProvider::Tables::Tables(Writer& writer)
       delivery(writer.numbers(), instances, queue, parked, workers),
       turns(writer.numbers(), instances, queue, parked, workers, delivery),
       random(std::random_device{}() | (std::uint64_t{std::random_device{}()} << 32)),
-      new_token([this] { return LeaseToken{std::max<std::uint64_t>(random(), 1)}; }) {}
+      new_token([this] { return LeaseToken{std::max<std::uint64_t>(random() >> 1, 1)}; }) {}
 
 SqliteProvider::SqliteProvider(const Options& options) : writer_(options), tables_(writer_) {
   if (writer_.in_memory())
@@ -126,6 +126,9 @@ Result<std::vector<CommitResult>> SqliteProvider::ack_orchestration_items(
       for (std::size_t i = 0; i < commits.size(); ++i) {
         results.push_back(tables_.turns.commit(moment, commits[i], events[i], news));
       }
+      for (std::size_t i = 0; i < commits.size(); ++i) {
+        tables_.turns.send(moment, commits[i], results[i], news);
+      }
       return results;
     };
     std::vector<CommitResult> results;
@@ -152,7 +155,9 @@ std::vector<CommitResult> SqliteProvider::commit_each(const Moment& moment,
     tables_.connection.execute("SAVEPOINT entry");
     News of_entry = news;
     try {
-      results.push_back(tables_.turns.commit(moment, commits[i], events[i], of_entry));
+      CommitResult result = tables_.turns.commit(moment, commits[i], events[i], of_entry);
+      tables_.turns.send(moment, commits[i], result, of_entry);
+      results.push_back(std::move(result));
       news = std::move(of_entry);
     } catch (const SqlError& error) {
       if (!concerns_one_entry(error)) throw;

@@ -93,7 +93,7 @@ CommitResult TurnCommitter::commit_start(const Moment& moment, const TurnCommit&
                               events);
   }
   if (change.failure) instances_.set_failure(*key, *change.failure);
-  store_rest(moment, commit, *key, result, news);
+  store_work(moment, commit, *key, result, news);
   return result;
 }
 
@@ -143,11 +143,7 @@ CommitResult TurnCommitter::commit_turn(const Moment& moment, const TurnCommit& 
     instances_.append_history(instance->key, commit.execution, commit.events.front().id,
                               commit.events.back().id, events);
   }
-  store_rest(moment, commit, instance->key, result, news);
-  // What arrived while the lease was held waits for whoever is next.
-  if (held != nullptr && !news.orchestrator_work && !is_final(change.status)) {
-    news.orchestrator_work = has_visible_message(moment, instance->key);
-  }
+  store_work(moment, commit, instance->key, result, news);
   return result;
 }
 
@@ -188,12 +184,30 @@ void TurnCommitter::fail_condition(const Moment& moment, const TurnCommit& commi
   for (const WorkAck& ack : commit.work_acks) result.acks.push_back(delivery_.acknowledge(moment, ack, news));
 }
 
-/// What a turn does outside its own row and history.
-void TurnCommitter::store_rest(const Moment& moment, const TurnCommit& commit, Incarnation key,
+void TurnCommitter::send(const Moment& moment, const TurnCommit& commit, const CommitResult& result,
+                         News& news) {
+  if (result.outcome != CommitOutcome::committed) return;
+  const Incarnation key = result.incarnation;
+  send_messages(moment, commit, key, news);
+  remove_messages(commit, key);
+  // What arrived while the lease was held waits for whoever is next.
+  const bool held = std::holds_alternative<HeldLease>(commit.basis);
+  if (held && !news.orchestrator_work && !is_final(commit.change.status)) {
+    news.orchestrator_work = has_visible_message(moment, key);
+  }
+}
+
+/// What a turn does to the worker queue: first what is new, then what is taken back.
+void TurnCommitter::store_work(const Moment& moment, const TurnCommit& commit, Incarnation key,
                                CommitResult& result, News& news) {
   insert_worker_items(moment, commit, key, news);
-  send_messages(moment, commit, key, news);
-  cancel(moment, commit, key, result, news);
+  workers_.cancel(moment, key, commit.execution, commit.cancelled_activities, commit.node, result.stolen);
+  if (commit.cancel_rest) {
+    workers_.cancel_execution(moment, key, commit.execution, *commit.cancel_rest, commit.node, result.stolen);
+  }
+  for (const StolenLease& stolen : result.stolen) {
+    if (stolen.owner != commit.node) news.stolen.push_back(stolen);
+  }
   news.instances.push_back(commit.instance);
 }
 
@@ -233,24 +247,14 @@ void TurnCommitter::send_messages(const Moment& moment, const TurnCommit& commit
   }
 }
 
-/// Takes back what was scheduled, now that everything new is in place.
-void TurnCommitter::cancel(const Moment& moment, const TurnCommit& commit, Incarnation key,
-                           CommitResult& result, News& news) {
-  workers_.cancel(moment, key, commit.execution, commit.cancelled_activities, commit.node, result.stolen);
-  if (commit.cancel_rest) {
-    workers_.cancel_execution(moment, key, commit.execution, *commit.cancel_rest, commit.node, result.stolen);
-  }
-  for (const StolenLease& stolen : result.stolen) {
-    if (stolen.owner != commit.node) news.stolen.push_back(stolen);
-  }
+void TurnCommitter::remove_messages(const TurnCommit& commit, Incarnation key) {
   if (is_final(commit.change.status)) {
     queue_.erase_all(key);
-    return;
-  }
-  if (commit.cancel_rest)
+  } else if (commit.cancel_rest) {
     queue_.erase_timers(key, commit.execution);
-  else
+  } else {
     for (const EventId timer : commit.dropped_timers) queue_.erase_timer(key, commit.execution, timer);
+  }
 }
 
 }  // namespace duramen::inline v0::sqlite::detail

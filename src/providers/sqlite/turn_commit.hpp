@@ -19,10 +19,13 @@ class TurnCommitter {
         workers_(workers),
         delivery_(delivery) {}
 
-  /// Inside a write transaction. `events` are the commit's events as they are stored. An SqlError in here
-  /// leaves the transaction to be rolled back by the caller.
+  /// Stores the turn itself, if it may be. Inside a write transaction; an SqlError in here leaves it to be
+  /// rolled back by the caller. `events` are the commit's events as they are stored.
   [[nodiscard]] CommitResult commit(const Moment& moment, const TurnCommit& commit, std::string_view events,
                                     News& news);
+  /// The second step: sends the messages of a turn that was stored. Of a batch, every turn is decided before
+  /// any message is sent, so that no turn stands in another one's way.
+  void send(const Moment& moment, const TurnCommit& commit, const CommitResult& result, News& news);
 
  private:
   [[nodiscard]] CommitResult commit_start(const Moment& moment, const TurnCommit& commit,
@@ -35,12 +38,11 @@ class TurnCommitter {
   [[nodiscard]] bool finish_work(const Moment& moment, const TurnCommit& commit, CommitResult& result,
                                  News& news);
   void fail_condition(const Moment& moment, const TurnCommit& commit, CommitResult& result, News& news);
-  void store_rest(const Moment& moment, const TurnCommit& commit, Incarnation key, CommitResult& result,
+  void store_work(const Moment& moment, const TurnCommit& commit, Incarnation key, CommitResult& result,
                   News& news);
   void insert_worker_items(const Moment& moment, const TurnCommit& commit, Incarnation key, News& news);
   void send_messages(const Moment& moment, const TurnCommit& commit, Incarnation key, News& news);
-  void cancel(const Moment& moment, const TurnCommit& commit, Incarnation key, CommitResult& result,
-              News& news);
+  void remove_messages(const TurnCommit& commit, Incarnation key);
 
   Numbers& numbers_;
   Instances& instances_;

@@ -35,6 +35,23 @@ TEST(Batches, TwoTurnsOfOneInstanceActAsIfSentOneAfterTheOther) {
   EXPECT_EQ(results[2].acks.at(0).outcome, AckOutcome::lease_lost);
 }
 
+TEST(Batches, AMessageOfOneTurnDoesNotStandInTheWayOfAnother) {
+  const auto provider = open_at(":memory:");
+  const TurnCommit first = first_turn("b", 1, LeaseToken{9});
+  const auto incarnation = commit_one(*provider, first).incarnation;
+  TurnCommit sender = first_turn("a", 2);
+  sender.messages.push_back({.target = "b", .item = work::QueueMessage{"q", Payload::text("x")}});
+  TurnCommit receiver = last_turn(first, incarnation, 3, LeaseToken{9});
+  receiver.events.pop_back();
+  receiver.change = {};
+  receiver.cancel_rest.reset();
+  const std::vector<TurnCommit> batch{sender, receiver};
+  const auto results = provider->ack_orchestration_items(batch).value();
+  EXPECT_EQ(results[0].outcome, CommitOutcome::committed);
+  EXPECT_EQ(results[1].outcome, CommitOutcome::committed);
+  EXPECT_EQ(provider->fetch_orchestration_items(fetch_turns()).value().items.at(0).instance, InstanceId{"b"});
+}
+
 TEST(Batches, ManyCancelledActivitiesGoInOneStep) {
   const auto provider = open_at(":memory:");
   TurnCommit first = first_turn("a", 1);
