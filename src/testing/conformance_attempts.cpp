@@ -85,6 +85,20 @@ void a_second_attempt_is_fetched_alone(Driver& d) {
   d.check.equal(seen.size(), 5u, "instances handed out in the end");
 }
 
+void a_second_attempt_joins_nobody_before_it(Driver& d) {
+  d.start("first", "X");
+  d.advance(1ms);
+  d.start("second", "Y");
+  const auto crashed = d.fetch_batch({.names = std::vector<std::string>{"Y"}}).items;
+  d.check.equal(crashed.size(), 1u, "instances of the second name");
+  d.advance(d.lease);
+  const auto items = d.fetch();
+  d.check.that(items.size() == 1 && items[0].instance == InstanceId{"first"},
+               "who waits longest comes alone");
+  const auto rest = d.fetch();
+  d.check.that(rest.size() == 1 && rest[0].attempt == 2, "then the second attempt");
+}
+
 void a_delivery_that_did_not_count_does_not_isolate(Driver& d) {
   d.start("a");
   d.start("b");
@@ -154,6 +168,8 @@ constexpr ConformanceCase cases[] = {
      told<a_committed_turn_starts_the_count_anew>},
     {"a_second_attempt_is_fetched_alone", "An instance that may have crashed a node has no neighbours.",
      told<a_second_attempt_is_fetched_alone>},
+    {"a_second_attempt_joins_nobody_before_it", "A second attempt does not come behind a first one either.",
+     told<a_second_attempt_joins_nobody_before_it>},
     {"a_delivery_that_did_not_count_does_not_isolate", "Leased but unstarted is not a second attempt.",
      told<a_delivery_that_did_not_count_does_not_isolate>},
     {"a_second_attempt_of_an_activity_is_fetched_alone", "The same holds for activities.",
