@@ -80,6 +80,10 @@ void Driver::expect_nothing_to_do(Check::Where where) {
   check.equal(fetch().size(), 0u, "instances with something to do", where);
 }
 
+void Driver::expect_due(const std::optional<TimePoint>& next_due, TimePoint when, Check::Where where) {
+  check.that(next_due && *next_due <= when, "next_due is absent or too late", where);
+}
+
 TurnCommit Driver::turn(const OrchestrationItem& item) {
   TurnCommit commit;
   commit.token = new_commit_token();

@@ -57,6 +57,9 @@ class Driver {
   /// The one instance that has something to do; stops the case if there are none or several.
   OrchestrationItem fetch_one(Check::Where where = Check::Where::current());
   void expect_nothing_to_do(Check::Where where = Check::Where::current());
+  /// A fetch says when to come again: not later than this.
+  void expect_due(const std::optional<TimePoint>& next_due, TimePoint when,
+                  Check::Where where = Check::Where::current());
 
   /// A turn of `node` over what a fetch gave out, so far without any effect.
   TurnCommit turn(const OrchestrationItem& item);

@@ -119,7 +119,7 @@ void abandon_with_a_delay_holds_back_and_keeps_order(Driver& d) {
   d.send("a", raise("2"));
   const OrchestrationBatch batch = d.fetch_batch({});
   d.check.equal(batch.items.size(), 0u, "instances during the delay");
-  d.check.that(batch.next_due == d.now() + 10s, "next_due is the end of the delay");
+  d.expect_due(batch.next_due, d.now() + 10s);
   d.advance(10s);
   d.check.equal(names_of(d.fetch_one().messages), "1 2", "a later message did not overtake");
 }

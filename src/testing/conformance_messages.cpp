@@ -71,7 +71,7 @@ void test_timer_delayed_visibility(Driver& d) {
   d.check.equal(d.send("a", raise("later"), due), EnqueueOutcome::enqueued, "outcome");
   const OrchestrationBatch early = d.fetch_batch({});
   d.check.equal(early.items.size(), 0u, "instances before the time");
-  d.check.that(early.next_due == due, "next_due is the time of the message");
+  d.expect_due(early.next_due, due);
   d.advance(9999ms);
   d.expect_nothing_to_do();
   d.advance(1ms);
@@ -86,12 +86,12 @@ void next_due_is_the_earliest_waiting_message(Driver& d) {
   d.send("a", raise("x"), now + 30s);
   d.send("b", raise("x"), now + 20s);
   d.send("a", raise("x"), now + 40s);
-  d.check.that(d.fetch_batch({}).next_due == now + 20s, "the earliest of all");
+  d.expect_due(d.fetch_batch({}).next_due, now + 20s);
   d.send("b", raise("now"));
   const OrchestrationBatch batch = d.fetch_batch({});
   d.check.equal(batch.items.size(), 1u, "instances now");
   d.check.equal(names_of(batch.items.at(0).messages), "now", "a later message is not delivered early");
-  d.check.that(batch.next_due == now + 20s, "also when there is something to do now");
+  d.expect_due(batch.next_due, now + 20s);
 }
 
 void messages_are_delivered_by_time_then_arrival(Driver& d) {

@@ -179,7 +179,7 @@ void test_worker_delayed_visibility_skips_future_items(Driver& d) {
   d.check.equal(d.fetch_one_work().lease.key.activity, EventId{3}, "the other one comes first");
   const WorkBatch batch = d.fetch_work_batch({});
   d.check.equal(batch.items.size(), 0u, "activities during the delay");
-  d.check.that(batch.next_due == d.now() + 10s, "next_due is the end of the delay");
+  d.expect_due(batch.next_due, d.now() + 10s);
   d.advance(10s);
   d.check.equal(d.fetch_one_work().lease.key.activity, EventId{2}, "then the delayed one");
 }

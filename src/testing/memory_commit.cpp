@@ -20,8 +20,28 @@ void complete(std::optional<ParentLink>& link, const Instance& parent) {
 
 }  // namespace
 
-CommitResult MemoryState::commit(const TurnCommit& commit) {
+/// Decides and stores every turn before any of their messages: what one turn sends is not yet there for its
+/// neighbour.
+std::vector<CommitResult> MemoryState::commit_all(std::span<const TurnCommit> commits) {
   sweep();
+  ++commit_calls_;
+  std::vector<CommitResult> results;
+  results.reserve(commits.size());
+  for (const TurnCommit& commit : commits) results.push_back(this->commit(commit));
+
+  for (std::size_t i = 0; i < commits.size(); ++i) {
+    if (results[i].outcome != CommitOutcome::committed) continue;
+    ++commits_;
+    Instance& instance = *find(results[i].incarnation);
+    send_messages(commits[i], instance);
+    drop_timers(commits[i], instance);
+    if (is_final(instance.info.status)) instance.inbox.clear();
+  }
+  return results;
+}
+
+/// Everything of one turn but its messages.
+CommitResult MemoryState::commit(const TurnCommit& commit) {
   const auto* fused = std::get_if<FusedStart>(&commit.basis);
   Instance* instance = fused ? find(commit.instance) : find(commit.incarnation);
 
@@ -46,7 +66,6 @@ CommitResult MemoryState::commit(const TurnCommit& commit) {
     }
   }
   apply(commit, *instance, result);
-  ++commits_;
   return result;
 }
 
@@ -131,9 +150,7 @@ void MemoryState::apply(const TurnCommit& commit, Instance& instance, CommitResu
   instance.last_commit = commit.token;
 
   insert_worker_items(commit, instance);
-  send_messages(commit, instance);
   cancel(commit, instance, result);
-  if (is_final(info.status)) instance.inbox.clear();
   news.changed.push_back(info.instance);
 }
 
@@ -167,8 +184,8 @@ void MemoryState::send_messages(const TurnCommit& commit, const Instance& instan
   }
 }
 
-/// Takes back what was scheduled, now that everything new is in place.
-void MemoryState::cancel(const TurnCommit& commit, Instance& instance, CommitResult& result) {
+/// Takes activities back, now that the new ones are in place.
+void MemoryState::cancel(const TurnCommit& commit, const Instance& instance, CommitResult& result) {
   const auto steal = [&](const ActivityKey& key, CancelReason reason) {
     const auto stolen = remove_row(key, reason, commit.node);
     if (!stolen) return;
@@ -187,6 +204,10 @@ void MemoryState::cancel(const TurnCommit& commit, Instance& instance, CommitRes
       steal(key, *commit.cancel_rest);
     }
   }
+}
+
+/// Takes timers back, now that the new ones are in place.
+void MemoryState::drop_timers(const TurnCommit& commit, Instance& instance) {
   const std::set<EventId> dropped(commit.dropped_timers.begin(), commit.dropped_timers.end());
   std::erase_if(instance.inbox, [&](const auto& entry) {
     const WorkItem& item = entry.second.item;

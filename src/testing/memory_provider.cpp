@@ -82,13 +82,7 @@ Result<std::vector<Event>> MemoryProvider::read_history(const InstanceId& id, Ex
 
 Result<std::vector<CommitResult>> MemoryProvider::ack_orchestration_items(
     std::span<const TurnCommit> commits) {
-  return impl_->run([&](MemoryState& state) {
-    ++state.commit_calls;
-    std::vector<CommitResult> results;
-    results.reserve(commits.size());
-    for (const TurnCommit& commit : commits) results.push_back(state.commit(commit));
-    return results;
-  });
+  return impl_->run([&](MemoryState& state) { return state.commit_all(commits); });
 }
 
 Result<void> MemoryProvider::abandon_orchestration_items(std::span<const TurnAbandon> items) {

@@ -366,7 +366,7 @@ Snapshot MemoryState::snapshot() {
   Snapshot result{.instances = instances_.size(),
                   .worker_rows = work_.size(),
                   .tombstones = tombstones_.size(),
-                  .commit_calls = commit_calls,
+                  .commit_calls = commit_calls_,
                   .commits = commits_,
                   .dropped_parked = dropped_parked_};
   for (const auto& [incarnation, instance] : instances_) result.queued_messages += instance.inbox.size();

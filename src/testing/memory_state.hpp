@@ -10,6 +10,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,7 +76,7 @@ class MemoryState {
   EnqueueOutcome deliver(const OutboundMessage& message);
 
   OrchestrationBatch fetch_instances(const OrchestrationFetch& request);
-  CommitResult commit(const TurnCommit& commit);
+  std::vector<CommitResult> commit_all(std::span<const TurnCommit> commits);
   void abandon(const TurnAbandon& entry);
   bool renew(const TurnLease& lease, Duration extend);
 
@@ -90,7 +91,6 @@ class MemoryState {
 
   const Clock& clock;
   const MemoryOptions options;
-  std::uint64_t commit_calls = 0;
   News news;
 
  private:
@@ -109,12 +109,14 @@ class MemoryState {
   EnqueueOutcome deliver_start(const OutboundMessage& message, const work::StartOrchestration& start);
   EnqueueOutcome park(const OutboundMessage& message);
 
+  CommitResult commit(const TurnCommit& commit);
   bool basis_holds(const TurnCommit& commit, Instance* instance, CommitResult& result);
   static bool continues(const TurnCommit& commit, const Instance* instance);
   void apply(const TurnCommit& commit, Instance& instance, CommitResult& result);
   void insert_worker_items(const TurnCommit& commit, const Instance& instance);
   void send_messages(const TurnCommit& commit, const Instance& instance);
-  void cancel(const TurnCommit& commit, Instance& instance, CommitResult& result);
+  static void drop_timers(const TurnCommit& commit, Instance& instance);
+  void cancel(const TurnCommit& commit, const Instance& instance, CommitResult& result);
   std::optional<StolenLease> remove_row(const ActivityKey& key, CancelReason reason, const NodeId& by);
   [[nodiscard]] std::optional<CancelReason> buried(const WorkLease& lease) const;
   LeaseToken new_token();
@@ -128,6 +130,7 @@ class MemoryState {
   std::map<ActivityKey, WorkRow> work_;
   std::map<InstanceId, std::vector<ParkedMessage>> parked_;
   std::map<LeaseToken, Tombstone> tombstones_;
+  std::uint64_t commit_calls_ = 0;
   std::uint64_t commits_ = 0;
   std::uint64_t dropped_parked_ = 0;
 };
