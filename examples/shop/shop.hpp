@@ -1,0 +1,58 @@
+// The shop: what was ordered, and what is done about it.
+#pragma once
+
+#include "ledger.hpp"
+#include <duramen/duramen.hpp>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace shop {
+
+namespace dm = duramen;
+
+struct Order {
+  std::string id;  ///< also the id of the instance that handles it
+  std::string item;
+  int cents = 0;
+  bool express = false;    ///< a courier should bring it, if one can be found in time
+  bool bank_asks = false;  ///< the bank wants the customer to confirm first, which can take a while
+};
+DURAMEN_JSON(Order, id, item, cents, express, bank_asks)
+
+/// The dozen orders of the demonstration.
+[[nodiscard]] const std::vector<Order>& orders();
+
+inline const std::string express_order = "order-11";    ///< gives up waiting for its courier
+inline const std::string regretted_order = "order-10";  ///< cancelled by its customer
+inline const std::string unlucky_order = "order-07";    ///< the worker dies when it has been paid for
+
+/// The name under which an order is started; its input is an Order.
+inline const std::string checkout_name = "checkout";
+
+/// "24.90 EUR".
+[[nodiscard]] std::string euros(int cents);
+
+/// The activities and what they need. Must outlive every runtime that was given its registry.
+class Shop {
+ public:
+  /// `step` is how long an activity pretends to work.
+  Shop(Ledger ledger, std::chrono::milliseconds step) : ledger_(std::move(ledger)), step_(step) {}
+
+  [[nodiscard]] dm::Registry registry();
+
+ private:
+  std::string charge(const dm::ActivityContext& ctx, const Order& order);
+  std::string reserve(const dm::ActivityContext& ctx, const Order& order);
+  dm::ActivityTask<std::string> ask_courier(dm::ActivityContext& ctx);
+  std::string ship(const dm::ActivityContext& ctx, const std::string& carrier);
+
+  void work(const dm::ActivityContext& ctx, std::chrono::milliseconds time);
+  [[noreturn]] void give_up(const dm::ActivityContext& ctx);
+
+  Ledger ledger_;
+  std::chrono::milliseconds step_;
+};
+
+}  // namespace shop
