@@ -1,0 +1,354 @@
+#include "core/harness.hpp"
+
+#include "base/overloaded.hpp"
+#include <duramen/failure.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+namespace duramen::core_test {
+
+namespace {
+
+using core::Execution;
+using core::TurnOutcome;
+
+std::string milliseconds(Duration duration) { return std::to_string(duration.count()) + "ms"; }
+
+/// What people call a schedule event; empty if the event is none.
+std::string schedule_name(const Event& event) {
+  if (const auto* activity = std::get_if<event::ActivityScheduled>(&event.body)) return activity->name;
+  if (const auto* timer = std::get_if<event::TimerCreated>(&event.body)) {
+    return "timer " + milliseconds(timer->fire_at - event.timestamp);
+  }
+  return {};
+}
+
+std::string in_words(const Event& event, const std::map<EventId, std::string>& names) {
+  const auto source = names.find(event.source);
+  const std::string subject =
+      source == names.end() ? "event " + std::to_string(event.source.value) : source->second;
+  return std::visit(
+      Overloaded{
+          [](const event::OrchestrationStarted&) { return std::string("started"); },
+          [](const event::OrchestrationCancelRequested& e) { return "cancel requested: " + e.reason; },
+          [](const event::ActivityScheduled& e) { return e.name + " scheduled"; },
+          [&](const event::TimerCreated&) { return schedule_name(event) + " created"; },
+          [&](const event::ActivityCompleted&) { return subject + " completed"; },
+          [&](const event::ActivityFailed&) { return subject + " failed"; },
+          [&](const event::TimerFired&) { return subject + " fired"; },
+          [&](const event::ActivityCancelRequested& e) {
+            return subject + " cancelled: " + std::string(to_string(e.reason));
+          },
+          [](const event::OrchestrationCompleted& e) { return "completed: " + e.output.data; },
+          [](const event::OrchestrationFailed& e) { return "failed: " + e.details.describe(); },
+          [&](const auto&) { return std::string(event_type(event)); },
+      },
+      event.body);
+}
+
+/// Only an end that the engine imposes comes without an inbound event.
+bool is_imposed(const std::optional<Failure>& failure) {
+  return failure && (failure->kind == FailureKind::nondeterminism || failure->kind == FailureKind::limit);
+}
+
+bool is_inbound(const Event& event) { return event_class(event) == EventClass::inbound; }
+
+/// The message that an inbound event was made from.
+WorkItem message_behind(const Event& event, ExecutionId execution) {
+  return std::visit(
+      Overloaded{
+          [](const event::OrchestrationStarted& e) -> WorkItem {
+            return work::StartOrchestration{e.name, e.input, {}, e.parent};
+          },
+          [](const event::OrchestrationCancelRequested& e) -> WorkItem {
+            return work::CancelInstance{e.reason, e.mode, e.origin, {}};
+          },
+          [&](const event::ActivityCompleted& e) -> WorkItem {
+            return work::ActivityCompleted{execution, event.source, e.result};
+          },
+          [&](const event::ActivityFailed& e) -> WorkItem {
+            return work::ActivityFailed{execution, event.source, e.details};
+          },
+          [&](const event::TimerFired& e) -> WorkItem {
+            return work::TimerFired{execution, event.source, e.fire_at};
+          },
+          [](const auto&) -> WorkItem { throw std::logic_error("no message makes this event"); },
+      },
+      event.body);
+}
+
+void expect_same(const TurnOutcome& a, const TurnOutcome& b, std::string_view way) {
+  SCOPED_TRACE(std::string(way));
+  EXPECT_EQ(story_of(a.events), story_of(b.events));
+  EXPECT_EQ(a.events, b.events);
+  EXPECT_EQ(a.segments, b.segments);
+  EXPECT_EQ(a.status, b.status);
+  EXPECT_EQ(a.output, b.output);
+  EXPECT_EQ(a.failure, b.failure);
+  EXPECT_EQ(a.activities, b.activities);
+  EXPECT_EQ(a.cancel_rest, b.cancel_rest);
+  EXPECT_EQ(a.dropped_timers, b.dropped_timers);
+  EXPECT_EQ(a.ignored_messages, b.ignored_messages);
+  ASSERT_EQ(a.messages.size(), b.messages.size());
+  for (std::size_t i = 0; i < a.messages.size(); ++i) {
+    EXPECT_EQ(a.messages[i].item, b.messages[i].item);
+    EXPECT_EQ(a.messages[i].visible_at, b.messages[i].visible_at);
+  }
+  ASSERT_EQ(a.cancelled_activities.size(), b.cancelled_activities.size());
+  for (std::size_t i = 0; i < a.cancelled_activities.size(); ++i) {
+    EXPECT_EQ(a.cancelled_activities[i].activity, b.cancelled_activities[i].activity);
+    EXPECT_EQ(a.cancelled_activities[i].reason, b.cancelled_activities[i].reason);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> story_of(const std::vector<Event>& history) {
+  std::map<EventId, std::string> names;
+  std::vector<std::string> story;
+  for (const Event& event : history) {
+    if (std::string name = schedule_name(event); !name.empty()) names.emplace(event.id, std::move(name));
+    story.push_back(in_words(event, names));
+  }
+  return story;
+}
+
+Instance::Instance(std::shared_ptr<const OrchestrationHandler> handler, Mode mode,
+                   core::ExecutionLimits limits)
+    : handler_(std::move(handler)), mode_(mode), limits_(limits) {}
+
+Instance::~Instance() {
+  // An end that no message caused cannot be caused again by one.
+  if (check_prefixes_ && !is_imposed(failure_)) check_every_prefix();
+}
+
+// -- turns --------------------------------------------------------------------------------------------------
+
+std::unique_ptr<Execution> Instance::new_execution() const {
+  return std::make_unique<Execution>(core::ExecutionIdentity{"instance", Incarnation{1}, execution_},
+                                     handler_, limits_);
+}
+
+TurnOutcome Instance::run(Execution& execution, const std::vector<WorkItem>& messages) const {
+  const auto unseen = std::span(history_).subspan(execution.last_event_id().value);
+  return execution.run_turn({unseen, messages, now_});
+}
+
+const TurnOutcome& Instance::deliver(std::vector<WorkItem> messages) {
+  take_from_queues(messages);
+  if (mode_ == Mode::fresh) {
+    remember(run(*new_execution(), messages));
+    return turn_;
+  }
+  if (!resident_) resident_ = new_execution();
+  TurnOutcome outcome = run(*resident_, messages);
+  if (mode_ == Mode::every_way) {
+    expect_same(outcome, run(*new_execution(), messages), "a new execution that replays everything");
+    if (behind_) expect_same(outcome, run(*behind_, messages), "an execution that was one turn behind");
+    behind_.reset();
+    if (check_prefixes_) {
+      // It sees the history before this turn now, and with the next turn what this one adds.
+      behind_ = new_execution();
+      EXPECT_THAT(story_of(run(*behind_, {}).events), testing::IsEmpty()) << "replay alone decided something";
+    }
+  }
+  remember(std::move(outcome));
+  return turn_;
+}
+
+void Instance::remember(TurnOutcome outcome) {
+  turn_ = std::move(outcome);
+  history_.insert(history_.end(), turn_.events.begin(), turn_.events.end());
+  if (!turn_.events.empty()) status_ = turn_.status;
+  if (turn_.output) output_ = turn_.output;
+  if (turn_.failure) failure_ = turn_.failure;
+  for (const ActivityExecute& activity : turn_.activities) workers_.insert(activity.key.activity);
+  for (const CancelledActivity& activity : turn_.cancelled_activities) workers_.erase(activity.activity);
+  for (const OutboundMessage& message : turn_.messages) {
+    if (const auto* timer = std::get_if<work::TimerFired>(&message.item)) timers_.insert(timer->id);
+  }
+  for (EventId timer : turn_.dropped_timers) timers_.erase(timer);
+  if (turn_.cancel_rest) timers_.clear();  // a store deletes them with the terminal commit
+  check_turn();
+  if (turn_.ended()) check_nothing_is_left();
+}
+
+void Instance::take_from_queues(const std::vector<WorkItem>& messages) {
+  for (const WorkItem& message : messages) {
+    if (const auto* done = std::get_if<work::ActivityCompleted>(&message)) workers_.erase(done->id);
+    if (const auto* failed = std::get_if<work::ActivityFailed>(&message)) workers_.erase(failed->id);
+    if (const auto* fired = std::get_if<work::TimerFired>(&message)) timers_.erase(fired->id);
+  }
+}
+
+void Instance::set_handler(std::shared_ptr<const OrchestrationHandler> handler) {
+  handler_ = std::move(handler);
+  resident_.reset();
+  behind_.reset();
+  check_prefixes_ = false;
+}
+
+void Instance::forge(std::vector<Event> history) {
+  history_ = std::move(history);
+  status_ = Status::running;
+  check_prefixes_ = false;
+}
+
+const TurnOutcome& Instance::complete(EventId event, Payload result) {
+  return deliver({work::ActivityCompleted{execution_, event, std::move(result)}});
+}
+const TurnOutcome& Instance::fail(std::string_view activity, std::string message) {
+  return deliver({failing(activity, std::move(message))});
+}
+const TurnOutcome& Instance::fail(EventId event, Failure failure) {
+  return deliver({work::ActivityFailed{execution_, event, std::move(failure)}});
+}
+const TurnOutcome& Instance::fire(std::string_view delay) { return fire(timer_id(delay)); }
+const TurnOutcome& Instance::fire(EventId timer) {
+  const TimePoint due = std::get<event::TimerCreated>(history_.at(timer.value - 1).body).fire_at;
+  now_ = std::max(now_, due);
+  return deliver({work::TimerFired{execution_, timer, due}});
+}
+const TurnOutcome& Instance::cancel(std::string reason) { return deliver({cancelling(std::move(reason))}); }
+
+// -- messages -----------------------------------------------------------------------------------------------
+
+WorkItem Instance::started(Payload input) const {
+  return work::StartOrchestration{"subject", std::move(input), {}, {}};
+}
+WorkItem Instance::failing(std::string_view activity, std::string message) const {
+  return work::ActivityFailed{execution_, id_of(activity), Failure::application("Test", std::move(message))};
+}
+WorkItem Instance::firing(std::string_view delay) const {
+  const EventId timer = timer_id(delay);
+  return work::TimerFired{execution_, timer,
+                          std::get<event::TimerCreated>(history_[timer.value - 1].body).fire_at};
+}
+
+// -- looking at it ------------------------------------------------------------------------------------------
+
+std::vector<std::string> Instance::last_turn() const {
+  std::vector<std::string> all = story();
+  return {all.end() - static_cast<std::ptrdiff_t>(turn_.events.size()), all.end()};
+}
+
+EventId Instance::id_of(std::string_view activity) const {
+  for (auto event = history_.rbegin(); event != history_.rend(); ++event) {
+    if (schedule_name(*event) == activity) return event->id;
+  }
+  throw std::invalid_argument("never scheduled: " + std::string(activity));
+}
+EventId Instance::timer_id(std::string_view delay) const { return id_of("timer " + std::string(delay)); }
+
+std::string Instance::name_of(EventId id) const {
+  const std::string name = schedule_name(history_.at(id.value - 1));
+  constexpr std::string_view timer = "timer ";
+  return name.starts_with(timer) ? name.substr(timer.size()) : name;
+}
+
+std::vector<std::string> Instance::worker_queue() const {
+  std::vector<std::string> names;
+  for (EventId id : workers_) names.push_back(name_of(id));
+  return names;
+}
+std::vector<std::string> Instance::timers_waiting() const {
+  std::vector<std::string> names;
+  for (EventId id : timers_) names.push_back(name_of(id));
+  return names;
+}
+std::vector<std::string> Instance::sent() const {
+  std::vector<std::string> names;
+  for (const ActivityExecute& activity : turn_.activities) names.push_back(activity.name);
+  return names;
+}
+std::vector<std::string> Instance::stopped() const {
+  std::vector<std::string> names;
+  for (const CancelledActivity& activity : turn_.cancelled_activities)
+    names.push_back(name_of(activity.activity));
+  return names;
+}
+std::vector<std::string> Instance::timers_dropped() const {
+  std::vector<std::string> names;
+  for (EventId timer : turn_.dropped_timers) names.push_back(name_of(timer));
+  return names;
+}
+
+std::string Instance::describe_end() const {
+  return failure_ ? failure_->describe() : "it is " + std::string(to_string(status_));
+}
+
+// -- what must hold after every turn ------------------------------------------------------------------------
+
+void Instance::check_turn() const {
+  const std::vector<Event>& events = turn_.events;
+  SCOPED_TRACE("turn: " + testing::PrintToString(story_of(events)));
+  EXPECT_EQ(turn_.segments.empty(), events.empty());
+  if (!turn_.segments.empty()) EXPECT_EQ(turn_.segments.front(), 0u);
+  const bool imposed = is_imposed(turn_.failure);
+  std::size_t segment = 0;
+  const std::size_t before = history_.size() - events.size();
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    EXPECT_EQ(events[i].id, before + i == 0 ? EventId{1} : history_[before + i - 1].id.next());
+    const bool begins = segment < turn_.segments.size() && turn_.segments[segment] == i;
+    if (begins) {
+      ++segment;
+      EXPECT_TRUE(is_inbound(events[i]) || imposed) << "a segment begins with " << event_type(events[i]);
+      continue;
+    }
+    EXPECT_FALSE(is_inbound(events[i])) << "in the middle of a segment";
+    EXPECT_LE(event_class(events[i - 1]), event_class(events[i]))
+        << "actions, then cancellations, then the end";
+    if (event_class(events[i]) == EventClass::cancel && event_class(events[i - 1]) == EventClass::cancel) {
+      EXPECT_LT(events[i - 1].source, events[i].source) << "cancellations are sorted by what they cancel";
+    }
+  }
+  EXPECT_EQ(segment, turn_.segments.size());
+  std::set<EventId> cancelled;
+  for (const Event& event : history_) {
+    if (event_class(event) != EventClass::cancel) continue;
+    EXPECT_TRUE(cancelled.insert(event.source).second) << event.source.value << " was cancelled twice";
+  }
+}
+
+void Instance::check_nothing_is_left() const {
+  EXPECT_THAT(turn_.activities, testing::IsEmpty());
+  EXPECT_THAT(turn_.messages, testing::IsEmpty());
+  EXPECT_THAT(worker_queue(), testing::IsEmpty());
+  EXPECT_TRUE(turn_.cancel_rest.has_value());
+  EXPECT_EQ(event_class(history_.back()), EventClass::terminal);
+  std::set<EventId> open;
+  for (const Event& event : history_) {
+    if (std::holds_alternative<event::ActivityScheduled>(event.body)) open.insert(event.id);
+    open.erase(event.source);
+  }
+  EXPECT_THAT(open, testing::IsEmpty())
+      << "activities neither ended nor cancelled when the orchestration ended";
+}
+
+void Instance::check_every_prefix() const {
+  for (std::size_t cut = 0; cut < history_.size(); ++cut) {
+    if (!is_inbound(history_[cut])) continue;
+    SCOPED_TRACE("run on from event " + std::to_string(cut + 1) + " of " + testing::PrintToString(story()));
+    const auto execution = new_execution();
+    std::vector<Event> events(history_.begin(), history_.begin() + static_cast<std::ptrdiff_t>(cut));
+    std::span<const Event> replayed(events);
+    std::vector<Event> rest;
+    for (std::size_t at = cut; at < history_.size(); ++at) {
+      if (!is_inbound(history_[at])) continue;
+      const WorkItem message = message_behind(history_[at], execution_);
+      TurnOutcome outcome =
+          execution->run_turn({std::exchange(replayed, {}), {&message, 1}, history_[at].timestamp});
+      rest.insert(rest.end(), outcome.events.begin(), outcome.events.end());
+    }
+    events.insert(events.end(), rest.begin(), rest.end());
+    EXPECT_EQ(story_of(events), story());
+    EXPECT_EQ(events, history_);
+  }
+}
+
+}  // namespace duramen::core_test

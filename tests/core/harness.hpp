@@ -1,0 +1,176 @@
+// One instance as a test sees it: code, the history committed so far, and a store small enough to look at.
+//
+// Every turn runs through core::Execution the way a runtime would run it. By default it runs in three ways at
+// once: on an execution kept since the last turn, on a new one that replays everything, and on one that is a
+// turn behind and is fed what it missed. All three must decide the same. When a test ends, its history is cut
+// at every segment end and run on from there, which must give the rest of that history again.
+#pragma once
+
+#include "core/execution.hpp"
+#include "core/turn.hpp"
+#include <duramen/history.hpp>
+#include <duramen/json.hpp>
+#include <duramen/orchestration.hpp>
+#include <duramen/registry.hpp>
+#include <duramen/work_item.hpp>
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace duramen::core_test {
+
+using Context = OrchestrationContext;
+
+/// How turns are run. The single ways are for tests whose code counts how often it runs.
+enum class Mode { every_way, resident, fresh };
+
+/// The code as a runtime finds it.
+template <class F>
+[[nodiscard]] std::shared_ptr<const OrchestrationHandler> handler_of(F code) {
+  Registry registry;
+  registry.add("subject", std::move(code));
+  return registry.find_orchestration("subject", {});
+}
+
+/// A history in words, one line for each event: "A scheduled", "A cancelled: select_loser", "completed: 7".
+/// Timers are called by their delay ("timer 500ms").
+[[nodiscard]] std::vector<std::string> story_of(const std::vector<Event>& history);
+
+class Instance {
+ public:
+  template <class F>
+  explicit Instance(F code, Mode mode = Mode::every_way, core::ExecutionLimits limits = {})
+      : Instance(handler_of(std::move(code)), mode, limits) {}
+  Instance(std::shared_ptr<const OrchestrationHandler> handler, Mode mode, core::ExecutionLimits limits = {});
+  ~Instance();
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  // -- what happens to it. Each call is one turn. -----------------------------------------------------------
+
+  const core::TurnOutcome& start() { return deliver({started()}); }
+  template <class In>
+  const core::TurnOutcome& start(const In& input) {
+    return deliver({started(encode_payload(input))});
+  }
+  /// Activities are called by name: the one scheduled last under it. The number names the schedule event
+  /// directly.
+  template <class R>
+  const core::TurnOutcome& complete(std::string_view activity, const R& result) {
+    return deliver({completion(activity, result)});
+  }
+  const core::TurnOutcome& complete(std::string_view activity) { return deliver({completion(activity)}); }
+  const core::TurnOutcome& complete(EventId event, Payload result = Payload::none());
+  const core::TurnOutcome& fail(std::string_view activity, std::string message = "it failed");
+  const core::TurnOutcome& fail(EventId event, Failure failure);
+  /// The clock moves on to the timer's due time first. Timers are called by their delay: "500ms".
+  const core::TurnOutcome& fire(std::string_view delay);
+  const core::TurnOutcome& fire(EventId timer);
+  const core::TurnOutcome& cancel(std::string reason = "enough");
+  /// Several messages in one turn, in queue order.
+  const core::TurnOutcome& deliver(std::vector<WorkItem> messages);
+  void advance(Duration by) { now_ += by; }
+
+  /// From the next turn on a new version of the code runs.
+  template <class F>
+  void deploy(F code) {
+    set_handler(handler_of(std::move(code)));
+  }
+  /// No code is registered any more.
+  void undeploy() { set_handler(nullptr); }
+  /// Replaces what the store holds. It need not be a history that this code can give.
+  void forge(std::vector<Event> history);
+
+  // -- messages, for batches --------------------------------------------------------------------------------
+
+  [[nodiscard]] WorkItem started(Payload input = Payload::none()) const;
+  template <class R>
+  [[nodiscard]] WorkItem completion(std::string_view activity, const R& result) const {
+    return work::ActivityCompleted{execution_, id_of(activity), encode_payload(result)};
+  }
+  [[nodiscard]] WorkItem completion(std::string_view activity) const {
+    return work::ActivityCompleted{execution_, id_of(activity), Payload::none()};
+  }
+  [[nodiscard]] WorkItem failing(std::string_view activity, std::string message) const;
+  [[nodiscard]] WorkItem firing(std::string_view delay) const;
+  [[nodiscard]] WorkItem cancelling(std::string reason) const {
+    return work::CancelInstance{std::move(reason)};
+  }
+
+  // -- what became of it ------------------------------------------------------------------------------------
+
+  [[nodiscard]] const std::vector<Event>& history() const { return history_; }
+  [[nodiscard]] std::vector<std::string> story() const { return story_of(history_); }
+  /// Only the last turn's part of it.
+  [[nodiscard]] std::vector<std::string> last_turn() const;
+  [[nodiscard]] const core::TurnOutcome& turn() const { return turn_; }
+  [[nodiscard]] Status status() const { return status_; }
+  [[nodiscard]] bool running() const { return status_ == Status::running; }
+  template <class T = std::string>
+  [[nodiscard]] T output() const {
+    if (!output_) throw std::logic_error("the orchestration has no output: " + describe_end());
+    return decode_payload<T>(*output_);
+  }
+  [[nodiscard]] Failure failure() const { return failure_.value_or(Failure{}); }
+  [[nodiscard]] TimePoint now() const { return now_; }
+
+  template <class Body>
+  [[nodiscard]] std::vector<Event> events() const {
+    std::vector<Event> found;
+    for (const Event& event : history_) {
+      if (std::holds_alternative<Body>(event.body)) found.push_back(event);
+    }
+    return found;
+  }
+  [[nodiscard]] EventId id_of(std::string_view activity) const;
+  [[nodiscard]] EventId timer_id(std::string_view delay) const;
+
+  /// Names of the activities that are in the worker queue now.
+  [[nodiscard]] std::vector<std::string> worker_queue() const;
+  /// Delays of the timers that wait in the orchestrator queue now.
+  [[nodiscard]] std::vector<std::string> timers_waiting() const;
+  /// Names of the activities that the last turn sent out, and that it stopped.
+  [[nodiscard]] std::vector<std::string> sent() const;
+  [[nodiscard]] std::vector<std::string> stopped() const;
+  [[nodiscard]] std::vector<std::string> timers_dropped() const;
+
+ private:
+  [[nodiscard]] std::unique_ptr<core::Execution> new_execution() const;
+  [[nodiscard]] core::TurnOutcome run(core::Execution& execution,
+                                      const std::vector<WorkItem>& messages) const;
+  void set_handler(std::shared_ptr<const OrchestrationHandler> handler);
+  void remember(core::TurnOutcome outcome);
+  void take_from_queues(const std::vector<WorkItem>& messages);
+  [[nodiscard]] std::string describe_end() const;
+  [[nodiscard]] std::string name_of(EventId id) const;
+  void check_turn() const;
+  void check_nothing_is_left() const;
+  void check_every_prefix() const;
+
+  std::shared_ptr<const OrchestrationHandler> handler_;
+  Mode mode_;
+  core::ExecutionLimits limits_;
+  ExecutionId execution_{1};
+  TimePoint now_ = from_unix_ms(1'000'000);
+  bool check_prefixes_ = true;
+
+  std::unique_ptr<core::Execution> resident_;
+  std::unique_ptr<core::Execution> behind_;  // as it was before the last turn
+
+  std::vector<Event> history_;
+  core::TurnOutcome turn_;
+  Status status_ = Status::pending;
+  std::optional<Payload> output_;
+  std::optional<Failure> failure_;
+  std::set<EventId> workers_;
+  std::set<EventId> timers_;
+};
+
+}  // namespace duramen::core_test

@@ -1,0 +1,146 @@
+// What may arrive for an instance, and what becomes of messages that fit nothing.
+
+#include "core/harness.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace duramen::core_test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Task<std::string> two_steps(Context& ctx) {
+  auto timer = ctx.schedule_timer(1h).start();
+  auto a = co_await ctx.schedule_activity("A", "");
+  co_return a + co_await ctx.schedule_activity("B", "");
+}
+
+TEST(CompletionMessages, ASecondCompletionIsIgnored) {
+  Instance instance{two_steps};
+  instance.start();
+  instance.complete("A", "a");
+  EXPECT_EQ(instance.complete("A", "again").ignored_messages, 1u);
+  EXPECT_THAT(instance.last_turn(), IsEmpty());
+  instance.complete("B", "b");
+  EXPECT_EQ(instance.output(), "ab");
+}
+
+TEST(CompletionMessages, OfTwoCompletionsInOneBatchTheFirstCounts) {
+  Instance instance{two_steps};
+  instance.start();
+  instance.deliver({instance.failing("A", "broken"), instance.completion("A", "a")});
+  EXPECT_THAT(instance.last_turn(), ElementsAre("A failed", "failed: broken"));
+  EXPECT_EQ(instance.turn().ignored_messages, 1u);
+}
+
+TEST(CompletionMessages, ACompletionOfAnotherExecutionIsIgnored) {
+  Instance instance{two_steps};
+  instance.start();
+  instance.deliver({work::ActivityCompleted{ExecutionId{2}, instance.id_of("A"), Payload::text("")},
+                    work::ActivityFailed{ExecutionId{2}, instance.id_of("A"), {}},
+                    work::TimerFired{ExecutionId{2}, instance.timer_id("3600000ms"), {}},
+                    work::ActivityCompleted{ExecutionId{2}, EventId{99}, Payload::text("")}});
+  EXPECT_EQ(instance.turn().ignored_messages, 4u);
+  EXPECT_THAT(instance.last_turn(), IsEmpty());
+  EXPECT_TRUE(instance.running());
+}
+
+TEST(CompletionMessages, ACompletionOfSomethingUnknownFailsTheInstance) {
+  Instance instance{two_steps};
+  instance.start();
+  instance.complete(EventId{9});
+  EXPECT_EQ(instance.status(), Status::failed);
+  EXPECT_EQ(instance.failure().kind, FailureKind::nondeterminism);
+  EXPECT_THAT(instance.failure().message, HasSubstr("ActivityCompleted arrived for event 9"));
+  EXPECT_THAT(instance.stopped(), ElementsAre("A")) << "what was open is cancelled";
+  ASSERT_EQ(instance.events<event::ActivityCancelRequested>().size(), 1u);
+  EXPECT_EQ(
+      std::get<event::ActivityCancelRequested>(instance.events<event::ActivityCancelRequested>().front().body)
+          .reason,
+      CancelReason::orchestration_terminal_failed);
+}
+
+TEST(CompletionMessages, AnActivitysCompletionForATimerFailsTheInstance) {
+  Instance instance{two_steps};
+  instance.start();
+  instance.complete(instance.timer_id("3600000ms"));
+  EXPECT_EQ(instance.failure().kind, FailureKind::nondeterminism);
+  EXPECT_THAT(instance.failure().message, HasSubstr("ActivityCompleted arrived for event 2"));
+}
+
+TEST(CompletionMessages, ATimerThatFiresForAnActivityFailsTheInstance) {
+  Instance instance{two_steps};
+  instance.start();
+  instance.deliver({work::TimerFired{ExecutionId{1}, instance.id_of("A"), {}}});
+  EXPECT_EQ(instance.failure().kind, FailureKind::nondeterminism);
+  EXPECT_THAT(instance.failure().message, HasSubstr("TimerFired arrived for event 3"));
+}
+
+TEST(CompletionMessages, WhatTheBatchHeldBeforeAWrongMessageStands) {
+  Instance instance{two_steps};
+  instance.start();
+  instance.deliver({instance.completion("A", "a"), work::ActivityCompleted{ExecutionId{1}, EventId{99}, {}},
+                    instance.completion("A", "never read")});
+  EXPECT_THAT(instance.last_turn(),
+              testing::ElementsAre("A completed", "B scheduled", "B cancelled: orchestration_terminal_failed",
+                                   HasSubstr("failed: nondeterminism")));
+  EXPECT_THAT(instance.turn().segments, ElementsAre(0u, 2u));
+  EXPECT_THAT(instance.sent(), IsEmpty());
+  EXPECT_THAT(instance.stopped(), IsEmpty()) << "B never had a row";
+}
+
+TEST(CompletionMessages, ATimerThatFiresTwiceFiresOnce) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    co_await ctx.schedule_timer(1s);
+    co_return co_await ctx.schedule_activity("A", "");
+  }};
+  instance.start();
+  instance.fire("1000ms");
+  EXPECT_EQ(instance.fire("1000ms").ignored_messages, 1u);
+  EXPECT_THAT(instance.last_turn(), IsEmpty());
+}
+
+TEST(CompletionMessages, ASecondStartIsIgnored) {
+  Instance instance{two_steps};
+  instance.deliver({instance.started(), instance.started()});
+  EXPECT_EQ(instance.turn().ignored_messages, 1u);
+  EXPECT_EQ(instance.start().ignored_messages, 1u);
+  EXPECT_EQ(instance.events<event::OrchestrationStarted>().size(), 1u);
+}
+
+TEST(CompletionMessages, AfterTheEndEverythingIsIgnored) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    auto slow = ctx.schedule_activity("Slow", "").start();
+    auto timer = ctx.schedule_timer(1s).start();
+    co_return co_await ctx.schedule_activity("A", "");
+  }};
+  instance.start();
+  instance.complete("A", "a");
+  EXPECT_EQ(instance.status(), Status::completed);
+  instance.deliver({instance.completion("Slow", "late"), instance.failing("A", "again"),
+                    instance.firing("1000ms"), instance.started(), instance.cancelling("late"),
+                    work::ActivityCompleted{ExecutionId{1}, EventId{99}, {}}});
+  EXPECT_EQ(instance.turn().ignored_messages, 6u);
+  EXPECT_THAT(instance.last_turn(), IsEmpty());
+  EXPECT_FALSE(instance.turn().cancel_rest.has_value());
+}
+
+TEST(CompletionMessages, WhatFollowsTheEndInOneBatchIsIgnored) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    auto winner = co_await ctx.select2(ctx.schedule_activity("A", ""), ctx.schedule_activity("B", ""));
+    co_return winner.is_first() ? "A" : "B";
+  }};
+  instance.start();
+  instance.deliver({instance.completion("B", ""), instance.completion("A", "")});
+  EXPECT_THAT(instance.last_turn(), ElementsAre("B completed", "A cancelled: select_loser", "completed: B"));
+  EXPECT_EQ(instance.turn().ignored_messages, 1u);
+}
+
+}  // namespace
+}  // namespace duramen::core_test
