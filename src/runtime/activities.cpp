@@ -31,15 +31,17 @@ std::variant<Payload, Failure> failed(const std::exception_ptr& error, std::uint
   return failure;
 }
 
+}  // namespace
+
 /// A coroutine activity under way. Owns the frame and the context it refers to; lives and dies on the activity loop.
-struct CoroutineRun {
+struct Activities::CoroutineRun {
   explicit CoroutineRun(std::shared_ptr<detail::ActivityState> s) : state(std::move(s)), context(state) {}
   std::shared_ptr<detail::ActivityState> state;
   ActivityContext context;
   std::optional<ActivityTask<Payload>> task;
 };
 
-}  // namespace
+Activities::~Activities() = default;
 
 Activities::Activities(Env& env, const Registry& registry, LeaseKeeper& leases, std::size_t places, Events events)
     : env_(env), registry_(registry), leases_(leases), places_(places), events_(std::move(events)) {}
@@ -47,6 +49,11 @@ Activities::Activities(Env& env, const Registry& registry, LeaseKeeper& leases, 
 void Activities::run(ActivityExecute item, const WorkLease& lease, std::uint32_t attempt, LeaseTime since) {
   auto handler = registry_.find_activity(item.name);
   DURAMEN_CHECK(handler != nullptr);  // only what is registered is fetched or born leased
+  if (const auto before = running_.find(lease.key); before != running_.end()) {
+    // We were away for longer than the lease, and were given it again before we noticed. The attempt under way is not
+    // the one that counts; nobody will ask for it by its lease any more.
+    stop(WorkLease(before->second.lease), StopCause::lease_lost, {});
+  }
   auto state = std::make_shared<detail::ActivityState>(std::move(item), attempt, env_);
   auto [at, inserted] = running_.insert_or_assign(lease.key, Running{lease, std::move(state), std::move(handler)});
   leases_.keep(lease, since);
@@ -88,19 +95,22 @@ void Activities::run_function(const Running& running) {
 
 void Activities::run_coroutine(const Running& running) {
   env_.activity_loop().post([this, running] {
-    auto run = std::make_shared<CoroutineRun>(running.state);
+    auto& run = coroutines_[{running.lease.key, running.lease.token}];
+    run = std::make_unique<CoroutineRun>(running.state);
     const auto& coroutine = std::get<ActivityHandler::Coroutine>(running.handler->run);
     run->task.emplace(coroutine(run->context, running.state->item().input));
-    // The frame keeps itself alive through this callback, and is destroyed by the job it posts: never from within.
-    run->task->start([this, run, lease = running.lease, handler = running.handler] {
-      env_.activity_loop().post([this, run, lease, handler] {
+    // The frame is destroyed by the job that its end posts: never from within.
+    run->task->start([this, lease = running.lease, handler = running.handler] {
+      env_.activity_loop().post([this, lease, handler] {
+        const auto node = coroutines_.extract({lease.key, lease.token});
+        CoroutineRun& over = *node.mapped();
         std::variant<Payload, Failure> result;
         try {
-          result = checked(run->task->take(), run->state->attempt());
+          result = checked(over.task->take(), over.state->attempt());
         } catch (...) {
-          result = failed(std::current_exception(), run->state->attempt());
+          result = failed(std::current_exception(), over.state->attempt());
         }
-        run->task.reset();
+        over.task.reset();
         env_.loop().post([this, lease, result = std::move(result)]() mutable {
           ended(lease.key, lease.token, std::move(result));
         });

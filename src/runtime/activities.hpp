@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 
 #include <duramen/env.hpp>
@@ -34,6 +36,10 @@ class Activities {
     UniqueFunction<void()> place_free;                  ///< called after each end, whatever became of it
   };
   Activities(Env& env, const Registry& registry, LeaseKeeper& leases, std::size_t places, Events events);
+  /// Frames of coroutine activities that have not ended are destroyed where they are suspended.
+  ~Activities();
+  Activities(const Activities&) = delete;
+  Activities& operator=(const Activities&) = delete;
 
   [[nodiscard]] bool can_run(const std::string& name) const { return registry_.find_activity(name) != nullptr; }
   [[nodiscard]] std::size_t free_places() const noexcept {
@@ -57,6 +63,7 @@ class Activities {
     std::shared_ptr<detail::ActivityState> state;
     std::shared_ptr<const ActivityHandler> handler;
   };
+  struct CoroutineRun;
   void run_function(const Running& running);
   void run_coroutine(const Running& running);
   void ended(const ActivityKey& key, LeaseToken token, std::variant<Payload, Failure> result);
@@ -71,6 +78,9 @@ class Activities {
   // The loop's.
   std::unordered_map<ActivityKey, Running> running_;
   std::deque<std::pair<WorkLease, CancelReason>> stolen_early_;
+
+  // The activity loop's. With the lease token: an activity may be here twice, if its lease was lost and had again.
+  std::map<std::pair<ActivityKey, LeaseToken>, std::unique_ptr<CoroutineRun>> coroutines_;
 };
 
 }  // namespace duramen::v0::runtime

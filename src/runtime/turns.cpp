@@ -34,6 +34,15 @@ const work::StartOrchestration* start_message(const OrchestrationItem& item) {
   return nullptr;
 }
 
+/// The store orders messages by wall time. A clock that was set back puts what came after the start before it, or shows
+/// it alone; a history begins with its start all the same.
+void start_first(OrchestrationItem& item) {
+  const auto start = std::find_if(item.messages.begin(), item.messages.end(), [](const InboxMessage& message) {
+    return std::holds_alternative<work::StartOrchestration>(message.item);
+  });
+  if (start != item.messages.end()) std::rotate(item.messages.begin(), start, std::next(start));
+}
+
 }  // namespace
 
 Turns::Turns(Env& env, Provider& provider, const Registry& registry, Committer& committer, Activities& activities,
@@ -174,8 +183,15 @@ void Turns::begin_fetched(const InstanceId& instance, OrchestrationItem item) {
 void Turns::run_fetched(const InstanceId& instance, OrchestrationItem item, std::vector<Event> history) {
   Slot& slot = slots_.at(instance);
   if (!slot.execution) {
-    const work::StartOrchestration* start = start_message(item);
     const bool pending = !item.last_event_id;
+    if (pending) start_first(item);
+    const work::StartOrchestration* start = start_message(item);
+    if (item.status == Status::pending && start == nullptr) {
+      give_back(item, unregistered_pause);
+      set_busy(slot, false);
+      discard(instance);
+      return;
+    }
     auto handler = pending && start ? registry_.find_orchestration(start->orchestration, start->version)
                                     : registry_.find_orchestration(item.name, item.version);
     const bool cancel = std::any_of(item.messages.begin(), item.messages.end(), [](const InboxMessage& message) {
