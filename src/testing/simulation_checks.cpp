@@ -1,0 +1,156 @@
+// What must hold after every run, whatever happened during it. (What can be seen at the moment it goes wrong
+// is the ledger's.)
+#include "core/execution.hpp"
+#include "testing/simulation_world.hpp"
+
+#include <algorithm>
+
+namespace duramen::inline v0::testing {
+
+namespace {
+
+std::optional<CancelReason> recorded_reason(const std::vector<Event>& history, EventId activity) {
+  for (const Event& event : history) {
+    if (event.source != activity) continue;
+    if (const auto* cancel = std::get_if<event::ActivityCancelRequested>(&event.body)) return cancel->reason;
+  }
+  return std::nullopt;
+}
+
+bool is_closed(const std::vector<Event>& history, EventId schedule) {
+  return std::ranges::any_of(history, [&](const Event& event) { return event.source == schedule; });
+}
+
+}  // namespace
+
+void Simulation::World::check_all() {
+  for (const Start& start : starts_) {
+    const auto info = memory_->get_instance(start.request.instance);
+    if (start.acknowledged && (!info || !*info)) {
+      violations_.add("the start of " + start.request.instance.value +
+                      " was acknowledged, but it does not exist");
+    }
+  }
+  for (const InstanceId& instance : ledger_.all()) {
+    const auto info = memory_->get_instance(instance);
+    if (!info || !*info) {
+      violations_.add("instance " + instance.value + " is gone");
+      continue;
+    }
+    const auto history = memory_->read_history(instance, (*info)->execution, {}).value();
+    if (is_final((*info)->status)) {
+      check_end(**info, history);
+    } else {
+      check_waiting(**info, history);
+    }
+    check_replay(**info, history);
+    check_activities(**info, history);
+  }
+}
+
+/// Not ended by the deadline: fine if there is a time, an event or a running activity to wait for.
+void Simulation::World::check_waiting(const InstanceInfo& info, const std::vector<Event>& history) {
+  for (const Event& event : history) {
+    if (is_closed(history, event.id)) continue;
+    const auto* timer = std::get_if<event::TimerCreated>(&event.body);
+    if (timer != nullptr && timer->fire_at + options_.runtime.poll_interval > clock_.now()) return;
+    if (std::holds_alternative<event::ExternalSubscribed>(event.body) ||
+        std::holds_alternative<event::QueueSubscribed>(event.body)) {
+      return;
+    }
+    const bool runs = std::ranges::any_of(attempts_.all(), [&](const ActivityAttempt& attempt) {
+      return attempt.instance == info.instance && attempt.key.activity == event.id && !attempt.ended &&
+             !attempt.node_died;
+    });
+    if (runs) return;
+  }
+  violations_.add("instance " + info.instance.value + " is " + std::string(to_string(info.status)) +
+                  " after event " + std::to_string(info.last_event_id.value) + " and waits for nothing");
+}
+
+/// One end, and everybody was told the same.
+void Simulation::World::check_end(const InstanceInfo& info, const std::vector<Event>& history) {
+  const std::string& id = info.instance.value;
+  const auto ends = std::ranges::count_if(
+      history, [](const Event& event) { return event_class(event) == EventClass::terminal; });
+  if (ends != 1) return violations_.add(id + " has " + std::to_string(ends) + " terminal events");
+  const EventBody& last = history.back().body;
+  if (const auto* completed = std::get_if<event::OrchestrationCompleted>(&last)) {
+    if (info.status != Status::completed || info.output != completed->output) {
+      violations_.add("the output of " + id + " is not the one in its history");
+    }
+  } else if (const auto* failed = std::get_if<event::OrchestrationFailed>(&last)) {
+    if (info.status == Status::completed || info.failure != failed->details) {
+      violations_.add("the failure of " + id + " is not the one in its history");
+    }
+  } else {
+    violations_.add("the history of " + id + " does not end with its end");
+  }
+  const auto announced = announced_.find(info.instance);
+  if (announced == announced_.end()) return;  // whoever committed it died before it could say so
+  if (announced->second.size() > 1) violations_.add("the end of " + id + " was announced more than once");
+  for (const detail::EndedInstance& end : announced->second) {
+    if (end.status != info.status || end.output != info.output || end.failure != info.failure) {
+      violations_.add("the end of " + id + " that was announced is not the one that is stored");
+    }
+  }
+}
+
+void Simulation::World::check_replay(const InstanceInfo& info, const std::vector<Event>& history) {
+  if (history.empty()) return;
+  core::Execution execution({info.instance, info.incarnation, info.execution},
+                            registry_.find_orchestration(info.name, info.version));
+  const core::TurnOutcome outcome = execution.run_turn({history, {}, clock_.now()});
+  if (outcome.events.empty()) return;
+  violations_.add("the history of " + info.instance.value + " does not replay: " +
+                  (outcome.failure ? outcome.failure->describe() : "the code goes on by itself"));
+}
+
+/// What was cancelled was told so in time, with the reason that history gives; what has a result did run.
+void Simulation::World::check_activities(const InstanceInfo& info, const std::vector<Event>& history) {
+  const Duration in_time = 5 * options_.runtime.activity_lease;
+  for (const ActivityAttempt& attempt : attempts_.all()) {
+    if (attempt.instance != info.instance || attempt.key.execution != info.execution) continue;
+    const std::string what = "activity " + std::to_string(attempt.key.activity.value) + " of " +
+                             info.instance.value + " on " + attempt.node.value;
+    const auto recorded = recorded_reason(history, attempt.key.activity);
+    if (attempt.cause == StopCause::cancelled && attempt.reason != recorded) {
+      violations_.add(what + " was told another reason than the one in history");
+    }
+    const auto cancelled =
+        ledger_.cancelled().find({info.incarnation, attempt.key.execution, attempt.key.activity});
+    if (cancelled == ledger_.cancelled().end()) continue;
+    if (recorded != cancelled->second.reason)
+      violations_.add(what + " was cancelled otherwise than history says");
+    const LeaseTime at = cancelled->second.at;
+    const LeaseTime heard = attempt.stopped.value_or(attempt.ended.value_or(clock_.lease_now()));
+    if (attempt.began <= at && !attempt.node_died && heard - at >= in_time) {
+      violations_.add(what + " was cancelled and is not told");
+    }
+  }
+  for (const Event& event : history) {
+    if (!std::holds_alternative<event::ActivityCompleted>(event.body)) continue;
+    const bool ran = std::ranges::any_of(attempts_.all(), [&](const ActivityAttempt& attempt) {
+      return attempt.instance == info.instance && attempt.key.activity == event.source;
+    });
+    if (!ran)
+      violations_.add("activity " + std::to_string(event.source.value) + " has a result but never ran");
+  }
+}
+
+/// Once all leases have run out and all tombstones have had their time, ended instances have left only their
+/// history.
+void Simulation::World::check_nothing_left() {
+  if (!ledger_.open().empty()) return;
+  clock_.advance(options_.runtime.activity_lease + MemoryOptions{}.tombstone_margin + Duration{1});
+  const Snapshot left = memory_->snapshot();
+  const auto none = [this](std::size_t count, const char* what) {
+    if (count > 0) violations_.add(std::to_string(count) + " " + what + " left behind");
+  };
+  none(left.worker_rows, "worker rows");
+  none(left.queued_messages, "messages");
+  none(left.parked_messages, "parked messages");
+  none(left.tombstones, "tombstones");
+}
+
+}  // namespace duramen::inline v0::testing
