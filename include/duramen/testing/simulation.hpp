@@ -43,6 +43,15 @@ struct CrashPoint {
   bool after = false;          ///< false: the call is not made; true: it is, and nobody hears the answer
 };
 
+/// What nodes run with unless a test says otherwise.
+[[nodiscard]] inline RuntimeOptions simulated_runtime() {
+  RuntimeOptions options;
+  options.activity_lease = std::chrono::seconds{30};
+  options.turn_lease = std::chrono::seconds{10};
+  options.poll_interval = std::chrono::seconds{5};
+  return options;
+}
+
 struct SimulationOptions {
   std::uint64_t seed = 1;
   std::size_t nodes = 1;
@@ -62,9 +71,7 @@ struct SimulationOptions {
   /// Virtual time a run may take. What has not ended by then must wait for something real.
   Duration deadline = std::chrono::hours{24 * 366};
   /// For every node. Node id and log are the simulation's own.
-  RuntimeOptions runtime = {.activity_lease = std::chrono::seconds{30},
-                            .turn_lease = std::chrono::seconds{10},
-                            .poll_interval = std::chrono::seconds{5}};
+  RuntimeOptions runtime = simulated_runtime();
   bool trace = false;  ///< keep a line for everything that happens
 
   /// To plant a bug and see it found: wraps what all nodes share, or what each node sees of it.
