@@ -39,14 +39,15 @@ Result<StartOutcome> settled(Result<StartOutcome> outcome, const InstanceId& ins
 
 class Client::Impl {
  public:
-  explicit Impl(Store s) : store(std::move(s)), provider(*store.provider()), waits(store) {}
+  explicit Impl(Store s)
+      : store(std::move(s)), provider(*store.provider()), waits(std::make_shared<client::Waits>(store)) {}
   Store store;
   Provider& provider;
-  client::Waits waits;
+  std::shared_ptr<client::Waits> waits;
 };
 
 Client::Client(Store store) : impl_(std::make_unique<Impl>(std::move(store))) {}
-Client::~Client() = default;
+Client::~Client() { impl_->waits->close(); }
 
 // -- start -----------------------------------------------------------------------------------------------------------
 
@@ -70,7 +71,7 @@ void Client::start_async(StartRequest request, StartDone done) {
     done(settled(std::move(outcome), instance));
   };
   if (impl_->store.neighbourhood()->offer(request, settle)) return;
-  impl_->waits.run_in_background([this, request = std::move(request), settle = std::move(settle)]() mutable {
+  impl_->waits->run_in_background([this, request = std::move(request), settle = std::move(settle)]() mutable {
     auto outcome = impl_->provider.start_instances(std::span(&request, 1));
     settle(outcome ? Result<StartOutcome>{outcome->front()} : Result<StartOutcome>{outcome.error()});
   });
@@ -79,18 +80,20 @@ void Client::start_async(StartRequest request, StartDone done) {
 // -- wait ------------------------------------------------------------------------------------------------------------
 
 Result<InstanceState> Client::wait(const InstanceId& instance, Duration timeout) {
-  return impl_->waits.wait(instance, timeout);
+  return impl_->waits->wait(instance, timeout);
 }
 
-void Client::wait_async(const InstanceId& instance, WaitDone done) { impl_->waits.add(instance, std::move(done), true); }
+void Client::wait_async(const InstanceId& instance, WaitDone done) {
+  impl_->waits->add(instance, std::move(done), true);
+}
 
 void Client::run_async(StartRequest request, WaitDone done) {
   const InstanceId instance = request.instance;
   // Waiting first: the end cannot be missed, and needs no look at the store.
-  auto wait = impl_->waits.add(instance, std::move(done), false);
-  start_async(std::move(request), [this, wait](Result<StartOutcome> outcome) {
-    if (!outcome) return impl_->waits.fail(wait, outcome.error());
-    if (*outcome == StartOutcome::exists) impl_->waits.look(wait);
+  auto wait = impl_->waits->add(instance, std::move(done), false);
+  start_async(std::move(request), [waits = impl_->waits, wait](Result<StartOutcome> outcome) {
+    if (!outcome) return waits->fail(wait, outcome.error());
+    if (*outcome == StartOutcome::exists) waits->look(wait);
   });
 }
 

@@ -33,7 +33,7 @@ Waits::Waits(Store store)
   background_.post_at(provider_.clock().lease_now() + poll_interval, [this] { poll(); });
 }
 
-Waits::~Waits() {
+void Waits::close() {
   subscription_.reset();
   background_.stop();
   // Whoever still waits is told so, rather than never.
@@ -53,9 +53,12 @@ Waits::Handle Waits::add(const InstanceId& instance, Client::WaitDone done, bool
     std::lock_guard lock(mutex_);
     open_[instance].push_back(wait);
   }
-  wait->ticket = store_.neighbourhood()->await_end(instance, [this, wait](const detail::EndedInstance& ended) {
-    end(wait, InstanceState{ended.status, ended.output, ended.failure});
-  });
+  wait->ticket = store_.neighbourhood()->await_end(
+      instance, [self = shared_from_this(), wait](const detail::EndedInstance& ended) {
+        self->end(wait, InstanceState{ended.status, ended.output, ended.failure});
+      });
+  // It may have ended before the ticket was known; then there is nothing left to take back but the ticket itself.
+  if (wait->ended) store_.neighbourhood()->stop_waiting(instance, wait->ticket);
   if (look_now) look(wait);
   return wait;
 }

@@ -50,13 +50,15 @@ class Once {
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-class Waits final : public ProviderListener {
+/// Shared with whoever may still call back: a runtime may be about to announce an end while the client goes away.
+class Waits final : public ProviderListener, public std::enable_shared_from_this<Waits> {
  public:
   class Wait;
   using Handle = std::shared_ptr<Wait>;
 
   explicit Waits(Store store);
-  ~Waits() override;
+  /// Tells whoever still waits that the client is gone. After this nothing is called back.
+  void close();
 
   /// `look_now`: the instance may have ended before.
   Handle add(const InstanceId& instance, Client::WaitDone done, bool look_now);

@@ -1,0 +1,133 @@
+// The client on a store alone, and beside a runtime.
+#include <atomic>
+
+#include "runtime/world.hpp"
+
+namespace duramen::test {
+namespace {
+
+class Clients : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    world.registry.add("echo", [](OrchestrationContext&, std::string text) -> Task<std::string> { co_return text; });
+    world.registry.add("sleep", [](OrchestrationContext& ctx) -> Task<void> { co_await ctx.schedule_timer(24h); });
+  }
+  World world;
+};
+
+TEST_F(Clients, StartingTheSameAgainIsARepeatAndNotAnError) {
+  EXPECT_EQ(world.client.start("a", "echo", "x").value(), StartOutcome::created);
+  EXPECT_EQ(world.client.start("a", "echo", "x").value(), StartOutcome::exists);
+  world.run();
+  world.client.wait("a", forever).value();
+  EXPECT_EQ(world.client.start("a", "echo", "x").value(), StartOutcome::exists);
+}
+
+TEST_F(Clients, TheIdOfSomethingElseIsRefused) {
+  for (const bool with_runtime : {false, true}) {
+    if (with_runtime) world.run();
+    const std::string id = with_runtime ? "b" : "a";
+    world.client.start(id, "echo", "x").value();
+    const auto refused = world.client.start(id, "echo", "y");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::already_exists);
+  }
+}
+
+TEST_F(Clients, AnEndedInstanceIsReplacedOnlyWhenAsked) {
+  world.run();
+  world.finish("a", "echo", "first");
+  StartOptions replace;
+  replace.reuse = IdReuse::replace_when_final;
+  EXPECT_EQ(world.client.start("a", "echo", "second", replace).value(), StartOutcome::created);
+  EXPECT_EQ(world.client.wait("a", forever).value().output_as<std::string>(), "second");
+}
+
+TEST_F(Clients, WaitingForWhatDoesNotExistIsNotFound) {
+  const auto state = world.client.wait("nobody", forever);
+  ASSERT_FALSE(state);
+  EXPECT_EQ(state.error().code, ErrorCode::not_found);
+}
+
+TEST_F(Clients, WaitingNoLongerThanAskedIsATimeout) {
+  world.run();
+  world.client.start("s", "sleep").value();
+  const auto state = world.client.wait("s", Duration{20});
+  ASSERT_FALSE(state);
+  EXPECT_EQ(state.error().code, ErrorCode::timed_out);
+  EXPECT_TRUE(state.error().retryable);
+}
+
+TEST_F(Clients, BadInputIsRefusedBeforeAnythingIsStored) {
+  world.run();
+  EXPECT_EQ(world.client.start("", "echo", "x").error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(world.client.start("a", "", "x").error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(world.client.start("a", "echo", std::string("x\0y", 3)).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(world.client.start("a", "echo", "\xff\xfe").error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(world.client.start("a", "echo", std::string(default_payload_limit + 1, 'x')).error().code,
+            ErrorCode::limit_exceeded);
+  EXPECT_EQ(world.client.start(std::string(5000, 'i'), "echo", "x").error().code, ErrorCode::limit_exceeded);
+  EXPECT_EQ(world.provider->snapshot().instances, 0u);
+}
+
+TEST_F(Clients, ManyWaitersAreAllToldOnce) {
+  world.run();
+  Client other{world.store};
+  std::atomic<int> told{0};
+  Signal<bool> all;
+  constexpr int waiters = 20;
+  const auto tell = [&](Result<InstanceState> state) {
+    EXPECT_EQ(state.value().status, Status::cancelled);
+    if (++told == waiters) all.set(true);
+  };
+  world.client.start("s", "sleep").value();
+  for (int i = 0; i < waiters; ++i) (i % 2 ? world.client : other).wait_async("s", tell);
+  other.cancel("s", "all told").value();
+  EXPECT_TRUE(all.wait());
+  EXPECT_EQ(told, waiters);
+}
+
+TEST_F(Clients, RunAsyncTellsTheEndOfWhatItStarted) {
+  world.run();
+  Signal<std::string> output;
+  StartRequest request;
+  request.instance = "r";
+  request.start.orchestration = "echo";
+  request.start.input = Payload::text("text");
+  world.client.run_async(request, [&](Result<InstanceState> state) { output.set(state->output_as<std::string>()); });
+  EXPECT_EQ(output.wait(), "text");
+}
+
+TEST_F(Clients, RunAsyncOfAnEndedRepeatTellsItsEndToo) {
+  world.run();
+  world.finish("r", "echo", "text");
+  Signal<std::string> output;
+  StartRequest request;
+  request.instance = "r";
+  request.start.orchestration = "echo";
+  request.start.input = Payload::text("text");
+  world.client.run_async(request, [&](Result<InstanceState> state) { output.set(state->output_as<std::string>()); });
+  EXPECT_EQ(output.wait(), "text");
+}
+
+TEST_F(Clients, AClientThatGoesAwayTellsItsWaiters) {
+  world.run();
+  world.client.start("s", "sleep").value();
+  Signal<ErrorCode> code;
+  {
+    Client brief{world.store};
+    brief.wait_async("s", [&](Result<InstanceState> state) { code.set(state.error().code); });
+  }
+  EXPECT_EQ(code.wait(), ErrorCode::shutting_down);
+}
+
+TEST_F(Clients, TheHistoryOfAnInstanceCanBeRead) {
+  world.run();
+  world.finish("h", "echo", "x");
+  EXPECT_EQ(event_types(world.client, "h"),
+            (std::vector<std::string>{"OrchestrationStarted", "OrchestrationCompleted"}));
+  EXPECT_EQ(world.client.read_history("nobody").error().code, ErrorCode::not_found);
+}
+
+}  // namespace
+}  // namespace duramen::test

@@ -1,0 +1,55 @@
+#include "base/thread_executor.hpp"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/signal.hpp"
+
+namespace duramen::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(ThreadExecutor, RunsJobsInTheOrderInWhichTheyWerePosted) {
+  ThreadExecutor executor{system_clock(), "test"};
+  std::vector<int> seen;
+  Signal<bool> done;
+  for (int i = 0; i < 1000; ++i) executor.post([&seen, i] { seen.push_back(i); });
+  executor.post([&done] { done.set(true); });
+  ASSERT_TRUE(done.wait());
+  ASSERT_EQ(seen.size(), 1000u);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(seen[static_cast<std::size_t>(i)], i);
+}
+
+TEST(ThreadExecutor, RunsTimersInTheOrderOfTheirTimes) {
+  ThreadExecutor executor{system_clock(), "test"};
+  std::vector<int> seen;
+  Signal<bool> done;
+  const LeaseTime now = system_clock().lease_now();
+  executor.post_at(now + 30ms, [&] {
+    seen.push_back(3);
+    done.set(true);
+  });
+  executor.post_at(now + 10ms, [&] { seen.push_back(1); });
+  executor.post_at(now + 20ms, [&] { seen.push_back(2); });
+  ASSERT_TRUE(done.wait());
+  EXPECT_EQ(seen, (std::vector<int>{1, 2, 3}));
+}
+
+TEST(ThreadExecutor, StopRunsWhatIsQueuedAndDropsTimers) {
+  bool ran = false;
+  bool timer = false;
+  {
+    ThreadExecutor executor{system_clock(), "test"};
+    executor.post_at(system_clock().lease_now() + 1h, [&] { timer = true; });
+    executor.post([&] { ran = true; });
+    executor.stop();
+    executor.post([&] { timer = true; });
+  }
+  EXPECT_TRUE(ran);
+  EXPECT_FALSE(timer);
+}
+
+}  // namespace
+}  // namespace duramen::test

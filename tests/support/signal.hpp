@@ -1,0 +1,38 @@
+// A value that one thread sets and another waits for; the bound is only there so that a broken test ends.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+
+namespace duramen::test {
+
+inline constexpr std::chrono::seconds forever{60};
+
+template <class T>
+class Signal {
+ public:
+  void set(T value) {
+    std::lock_guard lock(mutex_);
+    if (!value_) value_ = std::move(value);
+    set_.notify_all();
+  }
+  /// Absent if it never came.
+  [[nodiscard]] std::optional<T> wait() {
+    std::unique_lock lock(mutex_);
+    set_.wait_for(lock, forever, [this] { return value_.has_value(); });
+    return value_;
+  }
+  [[nodiscard]] bool is_set() {
+    std::lock_guard lock(mutex_);
+    return value_.has_value();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable set_;
+  std::optional<T> value_;
+};
+
+}  // namespace duramen::test
