@@ -1,0 +1,37 @@
+// The command line.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+struct Arguments {
+  std::vector<std::string> workloads;
+  std::string store = "sqlite";
+  std::vector<std::size_t> widths;     ///< empty: the workload's own
+  double seconds = 1;                  ///< of one run
+  std::optional<std::uint64_t> count;  ///< of one run; overrides seconds
+  std::size_t pairs = 5;
+  bool json = false;
+  bool help = false;
+  std::filesystem::path directory;  ///< empty: next to the program
+
+  [[nodiscard]] bool on_sqlite() const { return store == "sqlite"; }
+};
+
+/// The command line cannot be understood; what() says why.
+class BadArguments : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+[[nodiscard]] Arguments parse_arguments(const std::vector<std::string>& words);
+[[nodiscard]] std::string help_text();
+
+}  // namespace bench

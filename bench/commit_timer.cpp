@@ -1,0 +1,39 @@
+#include "bench/commit_timer.hpp"
+
+#include "bench/measure.hpp"
+
+namespace bench {
+
+namespace dm = duramen;
+
+template <class F>
+auto CommitTimer::time(F&& call) {
+  const Instant began = now();
+  auto answer = call();
+  const double ms = milliseconds_between(began, now());
+  const std::lock_guard lock(mutex_);
+  calls_ms_.push_back(ms);
+  return answer;
+}
+
+double CommitTimer::median_ms() const {
+  const std::lock_guard lock(mutex_);
+  return median(calls_ms_);
+}
+
+dm::Result<std::vector<dm::StartOutcome>> CommitTimer::start_instances(
+    std::span<const dm::StartRequest> requests) {
+  return time([&] { return inner().start_instances(requests); });
+}
+
+dm::Result<std::vector<dm::EnqueueOutcome>> CommitTimer::enqueue_for_orchestrator(
+    std::span<const dm::OutboundMessage> messages) {
+  return time([&] { return inner().enqueue_for_orchestrator(messages); });
+}
+
+dm::Result<std::vector<dm::CommitResult>> CommitTimer::ack_orchestration_items(
+    std::span<const dm::TurnCommit> commits) {
+  return time([&] { return inner().ack_orchestration_items(commits); });
+}
+
+}  // namespace bench

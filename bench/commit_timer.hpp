@@ -1,0 +1,34 @@
+// Times the calls of a run that wait for the disk.
+#pragma once
+
+#include "bench/forwarding_provider.hpp"
+#include <duramen/provider.hpp>
+
+#include <mutex>
+#include <vector>
+
+namespace bench {
+
+class CommitTimer final : public ForwardingProvider {
+ public:
+  using ForwardingProvider::ForwardingProvider;
+
+  /// Of all durable calls so far, waiting for the store included.
+  [[nodiscard]] double median_ms() const;
+
+  [[nodiscard]] duramen::Result<std::vector<duramen::StartOutcome>> start_instances(
+      std::span<const duramen::StartRequest> requests) override;
+  [[nodiscard]] duramen::Result<std::vector<duramen::EnqueueOutcome>> enqueue_for_orchestrator(
+      std::span<const duramen::OutboundMessage> messages) override;
+  [[nodiscard]] duramen::Result<std::vector<duramen::CommitResult>> ack_orchestration_items(
+      std::span<const duramen::TurnCommit> commits) override;
+
+ private:
+  template <class F>
+  auto time(F&& call);
+
+  mutable std::mutex mutex_;
+  std::vector<double> calls_ms_;  // guarded by mutex_
+};
+
+}  // namespace bench

@@ -1,0 +1,70 @@
+// duramen_bench: how fast, how soon, at what cost; always next to the raw store. See --help and README.md.
+
+#include "bench/arguments.hpp"
+#include "bench/bench_store.hpp"
+#include "bench/machine.hpp"
+#include "bench/report.hpp"
+#include "bench/scene.hpp"
+#include "bench/workload.hpp"
+#include "bench/workloads/cancel_worker.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace bench {
+
+void Scene::progress(const std::string& text) const {
+  std::fprintf(stderr, "duramen_bench: %s\n", text.c_str());
+}
+
+namespace {
+
+/// Beside the program, where a build is; a temporary directory is often no disk.
+std::filesystem::path default_directory() {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error && ::access(program.parent_path().c_str(), W_OK) == 0) return program.parent_path();
+  return std::filesystem::temp_directory_path();
+}
+
+int run(const Arguments& arguments) {
+  const auto parent = arguments.directory.empty() ? default_directory() : arguments.directory;
+  if (!std::filesystem::is_directory(parent))
+    throw BadArguments("--dir: no directory '" + parent.string() + "'");
+  const ScratchDirectory directory(parent);
+  const std::string file_system = file_system_of(directory.path());
+  Report report(arguments.json, built_commit(), describe_machine(directory.path()));
+  Scene scene{arguments, directory.path(), report};
+  if (arguments.on_sqlite() && (file_system == "tmpfs" || file_system == "ramfs")) {
+    scene.progress("warning: " + parent.string() + " is a " + file_system +
+                   ", where syncing is free; name a directory on a disk with --dir");
+  }
+  for (const std::string& name : arguments.workloads) find_workload(name).run(scene);
+  return 0;
+}
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  try {
+    if (!words.empty() && words.front() == bench::cancel_worker_word) return bench::cancel_worker(words);
+    const bench::Arguments arguments = bench::parse_arguments(words);
+    if (arguments.help) {
+      std::fputs(bench::help_text().c_str(), stdout);
+      return 0;
+    }
+    return bench::run(arguments);
+  } catch (const bench::BadArguments& error) {
+    std::fprintf(stderr, "duramen_bench: %s\nduramen_bench: try --help\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "duramen_bench: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,86 @@
+#include "bench/recording.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace bench {
+
+namespace dm = duramen;
+
+double Recording::mean_batch() const {
+  std::size_t calls_seen = 0;
+  std::size_t turns = 0;
+  for (std::size_t i = mark; i < calls.size(); ++i) {
+    const auto* call = std::get_if<CommitCall>(&calls[i]);
+    if (call == nullptr) continue;
+    ++calls_seen;
+    turns += call->commits.size();
+  }
+  return calls_seen == 0 ? 0 : static_cast<double>(turns) / static_cast<double>(calls_seen);
+}
+
+void RecordingProvider::mark() {
+  const std::lock_guard lock(mutex_);
+  recording_.mark = recording_.calls.size();
+}
+
+Recording RecordingProvider::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(recording_, {});
+}
+
+void RecordingProvider::keep(Call call) {
+  const std::lock_guard lock(mutex_);
+  recording_.calls.push_back(std::move(call));
+}
+
+dm::Result<std::vector<dm::StartOutcome>> RecordingProvider::start_instances(
+    std::span<const dm::StartRequest> requests) {
+  auto outcomes = inner().start_instances(requests);
+  if (outcomes) keep(StartCall{{requests.begin(), requests.end()}});
+  return outcomes;
+}
+
+dm::Result<std::vector<dm::EnqueueOutcome>> RecordingProvider::enqueue_for_orchestrator(
+    std::span<const dm::OutboundMessage> messages) {
+  auto outcomes = inner().enqueue_for_orchestrator(messages);
+  if (outcomes) keep(EnqueueCall{{messages.begin(), messages.end()}});
+  return outcomes;
+}
+
+dm::Result<dm::OrchestrationBatch> RecordingProvider::fetch_orchestration_items(
+    const dm::OrchestrationFetch& request) {
+  auto batch = inner().fetch_orchestration_items(request);
+  if (batch && !batch->items.empty()) {
+    TurnFetchCall call{request, {}};
+    for (const dm::OrchestrationItem& item : batch->items)
+      call.leased.emplace_back(item.instance, item.lease);
+    keep(std::move(call));
+  }
+  return batch;
+}
+
+dm::Result<std::vector<dm::CommitResult>> RecordingProvider::ack_orchestration_items(
+    std::span<const dm::TurnCommit> commits) {
+  auto results = inner().ack_orchestration_items(commits);
+  if (results) keep(CommitCall{{commits.begin(), commits.end()}, *results});
+  return results;
+}
+
+dm::Result<dm::WorkBatch> RecordingProvider::fetch_work_items(const dm::WorkFetch& request) {
+  auto batch = inner().fetch_work_items(request);
+  if (batch && !batch->items.empty()) {
+    WorkFetchCall call{request, {}};
+    for (const dm::WorkItemLeased& item : batch->items) call.leased.push_back(item.lease);
+    keep(std::move(call));
+  }
+  return batch;
+}
+
+dm::Result<std::vector<dm::AckResult>> RecordingProvider::ack_work_items(std::span<const dm::WorkAck> acks) {
+  auto results = inner().ack_work_items(acks);
+  if (results) keep(AckCall{{acks.begin(), acks.end()}});
+  return results;
+}
+
+}  // namespace bench

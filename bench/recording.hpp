@@ -1,0 +1,75 @@
+// Keeps what a run asked of its store, so that the same can be asked again.
+#pragma once
+
+#include "bench/forwarding_provider.hpp"
+#include <duramen/provider.hpp>
+
+#include <cstddef>
+#include <mutex>
+#include <variant>
+#include <vector>
+
+namespace bench {
+
+struct CommitCall {
+  std::vector<duramen::TurnCommit> commits;
+  std::vector<duramen::CommitResult> results;
+};
+struct AckCall {
+  std::vector<duramen::WorkAck> acks;
+};
+struct StartCall {
+  std::vector<duramen::StartRequest> requests;
+};
+struct EnqueueCall {
+  std::vector<duramen::OutboundMessage> messages;
+};
+struct TurnFetchCall {
+  duramen::OrchestrationFetch request;
+  std::vector<std::pair<duramen::InstanceId, duramen::LeaseToken>> leased;
+};
+struct WorkFetchCall {
+  duramen::WorkFetch request;
+  std::vector<duramen::WorkLease> leased;
+};
+using Call = std::variant<CommitCall, AckCall, StartCall, EnqueueCall, TurnFetchCall, WorkFetchCall>;
+
+/// The calls that changed something, in the order in which they returned.
+struct Recording {
+  std::vector<Call> calls;
+  std::size_t mark = 0;  ///< where the part that counts begins
+
+  /// Turns per commit call in the part that counts.
+  [[nodiscard]] double mean_batch() const;
+};
+
+class RecordingProvider final : public ForwardingProvider {
+ public:
+  using ForwardingProvider::ForwardingProvider;
+
+  /// What comes before was only to warm up.
+  void mark();
+  /// Once nobody uses the provider any more.
+  [[nodiscard]] Recording take();
+
+  [[nodiscard]] duramen::Result<std::vector<duramen::StartOutcome>> start_instances(
+      std::span<const duramen::StartRequest> requests) override;
+  [[nodiscard]] duramen::Result<std::vector<duramen::EnqueueOutcome>> enqueue_for_orchestrator(
+      std::span<const duramen::OutboundMessage> messages) override;
+  [[nodiscard]] duramen::Result<duramen::OrchestrationBatch> fetch_orchestration_items(
+      const duramen::OrchestrationFetch& request) override;
+  [[nodiscard]] duramen::Result<std::vector<duramen::CommitResult>> ack_orchestration_items(
+      std::span<const duramen::TurnCommit> commits) override;
+  [[nodiscard]] duramen::Result<duramen::WorkBatch> fetch_work_items(
+      const duramen::WorkFetch& request) override;
+  [[nodiscard]] duramen::Result<std::vector<duramen::AckResult>> ack_work_items(
+      std::span<const duramen::WorkAck> acks) override;
+
+ private:
+  void keep(Call call);
+
+  std::mutex mutex_;
+  Recording recording_;  // guarded by mutex_
+};
+
+}  // namespace bench

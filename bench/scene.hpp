@@ -1,0 +1,21 @@
+// What every workload is given: the command line, a directory of its own and the place for its results.
+#pragma once
+
+#include "bench/arguments.hpp"
+#include "bench/report.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace bench {
+
+struct Scene {
+  const Arguments& arguments;
+  const std::filesystem::path& directory;
+  Report& report;
+
+  /// To standard error: what is going on, for whoever waits.
+  void progress(const std::string& text) const;
+};
+
+}  // namespace bench

@@ -1,0 +1,33 @@
+// What can be measured.
+#pragma once
+
+#include "bench/arguments.hpp"
+#include "bench/report.hpp"
+#include "bench/scene.hpp"
+
+#include <string>
+#include <vector>
+
+namespace bench {
+
+struct Workload {
+  std::string name;
+  std::string help;
+  bool needs_file = false;
+  void (*run)(Scene& scene) = nullptr;
+};
+
+[[nodiscard]] const std::vector<Workload>& all_workloads();
+/// The name must be one of them.
+[[nodiscard]] const Workload& find_workload(const std::string& name);
+
+// One per file in workloads/.
+void run_hello(Scene& scene);
+void run_latency(Scene& scene);
+void run_fanout(Scene& scene);
+void run_chain(Scene& scene);
+void run_cancel(Scene& scene);
+void run_cancel2(Scene& scene);
+void run_store(Scene& scene);
+
+}  // namespace bench

@@ -1,0 +1,95 @@
+// cancel: from client.cancel() to the stop in the activity, in one process.
+
+#include "bench/bench_store.hpp"
+#include "bench/commit_timer.hpp"
+#include "bench/disk.hpp"
+#include "bench/lanes.hpp"
+#include "bench/workload.hpp"
+#include "bench/workloads/cancels.hpp"
+#include "bench/workloads/greeting.hpp"
+#include "bench/workloads/waiting.hpp"
+#include <duramen/client.hpp>
+#include <duramen/runtime.hpp>
+#include <duramen/store.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace bench {
+
+namespace dm = duramen;
+
+namespace {
+
+constexpr std::size_t load_width = 20;
+
+void measure(const Scene& scene, const std::string& workload, const char* orchestration, bool loaded) {
+  const Arguments& arguments = scene.arguments;
+  scene.progress(workload);
+  const auto rate = arguments.on_sqlite() ? std::optional(disk_rate(scene.directory, 0.25)) : std::nullopt;
+  reset_peak_rss();
+
+  BenchStore bench_store(arguments.store, scene.directory);
+  auto timer = std::make_shared<CommitTimer>(bench_store.provider());
+  LocalWatch watch;
+  dm::Registry registry = greeting_registry();
+  add_waiting_orchestrations(registry);
+  add_waiting_activities(registry, watch);
+  const dm::Store store(timer);
+  const dm::Runtime runtime(store, std::move(registry), {.activity_lease = std::chrono::seconds{30}});
+  dm::Client client(store);
+  Lanes lanes(client, "Hello", "load", load_width);
+  if (loaded) lanes.start({});
+
+  dm::sqlite::Counters before;
+  double synced = 0;
+  double rows = 0;
+  const Usage usage;
+  auto latencies = time_cancels(
+      client, watch, orchestration, arguments.count.value_or(default_cancels),
+      [&] { before = bench_store.counters(); },
+      [&] {
+        const dm::sqlite::Counters after = bench_store.counters();
+        synced += static_cast<double>(after.synced_commits - before.synced_commits);
+        rows += static_cast<double>(after.row_writes - before.row_writes);
+      });
+
+  Row row;
+  row.workload = workload;
+  row.store = arguments.store;
+  row.durability = durability_of(arguments.store);
+  row.width = loaded ? load_width : 1;
+  row.count = latencies.size();
+  row.seconds = usage.wall_seconds();
+  row.per_second = static_cast<double>(row.count) / row.seconds;
+  row.cpu_cores = usage.cores();
+  row.rss_mib = usage.rss_mib();
+  if (loaded) {
+    lanes.stop();
+    lanes.wait();
+  }
+  set_percentiles(row, latencies);
+  if (arguments.on_sqlite()) {
+    row.disk_rate = rate;
+    row.synced_commit_ms = timer->median_ms();
+    if (!loaded) {
+      row.syncs = synced / static_cast<double>(row.count);
+      row.row_writes = rows / static_cast<double>(row.count);
+    }
+    tell_bar(scene, workload, *row.p99_ms, 2 * *row.synced_commit_ms + 3, "2 synced commits + 3 ms");
+  }
+  scene.report.add(row);
+}
+
+}  // namespace
+
+void run_cancel(Scene& scene) {
+  measure(scene, "cancel-coroutine", wait_in_coroutine, false);
+  measure(scene, "cancel-function", wait_in_function, false);
+  measure(scene, "cancel-coroutine-loaded", wait_in_coroutine, true);
+  measure(scene, "cancel-function-loaded", wait_in_function, true);
+}
+
+}  // namespace bench

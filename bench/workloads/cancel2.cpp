@@ -1,0 +1,71 @@
+// cancel2: from client.cancel() to the stop in the activity, which another process holds.
+
+#include "bench/bench_store.hpp"
+#include "bench/commit_timer.hpp"
+#include "bench/disk.hpp"
+#include "bench/workload.hpp"
+#include "bench/workloads/cancels.hpp"
+#include "bench/workloads/waiting.hpp"
+#include "bench/workloads/worker_process.hpp"
+#include <duramen/client.hpp>
+#include <duramen/runtime.hpp>
+#include <duramen/store.hpp>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace bench {
+
+namespace dm = duramen;
+
+namespace {
+
+constexpr double bar_ms = 50;
+
+/// `turns_here`: this process runs the orchestration, so its commit takes the lease from the other one.
+/// Otherwise this process is a client and nothing else.
+void measure(const Scene& scene, const std::string& workload, bool turns_here) {
+  scene.progress(workload);
+  const double rate = disk_rate(scene.directory, 0.25);
+  reset_peak_rss();
+
+  BenchStore bench_store(scene.arguments.store, scene.directory);
+  auto timer = std::make_shared<CommitTimer>(bench_store.provider());
+  WorkerProcess worker(bench_store.file(), !turns_here);
+  const dm::Store store(timer);
+  std::optional<dm::Runtime> runtime;
+  if (turns_here) {
+    dm::Registry registry;
+    add_waiting_orchestrations(registry);
+    runtime.emplace(store, std::move(registry));
+  }
+  dm::Client client(store);
+
+  const Usage usage;
+  auto latencies =
+      time_cancels(client, worker, wait_in_coroutine, scene.arguments.count.value_or(default_cancels));
+  Row row;
+  row.workload = workload;
+  row.store = scene.arguments.store;
+  row.durability = durability_of(scene.arguments.store);
+  row.count = latencies.size();
+  row.seconds = usage.wall_seconds();
+  row.per_second = static_cast<double>(row.count) / row.seconds;
+  row.cpu_cores = usage.cores();
+  row.rss_mib = usage.rss_mib();
+  set_percentiles(row, latencies);
+  row.disk_rate = rate;
+  row.synced_commit_ms = timer->median_ms();
+  tell_bar(scene, workload, *row.p99_ms, bar_ms, "fixed");
+  scene.report.add(row);
+}
+
+}  // namespace
+
+void run_cancel2(Scene& scene) {
+  measure(scene, "cancel2-client", false);
+  measure(scene, "cancel2-steal", true);
+}
+
+}  // namespace bench

@@ -1,0 +1,56 @@
+#include "bench/workloads/cancel_worker.hpp"
+
+#include "bench/arguments.hpp"
+#include "bench/workloads/waiting.hpp"
+#include <duramen/registry.hpp>
+#include <duramen/runtime.hpp>
+#include <duramen/sqlite.hpp>
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include <utility>
+
+namespace bench {
+
+namespace dm = duramen;
+
+namespace {
+
+/// One line per event, each in one write: lines of different threads do not mix.
+class PipeListener final : public WaitingListener {
+ public:
+  explicit PipeListener(int pipe) : pipe_(pipe) {}
+  void running(const std::string& instance) override { write_line("running " + instance + "\n"); }
+  void stopped(const std::string& instance, Instant when) override {
+    write_line("stopped " + instance + " " + std::to_string(as_nanoseconds(when)) + "\n");
+  }
+
+ private:
+  void write_line(const std::string& line) const {
+    if (::write(pipe_, line.data(), line.size()) < 0)
+      return;  // whoever reads is gone, and this process with it soon
+  }
+  const int pipe_;
+};
+
+}  // namespace
+
+int cancel_worker(const std::vector<std::string>& words) {
+  if (words.size() < 3) throw BadArguments(std::string(cancel_worker_word) + " is not for people");
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::signal(SIGPIPE, SIG_IGN);
+
+  PipeListener listener(std::stoi(words[2]));
+  dm::Registry registry;
+  if (words.size() > 3 && words[3] == "turns") add_waiting_orchestrations(registry);
+  add_waiting_activities(registry, listener);
+  const dm::Runtime runtime(dm::sqlite::open(words[1]), std::move(registry),
+                            {.activity_lease = std::chrono::seconds{30}});
+  char byte = 0;
+  while (::read(STDIN_FILENO, &byte, 1) > 0) {
+  }
+  return 0;
+}
+
+}  // namespace bench

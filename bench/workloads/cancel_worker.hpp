@@ -1,0 +1,18 @@
+// The other process of cancel2: a runtime that holds the activities, and tells through a pipe what becomes of
+// them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bench {
+
+/// The first word of its command line; not for people.
+inline constexpr std::string_view cancel_worker_word = "--cancel-worker";
+
+/// Words: the above, the store's file, the number of the pipe's descriptor, and "turns" if it runs
+/// orchestrations too. Returns when standard input ends.
+int cancel_worker(const std::vector<std::string>& words);
+
+}  // namespace bench

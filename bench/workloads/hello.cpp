@@ -1,0 +1,79 @@
+// hello, latency and fanout: many short instances, some of them in flight at all times.
+
+#include "bench/lanes.hpp"
+#include "bench/pairs.hpp"
+#include "bench/workload.hpp"
+#include "bench/workloads/greeting.hpp"
+#include <duramen/client.hpp>
+#include <duramen/orchestration.hpp>
+#include <duramen/registry.hpp>
+#include <duramen/runtime.hpp>
+#include <duramen/store.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bench {
+
+namespace dm = duramen;
+
+namespace {
+
+/// Enough to fill the log once and to reach every statement; few if they come one at a time.
+std::uint64_t warm_up_instances(std::size_t width) {
+  return std::max<std::uint64_t>(50, std::min<std::uint64_t>(20 * width, 400 + 2 * width));
+}
+
+RunResult run_lanes(const std::string& orchestration, std::size_t width, const RunStore& place,
+                    const Limit& limit) {
+  const dm::Store store(place.provider);
+  const dm::Runtime runtime(store, greeting_registry());
+  dm::Client client(store);
+  {
+    Lanes warm_up(client, orchestration, "warm-up", width);
+    warm_up.start({warm_up_instances(width), {}});
+    warm_up.wait();
+  }
+  place.mark();
+
+  Lanes lanes(client, orchestration, "run", width);
+  const dm::sqlite::Counters before = place.store.counters();
+  const Usage usage;
+  lanes.start(limit);
+  lanes.wait();
+  RunResult result;
+  result.cpu_cores = usage.cores();
+  result.rss_mib = usage.rss_mib();
+  const dm::sqlite::Counters after = place.store.counters();
+  result.instances = result.count = lanes.count();
+  result.seconds = lanes.seconds();
+  result.latencies_ms = lanes.latencies_ms();
+  const auto each = static_cast<double>(result.count);
+  result.syncs = static_cast<double>(after.synced_commits - before.synced_commits) / each;
+  result.row_writes = static_cast<double>(after.row_writes - before.row_writes) / each;
+  return result;
+}
+
+void measure(const Scene& scene, const std::string& workload, const std::string& orchestration,
+             const std::vector<std::size_t>& default_widths) {
+  const auto& asked = scene.arguments.widths;
+  for (const std::size_t width : asked.empty() ? default_widths : asked) {
+    measure_pairs(scene, workload, width, Counted::all, [&](const RunStore& place, const Limit& limit) {
+      return run_lanes(orchestration, width, place, limit);
+    });
+  }
+}
+
+}  // namespace
+
+void run_hello(Scene& scene) { measure(scene, "hello", "Hello", {20, 1000}); }
+void run_fanout(Scene& scene) { measure(scene, "fanout", "Fanout", {20, 1000}); }
+void run_latency(Scene& scene) {
+  measure_pairs(scene, "latency", 1, Counted::all, [](const RunStore& place, const Limit& limit) {
+    return run_lanes("Hello", 1, place, limit);
+  });
+}
+
+}  // namespace bench

@@ -1,0 +1,32 @@
+#include "bench/workload.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace bench {
+
+const std::vector<Workload>& all_workloads() {
+  static const std::vector<Workload> workloads{
+      {"hello", "start, one activity, done; `width` in flight at all times (default 20 and 1000)", false,
+       run_hello},
+      {"chain", "50 activities one after the other, one instance at a time; all figures are per step", false,
+       run_chain},
+      {"latency", "hello, one at a time", false, run_latency},
+      {"fanout", "start, five activities at once, done (default width 20 and 1000)", false, run_fanout},
+      {"cancel", "from client.cancel() to the stop in the activity; idle, and beside hello at width 20",
+       false, run_cancel},
+      {"cancel2", "the same, with the activity in another process", true, run_cancel2},
+      {"store",
+       "turns committed by one thread straight to the store; `width` is the batch (default 1, 10, 100, 1000)",
+       false, run_store},
+  };
+  return workloads;
+}
+
+const Workload& find_workload(const std::string& name) {
+  const auto found = std::ranges::find(all_workloads(), name, &Workload::name);
+  if (found == all_workloads().end()) throw std::logic_error("no workload " + name);
+  return *found;
+}
+
+}  // namespace bench

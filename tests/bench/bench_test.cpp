@@ -1,0 +1,150 @@
+// The benchmark program is a tool people and scripts rely on: what it prints, and how it fails. Not how fast
+// anything is.
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cstdio>
+#include <set>
+#include <sstream>
+#include <string>
+#include <sys/wait.h>
+#include <vector>
+
+namespace {
+
+using nlohmann::json;
+
+struct Output {
+  int exit_code = -1;
+  std::string text;
+};
+
+/// `streams`: what becomes of standard error.
+Output run(const std::string& arguments, const std::string& streams = "") {
+  const std::string command = std::string(DURAMEN_BENCH) + " " + arguments + " " + streams;
+  FILE* pipe = ::popen(command.c_str(), "r");
+  Output output;
+  if (pipe == nullptr) return output;
+  std::array<char, 4096> buffer{};
+  while (const std::size_t length = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    output.text.append(buffer.data(), length);
+  }
+  const int status = ::pclose(pipe);
+  if (WIFEXITED(status)) output.exit_code = WEXITSTATUS(status);
+  return output;
+}
+
+std::vector<json> lines_of(const Output& output) {
+  std::vector<json> lines;
+  std::istringstream text(output.text);
+  for (std::string line; std::getline(text, line);) lines.push_back(json::parse(line, nullptr, false));
+  return lines;
+}
+
+const std::set<std::string> fields{
+    "workload", "store",  "durability", "width",      "count",     "seconds",         "per_second",
+    "p50_ms",   "p95_ms", "p99_ms",     "ratio",      "syncs",     "cpu_cores",       "raw_per_second",
+    "rss_mib",  "commit", "machine",    "row_writes", "disk_rate", "synced_commit_ms"};
+
+void expect_all_fields(const json& line) {
+  ASSERT_TRUE(line.is_object()) << line;
+  std::set<std::string> names;
+  for (const auto& [name, value] : line.items()) names.insert(name);
+  EXPECT_EQ(names, fields) << line;
+  EXPECT_GT(line["count"].get<int>(), 0);
+  EXPECT_GT(line["seconds"].get<double>(), 0);
+  EXPECT_GT(line["per_second"].get<double>(), 0);
+  EXPECT_GT(line["rss_mib"].get<double>(), 0);
+  EXPECT_FALSE(line["commit"].get<std::string>().empty());
+  EXPECT_NE(line["machine"].get<std::string>().find("Linux"), std::string::npos);
+  EXPECT_LE(line["p50_ms"].get<double>(), line["p99_ms"].get<double>());
+}
+
+TEST(Bench, PrintsOneCompleteJsonLinePerWidthInMemory) {
+  const Output output = run("hello --store memory --count 200 --pairs 1 --json", "2>/dev/null");
+  EXPECT_EQ(output.exit_code, 0);
+  const auto lines = lines_of(output);
+  ASSERT_EQ(lines.size(), 2u) << output.text;
+  for (const json& line : lines) {
+    expect_all_fields(line);
+    EXPECT_EQ(line["workload"], "hello");
+    EXPECT_EQ(line["store"], "memory");
+    EXPECT_EQ(line["count"], 200);
+    EXPECT_TRUE(line["ratio"].is_null());
+  }
+  EXPECT_EQ(lines[0]["width"], 20);
+  EXPECT_EQ(lines[1]["width"], 1000);
+}
+
+TEST(Bench, ComparesWithTheRawStoreOnSqlite) {
+  const Output output = run("hello --count 100 --width 5 --pairs 1 --json", "2>/dev/null");
+  EXPECT_EQ(output.exit_code, 0);
+  const auto lines = lines_of(output);
+  ASSERT_EQ(lines.size(), 1u) << output.text;
+  expect_all_fields(lines[0]);
+  EXPECT_EQ(lines[0]["durability"], "full");
+  EXPECT_EQ(lines[0]["width"], 5);
+  EXPECT_GT(lines[0]["raw_per_second"].get<double>(), 0);
+  EXPECT_GT(lines[0]["ratio"].get<double>(), 0);
+  EXPECT_GT(lines[0]["syncs"].get<double>(), 0);
+  EXPECT_GT(lines[0]["row_writes"].get<double>(), 0);
+  EXPECT_GT(lines[0]["disk_rate"].get<double>(), 0);
+}
+
+TEST(Bench, AStepOfAChainIsOneSyncedCommit) {
+  const Output output = run("chain --count 2 --pairs 1 --json", "2>/dev/null");
+  EXPECT_EQ(output.exit_code, 0);
+  const auto lines = lines_of(output);
+  ASSERT_EQ(lines.size(), 1u) << output.text;
+  expect_all_fields(lines[0]);
+  EXPECT_EQ(lines[0]["count"], 100);
+  EXPECT_EQ(lines[0]["syncs"], 1.0);
+}
+
+TEST(Bench, EveryOtherWorkloadRunsOnSqlite) {
+  const Output output =
+      run("latency fanout cancel cancel2 store --count 3 --pairs 1 --width 3 --json", "2>/dev/null");
+  EXPECT_EQ(output.exit_code, 0);
+  std::vector<std::string> names;
+  for (const json& line : lines_of(output)) {
+    expect_all_fields(line);
+    names.push_back(line["workload"]);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"latency", "fanout", "cancel-coroutine", "cancel-function",
+                                             "cancel-coroutine-loaded", "cancel-function-loaded",
+                                             "cancel2-client", "cancel2-steal", "store"}));
+}
+
+TEST(Bench, PrintsATableForPeople) {
+  const Output output = run("latency --store memory --count 20 --pairs 1", "2>/dev/null");
+  EXPECT_EQ(output.exit_code, 0);
+  EXPECT_NE(output.text.find("workload"), std::string::npos);
+  EXPECT_NE(output.text.find("latency"), std::string::npos);
+}
+
+TEST(Bench, ShowsHelpWithEveryWorkload) {
+  const Output output = run("--help");
+  EXPECT_EQ(output.exit_code, 0);
+  for (const char* name : {"hello", "chain", "latency", "fanout", "cancel", "cancel2", "store"}) {
+    EXPECT_NE(output.text.find(name), std::string::npos) << name;
+  }
+}
+
+TEST(Bench, RefusesAnUnknownWorkloadAndListsTheOthers) {
+  const Output output = run("no-such-thing", "2>&1");
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_NE(output.text.find("no-such-thing"), std::string::npos);
+  EXPECT_NE(output.text.find("hello chain latency fanout cancel cancel2 store"), std::string::npos);
+}
+
+TEST(Bench, RefusesOptionsItDoesNotUnderstand) {
+  for (const char* arguments : {"--no-such-option", "--width", "--width none", "--width 0", "--store paper",
+                                "cancel2 --store memory", "--dir does/not/exist"}) {
+    const Output output = run(arguments, "2>&1");
+    EXPECT_EQ(output.exit_code, 2) << arguments << "\n" << output.text;
+  }
+}
+
+}  // namespace
