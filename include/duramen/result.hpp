@@ -73,14 +73,15 @@ class [[nodiscard]] Result {
   [[nodiscard]] bool has_value() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return has_value(); }
 
-  /// The value; throws BadResult if there is an error instead.
+  /// The value; throws BadResult if there is an error instead. Of a temporary it is returned by value, so that
+  /// `for (auto& x : client.read_history(id).value())` is right.
   T& value() & { return require(), std::get<0>(state_); }
   const T& value() const& { return require(), std::get<0>(state_); }
-  T&& value() && { return require(), std::get<0>(std::move(state_)); }
+  T value() && { return require(), std::get<0>(std::move(state_)); }
 
   T& operator*() & noexcept { return *std::get_if<0>(&state_); }
   const T& operator*() const& noexcept { return *std::get_if<0>(&state_); }
-  T&& operator*() && noexcept { return std::move(*std::get_if<0>(&state_)); }
+  T operator*() && { return std::move(*std::get_if<0>(&state_)); }
   T* operator->() noexcept { return std::get_if<0>(&state_); }
   const T* operator->() const noexcept { return std::get_if<0>(&state_); }
 
