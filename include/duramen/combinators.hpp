@@ -1,13 +1,15 @@
 // select and join: wait for the first of several things, or for all of them.
 //
-// Branches are DurableFutures, Tasks or other combinators, nested freely. They are polled in argument order; a select
-// stops at a branch that is complete already, and if several are, the one that history completed first wins. Losers
-// are cancelled when the select resolves, with reason `select_loser`.
+// Branches are DurableFutures, Tasks or other combinators, nested freely. If one is complete before the select begins, it
+// wins and no other is polled; of several, the one that history completed first. Otherwise they are polled in argument
+// order, stopping at one that completes at once. Losers are cancelled when the select resolves, with reason
+// `select_loser`.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -34,6 +36,10 @@ VoidAsMonostate<T> take_value(DurableFuture<T>& future) {
     return future.take();
   }
 }
+
+// What a branch gives: the T of a DurableFuture<T> or a Task<T>.
+template <class B>
+using BranchValue = typename std::remove_cvref_t<B>::value_type;
 
 template <class T>
 DurableFuture<T> as_branch(core::Execution& /*unused*/, DurableFuture<T>&& future) {
@@ -101,6 +107,28 @@ class SelectOf final : public Select {
   std::tuple<DurableFuture<Ts>...> futures_;
 };
 
+/// Throws the failure of a branch that ran out of time.
+[[noreturn]] void throw_timed_out();
+
+template <class T>
+class TimeoutOf final : public Select {
+ public:
+  TimeoutOf(core::Execution& execution, DurableFuture<T>&& branch, DurableFuture<void>&& timer)
+      : Select(execution, CancelReason::timeout), branch_(std::move(branch)), timer_(std::move(timer)) {
+    add_branch(branch_.operation());
+    add_branch(timer_.operation());
+  }
+  [[nodiscard]] static T take(Operation& operation, FutureReader<void>::Inner /*unused*/) {
+    auto& self = static_cast<TimeoutOf&>(operation);
+    if (self.winner() != 0) throw_timed_out();
+    return self.branch_.take();
+  }
+
+ private:
+  DurableFuture<T> branch_;
+  DurableFuture<void> timer_;
+};
+
 template <class... Ts>
 class JoinOf final : public Join {
  public:
@@ -118,6 +146,24 @@ class JoinOf final : public Join {
 
  private:
   std::tuple<DurableFuture<Ts>...> futures_;
+};
+
+template <class T>
+class SelectList final : public Select {
+ public:
+  SelectList(core::Execution& execution, std::vector<DurableFuture<T>>&& branches)
+      : Select(execution), futures_(std::move(branches)) {
+    if (futures_.empty()) throw std::invalid_argument("select needs at least one branch: nothing would ever win");
+    for (auto& future : futures_) add_branch(future.operation());
+  }
+  [[nodiscard]] static std::pair<std::size_t, VoidAsMonostate<T>> take(Operation& operation,
+                                                                       FutureReader<void>::Inner /*unused*/) {
+    auto& self = static_cast<SelectList&>(operation);
+    return {self.winner(), take_value(self.futures_[self.winner()])};
+  }
+
+ private:
+  std::vector<DurableFuture<T>> futures_;
 };
 
 template <class T>
@@ -141,4 +187,14 @@ class JoinList final : public Join {
 };
 
 }  // namespace detail
+
+/// A branch that is done when `future` is, and takes nothing from it: race it, and await it itself later.
+///   auto slow = ctx.schedule_activity(Render, scene).start();
+///   auto winner = co_await ctx.select2(dm::ref(slow), ctx.schedule_timer(5s));   // slow goes on if the timer wins
+/// The future must outlive the race.
+template <class T>
+[[nodiscard]] DurableFuture<void> ref(DurableFuture<T>& future) {
+  return DurableFuture<void>(std::make_unique<detail::Reference>(future.operation()), &detail::Reference::take);
+}
+
 }  // namespace duramen::v0

@@ -89,10 +89,22 @@ class SubOrchestrationError : public DurableError {
   using DurableError::DurableError;
 };
 
+/// The orchestration was asked to stop, and cleans up. Thrown by every await that is not shielded.
+class CancelledError : public DurableError {
+ public:
+  using DurableError::DurableError;
+};
+
 /// A payload is not what the code expects: wrong type, broken JSON. Thrown where it is read, so that it can be caught.
 class DecodeError : public DurableError {
  public:
   using DurableError::DurableError;
+};
+
+/// A limit of the engine was exceeded by the caller: too many keys, too long a text.
+class LimitError : public DurableError {
+ public:
+  explicit LimitError(std::string message);
 };
 
 /// Throw this from an activity to fail with structure: a type to branch on, whether a retry makes sense, details.

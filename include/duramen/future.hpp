@@ -5,8 +5,11 @@
 // the reason in history.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <source_location>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -14,6 +17,7 @@
 #include <duramen/detail/leaf.hpp>
 #include <duramen/detail/operation.hpp>
 #include <duramen/result.hpp>
+#include <duramen/retry.hpp>
 
 namespace duramen::inline v0 {
 
@@ -31,8 +35,30 @@ struct FutureReader {
 };
 
 template <class T>
+struct AsResultOf {
+  using type = Result<T, Failure>;
+};
+template <class T>
+struct AsResultOf<Result<T, Failure>> {
+  using type = Result<T, Failure>;
+};
+template <class T>
+using AsResult = typename AsResultOf<T>::type;
+
+template <class T>
 T read_leaf(Operation& operation, FutureReader<void>::Inner /*unused*/) {
   const Payload& result = static_cast<Leaf&>(operation).require();
+  if constexpr (!std::is_void_v<T>) return decode_payload<T>(result);
+}
+
+/// An activity that is tried again: defined where the engine is.
+std::unique_ptr<Operation> make_retry(core::Execution& execution, event::ActivityScheduled request,
+                                      RetryPolicy policy, std::source_location where);
+[[nodiscard]] Payload take_retry(Operation& operation);
+
+template <class T>
+T read_retry(Operation& operation, FutureReader<void>::Inner /*unused*/) {
+  const Payload result = take_retry(operation);
   if constexpr (!std::is_void_v<T>) return decode_payload<T>(result);
 }
 
@@ -88,15 +114,51 @@ class [[nodiscard("a DurableFuture that is dropped does nothing, or cancels what
     operation().detach();
     operation_.reset();
   }
-  /// A failure becomes a value instead of an exception.
-  DurableFuture<Result<T, Failure>> as_result() && {
-    return DurableFuture<Result<T, Failure>>(std::move(operation_), &detail::read_as_result<T>,
-                                             reinterpret_cast<detail::FutureReader<void>::Inner>(read_));
+  /// A failure becomes a value instead of an exception. Of what is a Result already, nothing changes.
+  DurableFuture<detail::AsResult<T>> as_result() && {
+    if constexpr (std::is_same_v<T, detail::AsResult<T>>) {
+      return std::move(*this);
+    } else {
+      return DurableFuture<Result<T, Failure>>(std::move(operation_), &detail::read_as_result<T>,
+                                               reinterpret_cast<detail::FutureReader<void>::Inner>(read_));
+    }
   }
   /// Only workers that serve this tag run the activity. Must come before the first poll.
   DurableFuture with_tag(std::string tag) && {
     activity().tag = std::move(tag);
     return std::move(*this);
+  }
+
+  /// Only a worker that holds this session runs the activity. Must come before the first poll.
+  DurableFuture on_session(std::string session) && {
+    activity().session_id = std::move(session);
+    return std::move(*this);
+  }
+  /// Fails the activity if no worker has begun it within `limit`, if an attempt takes longer, or if it is silent longer.
+  /// Must come before the first poll.
+  template <class Rep, class Period>
+  DurableFuture schedule_to_start(std::chrono::duration<Rep, Period> limit) && {
+    activity().options.schedule_to_start = round_up(limit);
+    return std::move(*this);
+  }
+  template <class Rep, class Period>
+  DurableFuture start_to_close(std::chrono::duration<Rep, Period> limit) && {
+    activity().options.start_to_close = round_up(limit);
+    return std::move(*this);
+  }
+  template <class Rep, class Period>
+  DurableFuture heartbeat(std::chrono::duration<Rep, Period> limit) && {
+    activity().options.heartbeat = round_up(limit);
+    return std::move(*this);
+  }
+  /// Tries the activity again when it fails. Each attempt is an activity of its own in history. Set tag, session and
+  /// limits first.
+  DurableFuture with_retry(RetryPolicy policy) && {
+    event::ActivityScheduled& request = activity();
+    auto& leaf = static_cast<detail::Leaf&>(operation());
+    auto retry = detail::make_retry(leaf.execution(), std::move(request), std::move(policy), leaf.where());
+    operation_.reset();
+    return DurableFuture(std::move(retry), &detail::read_retry<T>);
   }
 
   /// Ready to be read: awaiting it would not wait.

@@ -6,11 +6,16 @@
 // runtime's loop; an orchestration must not block.
 #pragma once
 
+#include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <source_location>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -19,38 +24,81 @@
 #include <duramen/combinators.hpp>
 #include <duramen/future.hpp>
 #include <duramen/ids.hpp>
+#include <duramen/key_values.hpp>
+#include <duramen/log.hpp>
 #include <duramen/task.hpp>
 #include <duramen/time.hpp>
 
 namespace duramen::inline v0 {
 
-/// A name with the types that belong to it: `inline constexpr dm::Activity<Receipt(Order)> Charge{"Charge"};`
-/// Scheduling and registering through the handle makes a wrong argument or result a compile error.
-template <class Signature>
-class Activity;
+namespace detail {
 
+template <class Signature>
+struct IsHandlerSignature : std::false_type {};
 template <class R>
-class Activity<R()> {
+struct IsHandlerSignature<R()> : std::true_type {};
+template <class R, class In>
+struct IsHandlerSignature<R(In)> : std::bool_constant<!std::is_reference_v<In>> {};
+
+/// A name and a signature.
+template <class Signature>
+class Handle {
  public:
-  using result_type = R;
-  explicit constexpr Activity(const char* name) noexcept : name_(name) {}
+  static_assert(IsHandlerSignature<Signature>::value,
+                "a handle is declared as R() or R(In), with In a value: it travels through the store");
+  explicit constexpr Handle(const char* name) noexcept : name_(name) {}
   [[nodiscard]] constexpr const char* name() const noexcept { return name_; }
 
  private:
   const char* name_;
 };
 
-template <class R, class In>
-class Activity<R(In)> {
+}  // namespace detail
+
+/// A name with the types that belong to it: `inline constexpr dm::Activity<Receipt(Order)> Charge{"Charge"};`
+/// Scheduling and registering through the handle makes a wrong argument or result a compile error.
+template <class Signature>
+class Activity : public detail::Handle<Signature> {
  public:
-  static_assert(!std::is_reference_v<In>, "an activity's argument travels through the store: declare it as a value");
-  using result_type = R;
-  using input_type = In;
-  explicit constexpr Activity(const char* name) noexcept : name_(name) {}
-  [[nodiscard]] constexpr const char* name() const noexcept { return name_; }
+  using detail::Handle<Signature>::Handle;
+};
+
+/// The same for an orchestration: `inline constexpr dm::Orchestration<Receipt(Order)> Checkout{"checkout"};`
+template <class Signature>
+class Orchestration : public detail::Handle<Signature> {
+ public:
+  using detail::Handle<Signature>::Handle;
+};
+
+/// How a child is started.
+class ChildOptions {
+ public:
+  ChildOptions() = default;
+  /// The child's id; otherwise it is made from the parent's.
+  ChildOptions& id(InstanceId id) {
+    id_ = std::move(id);
+    return *this;
+  }
+  /// The version to run; otherwise the highest that is registered when it starts.
+  ChildOptions& version(std::string version) {
+    version_ = std::move(version);
+    return *this;
+  }
 
  private:
-  const char* name_;
+  friend class OrchestrationContext;
+  std::optional<InstanceId> id_;
+  std::optional<std::string> version_;
+};
+
+/// What awaiting continue_as_new() has for a value, so that `co_return co_await ctx.continue_as_new(next);` compiles in
+/// any orchestration. It is never made.
+class Never {
+ public:
+  template <class T>
+  operator T() const {  // NOLINT: stands for any type
+    throw std::logic_error("continue_as_new() does not return");
+  }
 };
 
 class OrchestrationContext {
@@ -66,31 +114,134 @@ class OrchestrationContext {
   /// True while the code only repeats what history says it did before.
   [[nodiscard]] bool is_replaying() const noexcept;
 
+  // -- activities -----------------------------------------------------------------------------------------------------
+
   /// Runs an activity. Awaiting it throws ActivityError if it fails, DecodeError if its result is not an R.
   template <class R, class In, class Arg>
     requires std::convertible_to<Arg&&, In>
   [[nodiscard]] DurableFuture<R> schedule_activity(const Activity<R(In)>& activity, Arg&& input,
                                                    std::source_location where = std::source_location::current()) {
-    return leaf<R>(activity.name(), encode_payload<In>(static_cast<In>(std::forward<Arg>(input))), where);
+    return activity_leaf<R>(activity.name(), encode_payload<In>(static_cast<In>(std::forward<Arg>(input))), where);
   }
   template <class R>
   [[nodiscard]] DurableFuture<R> schedule_activity(const Activity<R()>& activity,
                                                    std::source_location where = std::source_location::current()) {
-    return leaf<R>(activity.name(), Payload::none(), where);
+    return activity_leaf<R>(activity.name(), Payload::none(), where);
   }
   /// The same by name: `schedule_activity<Receipt>("Charge", order)`.
   template <class R = std::string, class In>
   [[nodiscard]] DurableFuture<R> schedule_activity(std::string_view name, const In& input,
                                                    std::source_location where = std::source_location::current()) {
-    return leaf<R>(std::string(name), encode_input(input), where);
+    return activity_leaf<R>(std::string(name), encode_input(input), where);
   }
+
+  // -- time and events ------------------------------------------------------------------------------------------------
 
   /// Ends after `delay`, counted from its first poll. Durable: a restart does not begin it anew.
   template <class Rep, class Period>
   [[nodiscard]] DurableFuture<void> schedule_timer(std::chrono::duration<Rep, Period> delay,
                                                    std::source_location where = std::source_location::current()) {
-    return DurableFuture<void>(make_leaf(detail::TimerRequest{round_up(delay)}, where), &detail::read_leaf<void>);
+    return future<void>(detail::TimerRequest{round_up(delay)}, where);
   }
+  /// The next external event of that name that nobody has taken. Events are kept from their arrival on, in order, also
+  /// over continue-as-new; none is lost.
+  template <class T = std::string>
+  [[nodiscard]] DurableFuture<T> schedule_wait(std::string name,
+                                               std::source_location where = std::source_location::current()) {
+    return future<T>(event::ExternalSubscribed{std::move(name)}, where);
+  }
+  /// The next message of a queue: first in, first out, each to one taker.
+  template <class T = std::string>
+  [[nodiscard]] DurableFuture<T> dequeue_event(std::string queue,
+                                               std::source_location where = std::source_location::current()) {
+    return future<T>(event::QueueSubscribed{std::move(queue)}, where);
+  }
+
+  // -- other orchestrations -------------------------------------------------------------------------------------------
+
+  /// Runs a child. Awaiting it throws SubOrchestrationError if it fails or is cancelled. Dropping it cancels it, and
+  /// everything below it.
+  template <class R, class In, class Arg>
+    requires std::convertible_to<Arg&&, In>
+  [[nodiscard]] DurableFuture<R> schedule_sub_orchestration(
+      const Orchestration<R(In)>& child, Arg&& input, ChildOptions options = {},
+      std::source_location where = std::source_location::current()) {
+    return child_leaf<R>(child.name(), encode_payload<In>(static_cast<In>(std::forward<Arg>(input))),
+                         std::move(options), where);
+  }
+  template <class R>
+  [[nodiscard]] DurableFuture<R> schedule_sub_orchestration(
+      const Orchestration<R()>& child, ChildOptions options = {},
+      std::source_location where = std::source_location::current()) {
+    return child_leaf<R>(child.name(), Payload::none(), std::move(options), where);
+  }
+  template <class R = std::string, class In>
+  [[nodiscard]] DurableFuture<R> schedule_sub_orchestration(
+      std::string_view name, const In& input, ChildOptions options = {},
+      std::source_location where = std::source_location::current()) {
+    return child_leaf<R>(std::string(name), encode_input(input), std::move(options), where);
+  }
+  /// Starts an orchestration that is nobody's child, at once. It is started whatever becomes of this one.
+  template <class In>
+  void schedule_orchestration(std::string_view name, InstanceId instance, const In& input,
+                              std::optional<std::string> version = std::nullopt,
+                              std::source_location where = std::source_location::current()) {
+    chain(event::OrchestrationChained{std::string(name), std::move(instance), encode_input(input), std::move(version)},
+          where);
+  }
+  /// Ends this execution and begins the next with a fresh history. Must be awaited, and never returns: write
+  /// `co_return co_await ctx.continue_as_new(next);`. Events nobody has taken, custom status and key-values go along; what
+  /// is still running is cancelled.
+  template <class In>
+  [[nodiscard]] DurableFuture<Never> continue_as_new(const In& input,
+                                                     std::optional<std::string> version = std::nullopt) {
+    return continue_with(encode_input(input), std::move(version));
+  }
+
+  // -- values that replay the same ------------------------------------------------------------------------------------
+
+  /// A random UUID.
+  [[nodiscard]] DurableFuture<std::string> new_guid(std::source_location where = std::source_location::current()) {
+    return future<std::string>(detail::RecordedValue::new_guid, where);
+  }
+  /// The time of the turn that asked first.
+  [[nodiscard]] DurableFuture<TimePoint> utc_now(std::source_location where = std::source_location::current());
+
+  // -- what others can see. These act at once, in call order. -----------------------------------------------------------
+
+  /// A text for whoever watches. Throws LimitError if it is longer than max_custom_status_bytes.
+  void set_custom_status(std::string status, std::source_location where = std::source_location::current());
+  void reset_custom_status(std::source_location where = std::source_location::current());
+  [[nodiscard]] const std::optional<std::string>& get_custom_status() const noexcept;
+
+  /// Key-values belong to the instance and outlive continue-as-new. Throws LimitError beyond max_keys keys or
+  /// max_key_value_bytes for a value.
+  template <class T>
+  void set_kv_value(std::string key, const T& value, std::source_location where = std::source_location::current()) {
+    set_kv(std::move(key), encode_input(value), where);
+  }
+  template <class T = std::string>
+  [[nodiscard]] std::optional<T> get_kv_value(const std::string& key) const {
+    const KeyValueEntry* entry = find_kv(key);
+    if (entry == nullptr) return std::nullopt;
+    return decode_payload<T>(entry->value);
+  }
+  /// All of them, by key.
+  [[nodiscard]] const KeyValues& get_kv_all_values() const noexcept;
+  void clear_kv_value(std::string key, std::source_location where = std::source_location::current());
+  void clear_all_kv_values(std::source_location where = std::source_location::current());
+  /// Clears what was last set before `time`; returns how many.
+  std::size_t prune_kv_values_updated_before(TimePoint time,
+                                             std::source_location where = std::source_location::current());
+
+  /// A line in the runtime's log: written once, when the turn is committed, and never again on replay.
+  void trace(LogLevel level, std::string text);
+  void trace_info(std::string text) { trace(LogLevel::info, std::move(text)); }
+  void trace_warning(std::string text) { trace(LogLevel::warning, std::move(text)); }
+  void trace_error(std::string text) { trace(LogLevel::error, std::move(text)); }
+  void trace_debug(std::string text) { trace(LogLevel::debug, std::move(text)); }
+
+  // -- several at once ------------------------------------------------------------------------------------------------
 
   /// The first of two or three branches to end. If it failed, awaiting the select throws its failure.
   template <class A, class B>
@@ -104,13 +255,21 @@ class OrchestrationContext {
                      detail::as_branch(execution_, std::move(second)),
                      detail::as_branch(execution_, std::move(third)));
   }
+  /// The first of many: its index and its value.
+  template <class B, class T = detail::BranchValue<B>>
+  [[nodiscard]] DurableFuture<std::pair<std::size_t, detail::VoidAsMonostate<T>>> select(std::vector<B> branches) {
+    return DurableFuture<std::pair<std::size_t, detail::VoidAsMonostate<T>>>(
+        std::make_unique<detail::SelectList<T>>(execution_, as_branches<T>(std::move(branches))),
+        &detail::SelectList<T>::take);
+  }
 
   /// All of them, in argument order. Waits for every branch even if one fails; then the first failure in argument order
-  /// is thrown. Use as_result() on the branches to see each.
-  template <class T>
-  [[nodiscard]] DurableFuture<std::vector<detail::VoidAsMonostate<T>>> join(std::vector<DurableFuture<T>> branches) {
+  /// is thrown. Use as_result() or attempt() on the branches to see each.
+  template <class B, class T = detail::BranchValue<B>>
+  [[nodiscard]] DurableFuture<std::vector<detail::VoidAsMonostate<T>>> join(std::vector<B> branches) {
     return DurableFuture<std::vector<detail::VoidAsMonostate<T>>>(
-        std::make_unique<detail::JoinList<T>>(execution_, std::move(branches)), &detail::JoinList<T>::take);
+        std::make_unique<detail::JoinList<T>>(execution_, as_branches<T>(std::move(branches))),
+        &detail::JoinList<T>::take);
   }
   template <class A, class B>
   [[nodiscard]] auto join2(A first, B second) {
@@ -120,6 +279,25 @@ class OrchestrationContext {
   [[nodiscard]] auto join3(A first, B second, C third) {
     return join_of(detail::as_branch(execution_, std::move(first)), detail::as_branch(execution_, std::move(second)),
                    detail::as_branch(execution_, std::move(third)));
+  }
+
+  /// `branch`, unless it takes longer than `limit`: then it is cancelled with reason `timeout`, and a DurableError of
+  /// kind timeout is thrown.
+  template <class Rep, class Period, class B>
+  [[nodiscard]] auto with_timeout(std::chrono::duration<Rep, Period> limit, B branch) {
+    using T = detail::BranchValue<B>;
+    return DurableFuture<T>(std::make_unique<detail::TimeoutOf<T>>(
+                                execution_, detail::as_branch(execution_, std::move(branch)), schedule_timer(limit)),
+                            &detail::TimeoutOf<T>::take);
+  }
+
+  // -- cleaning up ----------------------------------------------------------------------------------------------------
+
+  /// Runs `task` out of reach of a graceful cancellation, for compensation; no longer than `deadline`, as in
+  /// with_timeout().
+  template <class Rep, class Period, class T>
+  [[nodiscard]] Task<T> shield(std::chrono::duration<Rep, Period> deadline, Task<T> task) {
+    return run_shielded<T>(*this, round_up(deadline), std::move(task));
   }
 
  private:
@@ -132,9 +310,33 @@ class OrchestrationContext {
     }
   }
   template <class R>
-  DurableFuture<R> leaf(std::string name, Payload input, std::source_location where) {
-    event::ActivityScheduled request{std::move(name), std::move(input), {}, {}, {}};
+  DurableFuture<R> future(detail::LeafRequest request, std::source_location where) {
     return DurableFuture<R>(make_leaf(std::move(request), where), &detail::read_leaf<R>);
+  }
+  template <class R>
+  DurableFuture<R> activity_leaf(std::string name, Payload input, std::source_location where) {
+    return future<R>(event::ActivityScheduled{std::move(name), std::move(input), {}, {}, {}}, where);
+  }
+  template <class R>
+  DurableFuture<R> child_leaf(std::string name, Payload input, ChildOptions options, std::source_location where) {
+    event::SubOrchestrationScheduled request;
+    request.name = std::move(name);
+    request.input = std::move(input);
+    request.version = std::move(options.version_);
+    request.explicit_id = options.id_.has_value();
+    if (options.id_) request.instance = std::move(*options.id_);
+    return future<R>(std::move(request), where);
+  }
+  template <class T, class B>
+  std::vector<DurableFuture<T>> as_branches(std::vector<B> branches) {
+    if constexpr (std::is_same_v<B, DurableFuture<T>>) {
+      return branches;
+    } else {
+      std::vector<DurableFuture<T>> futures;
+      futures.reserve(branches.size());
+      for (B& branch : branches) futures.push_back(detail::as_branch(execution_, std::move(branch)));
+      return futures;
+    }
   }
   template <class... Ts>
   DurableFuture<Either<Ts...>> select_of(DurableFuture<Ts>... branches) {
@@ -146,7 +348,17 @@ class OrchestrationContext {
     return DurableFuture<std::tuple<detail::VoidAsMonostate<Ts>...>>(
         std::make_unique<detail::JoinOf<Ts...>>(execution_, std::move(branches)...), &detail::JoinOf<Ts...>::take);
   }
+  template <class T>
+  static Task<T> run_shielded(OrchestrationContext& ctx, Duration deadline, Task<T> task) {
+    co_await detail::BeginShield();
+    auto limited = ctx.with_timeout(deadline, std::move(task));
+    co_return co_await std::move(limited);
+  }
   [[nodiscard]] std::unique_ptr<detail::Operation> make_leaf(detail::LeafRequest request, std::source_location where);
+  [[nodiscard]] DurableFuture<Never> continue_with(Payload input, std::optional<std::string> version);
+  void chain(event::OrchestrationChained start, std::source_location where);
+  void set_kv(std::string key, Payload value, std::source_location where);
+  [[nodiscard]] const KeyValueEntry* find_kv(const std::string& key) const noexcept;
 
   core::Execution& execution_;
 };

@@ -26,6 +26,7 @@
 #include <duramen/failure.hpp>
 #include <duramen/history.hpp>
 #include <duramen/ids.hpp>
+#include <duramen/key_values.hpp>
 #include <duramen/payload.hpp>
 #include <duramen/result.hpp>
 #include <duramen/status.hpp>
@@ -60,6 +61,8 @@ struct OutboundMessage {
   WorkItem item;
   TimePoint visible_at{};                 ///< in the past or zero: now
   std::optional<std::string> message_id;  ///< unique per instance: a second message of that id is not stored
+  /// With a StartOrchestration in a TurnCommit: delivered to the committing instance instead when the id is taken.
+  std::optional<WorkItem> if_refused = std::nullopt;
 };
 
 enum class EnqueueOutcome : std::uint8_t {
@@ -101,6 +104,7 @@ struct OrchestrationItem {
   EventId last_event_id;  ///< none while pending
   std::uint32_t attempt = 1;  ///< the highest of its messages
   std::vector<InboxMessage> messages;  ///< in queue order
+  KeyValues key_values;  ///< as earlier executions left them: replay repeats the changes of this one
 };
 
 struct OrchestrationBatch {
@@ -151,6 +155,12 @@ struct FusedStart {
   StartRequest request;
 };
 
+/// The last word of a turn on its custom status.
+struct CustomStatusChange {
+  std::optional<std::string> status;  ///< absent: cleared
+  friend bool operator==(const CustomStatusChange&, const CustomStatusChange&) = default;
+};
+
 /// What an instance is after the turn. Absent parts stay as they are.
 struct InstanceChange {
   Status status = Status::running;  ///< final: messages that are still queued for the instance go unseen
@@ -159,6 +169,8 @@ struct InstanceChange {
   std::optional<Payload> output;    ///< with completed
   std::optional<Failure> failure;   ///< with failed, cancelled
   std::optional<ParentLink> parent;  ///< with the first turn
+  std::optional<CustomStatusChange> custom_status;
+  std::vector<KeyValueChange> key_values;
 };
 
 /// Everything one turn decided. Stored whole, or not at all.
@@ -284,6 +296,8 @@ struct InstanceInfo {
   TimePoint created_at;
   TimePoint updated_at;
   std::optional<ParentLink> parent;
+  std::optional<std::string> custom_status;
+  std::uint64_t custom_status_version = 0;  ///< grows with every turn that changed it
 };
 
 // -- push ------------------------------------------------------------------------------------------------------------
@@ -351,6 +365,9 @@ class Provider {
 
   /// Absent for an unknown instance.
   [[nodiscard]] virtual Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) = 0;
+
+  /// What the instance's key-value store holds now; empty for an unknown instance.
+  [[nodiscard]] virtual Result<KeyValues> get_key_values(const InstanceId& instance) = 0;
 
   /// `node` may be empty for a listener that holds no leases (a client).
   [[nodiscard]] virtual std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) = 0;

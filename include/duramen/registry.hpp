@@ -23,10 +23,35 @@
 
 namespace duramen::inline v0 {
 
+/// How an orchestration is registered.
+class OrchestrationOptions {
+ public:
+  OrchestrationOptions() = default;
+  OrchestrationOptions(const char* version) : version_(version) {}                   // NOLINT: the common case
+  OrchestrationOptions(std::string version) : version_(std::move(version)) {}        // NOLINT
+  OrchestrationOptions& version(std::string version) {
+    version_ = std::move(version);
+    return *this;
+  }
+  /// It cleans up when it is cancelled: its awaits throw CancelledError, and what it shields still runs. Recorded when an
+  /// instance starts.
+  OrchestrationOptions& graceful(bool graceful = true) {
+    graceful_ = graceful;
+    return *this;
+  }
+  [[nodiscard]] const std::string& get_version() const noexcept { return version_; }
+  [[nodiscard]] bool is_graceful() const noexcept { return graceful_; }
+
+ private:
+  std::string version_ = "1.0.0";
+  bool graceful_ = false;
+};
+
 /// One version of an orchestration's code. Kept alive until the last coroutine frame made from it has ended.
 struct OrchestrationHandler {
   std::string name;
   std::string version;
+  bool graceful = false;
   std::function<Task<Payload>(OrchestrationContext&, Payload)> invoke;
 };
 
@@ -136,15 +161,15 @@ class Registry {
  public:
   /// Registers `f` by what its first parameter is: an orchestration `Task<R>(OrchestrationContext&[, In])`, a function
   /// activity `R(ActivityContext&[, In])`, or a coroutine activity `ActivityTask<R>(ActivityContext&[, In])`.
-  /// Throws std::invalid_argument if the name is taken, empty, or `version` is not of the form 1.2.3.
+  /// Throws std::invalid_argument if the name is taken, empty, or the version is not of the form 1.2.3.
   template <class F>
-  Registry& add(std::string_view name, F f, std::string_view version = "1.0.0") {
+  Registry& add(std::string_view name, F f, const OrchestrationOptions& options = {}) {
     using Traits = detail::HandlerTraits<F>;
     using Result = detail::Unwrapped<typename Traits::Result>;
     if constexpr (std::is_same_v<typename Traits::ContextType, OrchestrationContext>) {
       static_assert(Result::is_task, "an orchestration returns dm::Task<R>");
       auto code = std::make_shared<const F>(std::move(f));
-      return add_orchestration(name, version, [code](OrchestrationContext& ctx, Payload input) {
+      return add_orchestration(name, options, [code](OrchestrationContext& ctx, Payload input) {
         return detail::run_orchestration<F>(code, ctx, std::move(input));
       });
     } else {
@@ -180,6 +205,23 @@ class Registry {
     return add(std::string_view(activity.name()), std::move(f));
   }
 
+  /// The same for an orchestration's handle.
+  template <class R, class... In, class F>
+  Registry& add(const Orchestration<R(In...)>& orchestration, F f, const OrchestrationOptions& options = {}) {
+    using Traits = detail::HandlerTraits<F>;
+    static_assert(std::is_same_v<typename Traits::ContextType, OrchestrationContext>,
+                  "an orchestration takes dm::OrchestrationContext&");
+    static_assert(std::is_same_v<typename Traits::Result, Task<R>>,
+                  "the function's result is not the one its dm::Orchestration handle declares");
+    if constexpr (sizeof...(In) == 0) {
+      static_assert(std::is_void_v<typename Traits::Input>, "the dm::Orchestration handle declares no argument");
+    } else {
+      static_assert(std::is_same_v<typename Traits::Input, std::tuple_element_t<0, std::tuple<In...>>>,
+                    "the function's argument is not the one its dm::Orchestration handle declares");
+    }
+    return add(std::string_view(orchestration.name()), std::move(f), options);
+  }
+
   /// The version asked for, or the highest. Null if there is none.
   [[nodiscard]] std::shared_ptr<const OrchestrationHandler> find_orchestration(
       std::string_view name, const std::optional<std::string>& version) const;
@@ -188,7 +230,7 @@ class Registry {
   [[nodiscard]] std::vector<std::string> activity_names() const;
 
  private:
-  Registry& add_orchestration(std::string_view name, std::string_view version,
+  Registry& add_orchestration(std::string_view name, const OrchestrationOptions& options,
                               std::function<Task<Payload>(OrchestrationContext&, Payload)> invoke);
   Registry& add_activity(std::string_view name, std::variant<ActivityHandler::Function, ActivityHandler::Coroutine> run);
 

@@ -8,6 +8,7 @@
 #include <coroutine>
 #include <exception>
 #include <optional>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -25,6 +26,12 @@ template <class T>
 class TaskAwaiter;
 template <class T>
 class FutureAwaiter;
+
+/// Awaited inside a Task: from here on a graceful cancellation does not reach it.
+class BeginShield {
+ public:
+  BeginShield() noexcept {}  // NOLINT: declared, so that it is no aggregate
+};
 
 /// What all promises of Tasks share.
 class TaskPromiseBase {
@@ -47,26 +54,45 @@ class TaskPromiseBase {
   [[nodiscard]] FinalAwaiter final_suspend() const noexcept { return {}; }
   void unhandled_exception() noexcept { error_ = std::current_exception(); }
 
-  void bind(core::Execution& execution) noexcept { execution_ = &execution; }
+  void bind(core::Execution& execution, bool shielded) noexcept {
+    execution_ = &execution;
+    shielded_ = shielded;
+  }
   void add_waiter(Waiter& waiter) noexcept { waiters_.push(waiter); }
   [[nodiscard]] bool done() const noexcept { return done_; }
+  [[nodiscard]] core::Execution& execution() const noexcept { return *execution_; }
+
+  /// A graceful cancellation must not interrupt this Task.
+  [[nodiscard]] bool shielded() const noexcept { return shielded_; }
+  /// What this Task is suspended on: another Task, or an operation. At most one of the two is set.
+  void suspended_on(TaskPromiseBase* child, Interruptible* awaiter) noexcept {
+    child_ = child;
+    awaiter_ = awaiter;
+  }
+  [[nodiscard]] TaskPromiseBase* child() const noexcept { return child_; }
+  [[nodiscard]] Interruptible* awaiter() const noexcept { return awaiter_; }
 
   template <class T>
-  [[nodiscard]] FutureAwaiter<T> await_transform(DurableFuture<T>&& future) const {
-    return FutureAwaiter<T>(std::move(future));
+  [[nodiscard]] FutureAwaiter<T> await_transform(DurableFuture<T>&& future) {
+    return FutureAwaiter<T>(*this, std::move(future));
   }
   /// Awaiting a named future takes it: it is empty afterwards.
   template <class T>
-  [[nodiscard]] FutureAwaiter<T> await_transform(DurableFuture<T>& future) const {
-    return FutureAwaiter<T>(std::move(future));
+  [[nodiscard]] FutureAwaiter<T> await_transform(DurableFuture<T>& future) {
+    return FutureAwaiter<T>(*this, std::move(future));
   }
   template <class T>
-  [[nodiscard]] TaskAwaiter<T> await_transform(Task<T>&& task) const {
-    return TaskAwaiter<T>(*execution_, std::move(task));
+  [[nodiscard]] TaskAwaiter<T> await_transform(Task<T>&& task) {
+    return TaskAwaiter<T>(*this, std::move(task));
   }
   template <class T>
-  [[nodiscard]] TaskAwaiter<T> await_transform(Task<T>& task) const {
-    return TaskAwaiter<T>(*execution_, std::move(task));
+  [[nodiscard]] TaskAwaiter<T> await_transform(Task<T>& task) {
+    return TaskAwaiter<T>(*this, std::move(task));
+  }
+  [[nodiscard]] std::suspend_never await_transform(BeginShield) noexcept {
+    shielded_ = true;
+    set_shielded_now(*execution_, true);
+    return {};
   }
   template <class Other>
   void await_transform(Other&&) const {
@@ -84,6 +110,9 @@ class TaskPromiseBase {
   core::Execution* execution_ = nullptr;
   WaiterList waiters_;
   std::exception_ptr error_;
+  TaskPromiseBase* child_ = nullptr;
+  Interruptible* awaiter_ = nullptr;
+  bool shielded_ = false;
   bool done_ = false;
 };
 
@@ -139,8 +168,10 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task {
   }
 
   // For the engine and the combinators.
-  void run_until_suspended(core::Execution& execution) {
-    handle_.promise().bind(execution);
+  void run_until_suspended(core::Execution& execution, bool shielded) {
+    if (!handle_) throw std::logic_error("this Task was moved from or awaited before");
+    handle_.promise().bind(execution, shielded);
+    detail::RunScope scope(execution, shielded);
     handle_.resume();
   }
   [[nodiscard]] promise_type& promise() const { return handle_.promise(); }
@@ -163,42 +194,65 @@ inline Task<void> TaskPromise<void>::get_return_object() noexcept {
 
 /// Runs the child inside the awaiting coroutine's stack until it first waits; after that the ready list wakes us.
 template <class T>
-class TaskAwaiter final : public Resumption {
+class TaskAwaiter final : public Waiter {
  public:
-  TaskAwaiter(core::Execution& execution, Task<T>&& task) noexcept : execution_(execution), task_(std::move(task)) {}
+  TaskAwaiter(TaskPromiseBase& awaiting, Task<T>&& task) noexcept : awaiting_(awaiting), task_(std::move(task)) {}
 
   [[nodiscard]] bool await_ready() {
-    task_.run_until_suspended(execution_);
+    task_.run_until_suspended(awaiting_.execution(), awaiting_.shielded());
     return task_.promise().done();
   }
   void await_suspend(std::coroutine_handle<> handle) noexcept {
     handle_ = handle;
+    awaiting_.suspended_on(&task_.promise(), nullptr);
     task_.promise().add_waiter(*this);
   }
   T await_resume() { return task_.promise().take(); }
 
  private:
-  core::Execution& execution_;
+  void run() override {
+    awaiting_.suspended_on(nullptr, nullptr);
+    RunScope scope(awaiting_.execution(), awaiting_.shielded());
+    handle_.resume();
+  }
+
+  TaskPromiseBase& awaiting_;
+  std::coroutine_handle<> handle_;
   Task<T> task_;
 };
 
 template <class T>
-class FutureAwaiter final : public Resumption {
+class FutureAwaiter final : public Interruptible {
  public:
-  explicit FutureAwaiter(DurableFuture<T>&& future) noexcept : future_(std::move(future)) {}
+  FutureAwaiter(TaskPromiseBase& awaiting, DurableFuture<T>&& future) noexcept
+      : awaiting_(awaiting), future_(std::move(future)) {}
 
   [[nodiscard]] bool await_ready() {
     Operation& operation = future_.operation();
+    interrupted_ = !awaiting_.shielded() && is_cancelling(awaiting_.execution());
+    if (interrupted_) return true;
     operation.start();
     return operation.done();
   }
   void await_suspend(std::coroutine_handle<> handle) noexcept {
     handle_ = handle;
+    awaiting_.suspended_on(nullptr, this);
     future_.operation().add_waiter(*this);
   }
-  T await_resume() { return future_.take(); }
+  T await_resume() {
+    if (interrupted_) throw_cancelled(awaiting_.execution());
+    return future_.take();
+  }
 
  private:
+  void run() override {
+    awaiting_.suspended_on(nullptr, nullptr);
+    RunScope scope(awaiting_.execution(), awaiting_.shielded());
+    handle_.resume();
+  }
+
+  TaskPromiseBase& awaiting_;
+  std::coroutine_handle<> handle_;
   DurableFuture<T> future_;
 };
 
@@ -220,7 +274,7 @@ class TaskOperation final : public Operation, private Waiter {
 
  private:
   void do_start() override {
-    task_.run_until_suspended(execution());
+    task_.run_until_suspended(execution(), shielded_now(execution()));
     if (task_.promise().done()) {
       complete();
     } else {
@@ -251,7 +305,7 @@ template <class T>
   }
 }
 template <class T>
-[[nodiscard]] DurableFuture<Result<T, Failure>> attempt(DurableFuture<T> future) {
+[[nodiscard]] DurableFuture<detail::AsResult<T>> attempt(DurableFuture<T> future) {
   return std::move(future).as_result();
 }
 

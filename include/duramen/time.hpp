@@ -24,6 +24,10 @@ using LeaseTime = LeaseClock::time_point;
 
 template <class Rep, class Period>
 [[nodiscard]] constexpr Duration round_up(std::chrono::duration<Rep, Period> d) {
+  // What is too long for a Duration is as long as one can be: hours::max() is no reason to overflow.
+  using Wide = std::chrono::duration<long double, Duration::period>;
+  if (Wide(d) >= Wide(Duration::max())) return Duration::max();
+  if (Wide(d) <= Wide(Duration::min())) return Duration::min();
   return std::chrono::ceil<Duration>(d);
 }
 

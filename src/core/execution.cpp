@@ -1,25 +1,17 @@
 #include "core/execution.hpp"
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
 
 #include "base/overloaded.hpp"
+#include "core/failures.hpp"
 #include "core/matching.hpp"
 
 namespace duramen::inline v0::core {
 
 namespace {
 
-Failure engine_failure(FailureKind kind, std::string type, std::string message) {
-  Failure failure;
-  failure.kind = kind;
-  failure.type = std::move(type);
-  failure.message = std::move(message);
-  return failure;
-}
-
-/// The schedule a cancel decision belongs to, as its own event.
+/// A cancel decision as its own event.
 EventBody cancel_event(ScheduleKind kind, CancelReason reason) {
   switch (kind) {
     case ScheduleKind::sub_orchestration:
@@ -33,24 +25,28 @@ EventBody cancel_event(ScheduleKind kind, CancelReason reason) {
   }
 }
 
-bool ends_at_once(const work::CancelInstance& cancel, bool graceful) {
-  return !graceful || cancel.mode == CancelMode::terminate;
-}
-
 }  // namespace
 
 Execution::Execution(ExecutionIdentity identity, std::shared_ptr<const OrchestrationHandler> handler,
-                     ExecutionLimits limits)
-    : identity_(std::move(identity)), handler_(std::move(handler)), limits_(limits), context_(*this) {}
+                     ExecutionOptions options)
+    : identity_(std::move(identity)),
+      handler_(std::move(handler)),
+      options_(std::move(options)),
+      context_(*this),
+      key_values_(options_.key_values) {}
 
-Execution::~Execution() {
+Execution::~Execution() { tear_down(); }
+
+void Execution::tear_down() noexcept {
   torn_down_ = true;
   ready_.clear();
   root_.reset();
+  leaves_.clear();
 }
 
 TurnOutcome Execution::run_turn(const TurnInput& input) {
   now_ = input.now;
+  entropy_ = input.entropy;
   if (!last_event_id_ && decided_without_code(input)) handler_ = nullptr;
 
   replay(input.history);
@@ -67,34 +63,28 @@ TurnOutcome Execution::run_turn(const TurnInput& input) {
 void Execution::replay(std::span<const Event> history) {
   recorded_ = history;
   cursor_ = 0;
+  if (history.empty()) return;
+  if (!check_order(history)) return;
+  if (event_class(history.back()) == EventClass::terminal) {
+    // It is over: nothing the code does now can change it.
+    read_rest();
+    end_ = Threw{};
+    return;
+  }
   replaying_ = true;
   while (cursor_ < recorded_.size() && !stopped_) {
-    const Event& event = recorded_[cursor_];
-    if (event.id != last_event_id_.next()) {
-      stop(engine_failure(FailureKind::nondeterminism, "CorruptHistory",
-                          "history has event " + std::to_string(event.id.value) + " where event " +
-                              std::to_string(last_event_id_.next().value) + " should be"));
+    if (!handler_) {
+      read_rest();
       break;
     }
-    const bool first = !last_event_id_;
-    if (first != std::holds_alternative<event::OrchestrationStarted>(event.body)) {
-      stop(engine_failure(FailureKind::nondeterminism, "CorruptHistory",
-                          "history must begin with OrchestrationStarted and hold it once; event " +
-                              std::to_string(event.id.value) + " is " + std::string(event_type(event))));
+    const Event& event = recorded_[cursor_];
+    if (event_class(event) != EventClass::inbound) {
+      mismatch(event.id, describe_action(event.body), "nothing more", nullptr);
       break;
     }
     ++cursor_;
     last_event_id_ = event.id;
     schedules_.note(event);
-    if (event_class(event) == EventClass::terminal) {
-      // Reached only when the engine, not the code, ended the execution: such an end needs no inbound event.
-      end_ = Threw{};
-      break;
-    }
-    if (handler_ && event_class(event) != EventClass::inbound) {
-      mismatch(event.id, describe_action(event.body), "nothing more", nullptr);
-      break;
-    }
     apply(event);
     run_code();
     if (!stopped_) settle_recorded();
@@ -103,11 +93,67 @@ void Execution::replay(std::span<const Event> history) {
   replaying_ = false;
 }
 
+bool Execution::check_order(std::span<const Event> history) {
+  EventId last = last_event_id_;
+  for (const Event& event : history) {
+    if (event.id != last.next()) {
+      stop(engine_failure(FailureKind::nondeterminism, "CorruptHistory",
+                          "history has event " + std::to_string(event.id.value) + " where event " +
+                              std::to_string(last.next().value) + " should be"));
+      return false;
+    }
+    if (!last != std::holds_alternative<event::OrchestrationStarted>(event.body)) {
+      stop(engine_failure(FailureKind::nondeterminism, "CorruptHistory",
+                          "history must begin with OrchestrationStarted and hold it once; event " +
+                              std::to_string(event.id.value) + " is " + std::string(event_type(event))));
+      return false;
+    }
+    last = event.id;
+  }
+  return true;
+}
+
+/// Takes the rest of history as it stands, without running code: only what is open matters.
+void Execution::read_rest() {
+  while (cursor_ < recorded_.size()) {
+    const Event& event = recorded_[cursor_++];
+    last_event_id_ = event.id;
+    schedules_.note(event);
+    if (const auto* child = std::get_if<event::SubOrchestrationScheduled>(&event.body)) {
+      children_.emplace(event.id, child->instance);
+    }
+    follow_mail(event);
+    if (const auto* started = std::get_if<event::OrchestrationStarted>(&event.body)) {
+      name_ = started->name;
+      version_ = started->version;
+      parent_ = started->parent;
+      custom_status_ = started->initial_custom_status;
+    }
+  }
+}
+
+/// Waits are answered by events that do not name them: which are still open shows only when all is followed in order.
+void Execution::follow_mail(const Event& event) {
+  const auto wait = [this, &event](Mailboxes::Kind kind, const std::string& name) {
+    if (mailboxes_.wait(kind, name, event.id)) schedules_.close(event.id);
+  };
+  if (event_class(event) == EventClass::cancel) mailboxes_.drop(event.source);
+  std::visit(Overloaded{
+                 [this](const event::OrchestrationStarted& e) {
+                   for (const CarriedEvent& carried : e.carry_forward) arrive(carried.kind, carried.name, carried.data);
+                 },
+                 [this](const event::ExternalEvent& e) { arrive(Mailboxes::Kind::external, e.name, e.data); },
+                 [this](const event::QueueEventDelivered& e) { arrive(Mailboxes::Kind::queue, e.name, e.data); },
+                 [&](const event::ExternalSubscribed& e) { wait(Mailboxes::Kind::external, e.name); },
+                 [&](const event::QueueSubscribed& e) { wait(Mailboxes::Kind::queue, e.name); },
+                 [](const auto&) {},
+             },
+             event.body);
+}
+
 /// The code has gone as far as it can after a recorded inbound event; so must history have.
 void Execution::settle_recorded() {
-  if (!handler_) return;
-  std::map<EventId, CancelReason> decided = std::exchange(cancels_, {});
-  std::map<EventId, CancelReason> recorded;
+  std::map<EventId, Drop> decided = std::exchange(cancels_, {});
   while (cursor_ < recorded_.size()) {
     const Event& event = recorded_[cursor_];
     const EventClass kind = event_class(event);
@@ -116,34 +162,34 @@ void Execution::settle_recorded() {
       mismatch(event.id, describe_action(event.body), "nothing more before the next event", nullptr);
       return;
     }
-    ++cursor_;
-    last_event_id_ = event.id;
-    if (kind == EventClass::terminal) {
-      if (!end_) end_ = Threw{};
-      return;  // a finished execution is not run again; what it cancelled at its end is not the code's decision
-    }
-    recorded.emplace(event.source, CancelReason::dropped_future);
-    schedules_.note(event);
-    const auto live = leaves_.find(event.source);
-    if (!decided.contains(event.source) && !end_) {
-      mismatch(event.id, "event " + std::to_string(event.source.value) + " dropped (" +
-                             std::string(event_type(event)) + ")",
+    if (kind == EventClass::cancel && !decided.erase(event.source)) {
+      const auto live = leaves_.find(event.source);
+      mismatch(event.id,
+               "event " + std::to_string(event.source.value) + " dropped (" + std::string(event_type(event)) + ")",
                "it is still wanted", live != leaves_.end() ? &live->second->where() : nullptr);
       return;
     }
+    ++cursor_;
+    last_event_id_ = event.id;
+    schedules_.note(event);
   }
-  for (const auto& [id, reason] : decided) {
-    if (recorded.contains(id)) continue;
+  if (!decided.empty()) {
+    const auto& [id, drop] = *decided.begin();
     mismatch(last_event_id_, "event " + std::to_string(id.value) + " still wanted",
-             "it is dropped (" + std::string(to_string(reason)) + ")", nullptr);
-    return;
+             "it is dropped (" + std::string(to_string(drop.reason)) + ")", &drop.where);
+  } else if (end_) {
+    mismatch(last_event_id_.next(), "the orchestration still waiting", "it has ended", nullptr);
   }
 }
 
 // -- new segments ----------------------------------------------------------------------------------------------------
 
 void Execution::react(const WorkItem& message) {
-  std::optional<Event> inbound = end_ ? std::nullopt : admit(message);
+  // A history begins with its start: whatever comes before that reaches nobody.
+  const bool begins = std::holds_alternative<work::StartOrchestration>(message) ||
+                      std::holds_alternative<work::ContinueAsNew>(message);
+  if (pass_on(message)) return;
+  std::optional<Event> inbound = end_ || begins == static_cast<bool>(last_event_id_) ? std::nullopt : admit(message);
   if (!inbound) {
     ++ignored_;
     return;
@@ -155,6 +201,21 @@ void Execution::react(const WorkItem& message) {
   if (stopped_) return;
   segment_open_ = false;
   settle_new();
+}
+
+/// What came behind a continue-as-new in its batch is for the next execution: events are carried, a cancel follows.
+bool Execution::pass_on(const WorkItem& message) {
+  if (!end_ || !std::holds_alternative<Continued>(*end_) || delta_.empty()) return false;
+  if (const auto* raised = std::get_if<work::ExternalRaised>(&message)) {
+    arrive(Mailboxes::Kind::external, raised->name, raised->data);
+  } else if (const auto* queued = std::get_if<work::QueueMessage>(&message)) {
+    arrive(Mailboxes::Kind::queue, queued->name, queued->data);
+  } else if (std::holds_alternative<work::CancelInstance>(message)) {
+    passed_on_.push_back(message);
+  } else {
+    return false;
+  }
+  return true;
 }
 
 void Execution::begin_segment(Event inbound) {
@@ -174,10 +235,13 @@ void Execution::settle_new() {
     const CancelReason reason = terminal_reason();
     for (ScheduleKind kind : {ScheduleKind::activity, ScheduleKind::sub_orchestration, ScheduleKind::external,
                               ScheduleKind::queue}) {
-      for (EventId id : schedules_.open(kind)) cancels_.try_emplace(id, reason);
+      for (EventId id : schedules_.open(kind)) cancels_.try_emplace(id, Drop{reason, {}});
     }
   }
-  for (const auto& [id, reason] : std::exchange(cancels_, {})) append(cancel_event(schedules_.kind(id), reason), id);
+  for (const auto& [id, drop] : std::exchange(cancels_, {})) {
+    mailboxes_.drop(id);
+    append(cancel_event(schedules_.kind(id), drop.reason), id);
+  }
   if (end_) record_end();
 }
 
@@ -187,74 +251,12 @@ void Execution::record_end() {
           [](const Returned& end) -> EventBody { return event::OrchestrationCompleted{end.output}; },
           [](const Threw& end) -> EventBody { return event::OrchestrationFailed{end.failure}; },
           [](const Cancelled& end) -> EventBody { return event::OrchestrationFailed{Failure::cancelled(end.reason)}; },
+          [](const Continued& end) -> EventBody { return event::OrchestrationContinuedAsNew{end.input}; },
       },
       *end_));
 }
 
-CancelReason Execution::terminal_reason() const {
-  if (std::holds_alternative<Returned>(*end_)) return CancelReason::orchestration_terminal_completed;
-  if (const auto* cancelled = std::get_if<Cancelled>(&*end_)) {
-    return cancelled->origin == CancelOrigin::parent ? CancelReason::parent_cancelled
-                                                     : CancelReason::orchestration_terminal_cancelled;
-  }
-  return CancelReason::orchestration_terminal_failed;
-}
-
-// -- messages become events ------------------------------------------------------------------------------------------
-
-std::optional<Event> Execution::admit(const WorkItem& message) {
-  return std::visit(
-      Overloaded{
-          [this](const work::StartOrchestration& m) -> std::optional<Event> {
-            if (last_event_id_) return std::nullopt;
-            event::OrchestrationStarted started;
-            started.name = m.orchestration;
-            started.version = handler_ ? handler_->version : m.version.value_or("");
-            started.input = m.input;
-            started.parent = m.parent;
-            return Event{{}, {}, {}, std::move(started)};
-          },
-          [this](const work::ActivityCompleted& m) {
-            return admit_completion(m.execution, m.id, ScheduleKind::activity, event::ActivityCompleted{m.result});
-          },
-          [this](const work::ActivityFailed& m) {
-            return admit_completion(m.execution, m.id, ScheduleKind::activity, event::ActivityFailed{m.details});
-          },
-          [this](const work::TimerFired& m) -> std::optional<Event> {
-            if (schedules_.state(m.id) == ScheduleState::cancelled) return std::nullopt;  // a dropped timer is no event
-            return admit_completion(m.execution, m.id, ScheduleKind::timer, event::TimerFired{m.fire_at});
-          },
-          [](const work::CancelInstance& m) -> std::optional<Event> {
-            return Event{{}, {}, {}, event::OrchestrationCancelRequested{m.reason, m.mode, m.origin}};
-          },
-          [](const auto&) -> std::optional<Event> { return std::nullopt; },
-      },
-      message);
-}
-
-std::optional<Event> Execution::admit_completion(ExecutionId execution, EventId source, ScheduleKind kind,
-                                                 EventBody body) {
-  if (execution != identity_.execution) return std::nullopt;  // an answer to an earlier execution
-  const ScheduleState state = schedules_.state(source);
-  if (state == ScheduleState::closed) return std::nullopt;  // delivered before
-  if (schedules_.kind(source) != kind) {
-    Event completion{{}, source, {}, std::move(body)};
-    stop(engine_failure(FailureKind::nondeterminism, "UnmatchedCompletion",
-                        std::string(event_type(completion)) + " arrived for event " + std::to_string(source.value) +
-                            ", which did not schedule such a thing"));
-    return std::nullopt;
-  }
-  return Event{{}, source, {}, std::move(body)};
-}
-
-bool Execution::decided_without_code(const TurnInput& input) const {
-  if (input.history.empty() || input.messages.empty()) return false;
-  const auto* cancel = std::get_if<work::CancelInstance>(&input.messages.front());
-  const auto* started = std::get_if<event::OrchestrationStarted>(&input.history.front().body);
-  return cancel != nullptr && started != nullptr && ends_at_once(*cancel, started->graceful);
-}
-
-// -- running the code ------------------------------------------------------------------------------------------------
+// -- an inbound event meets the code ---------------------------------------------------------------------------------
 
 void Execution::apply(const Event& inbound) {
   // `inbound` may stand in delta_, which grows while the code runs: nothing here reads it after that has begun.
@@ -264,7 +266,11 @@ void Execution::apply(const Event& inbound) {
                  [this, source](const event::ActivityCompleted& e) { resolve(source, e.result); },
                  [this, source](const event::ActivityFailed& e) { resolve(source, e.details); },
                  [this, source](const event::TimerFired&) { resolve(source, Payload::none()); },
-                 [this](const event::OrchestrationCancelRequested& e) { end_ = Cancelled{e.reason, e.origin}; },
+                 [this, source](const event::SubOrchestrationCompleted& e) { resolve(source, e.result); },
+                 [this, source](const event::SubOrchestrationFailed& e) { resolve(source, e.details); },
+                 [this](const event::ExternalEvent& e) { arrive(Mailboxes::Kind::external, e.name, e.data); },
+                 [this](const event::QueueEventDelivered& e) { arrive(Mailboxes::Kind::queue, e.name, e.data); },
+                 [this](const event::OrchestrationCancelRequested& e) { cancel(e); },
                  [](const auto&) {},
              },
              inbound.body);
@@ -274,13 +280,24 @@ void Execution::begin(const event::OrchestrationStarted& started) {
   name_ = started.name;
   version_ = started.version;
   graceful_ = started.graceful;
+  parent_ = started.parent;
+  custom_status_ = started.initial_custom_status;
+  for (const CarriedEvent& carried : started.carry_forward) arrive(carried.kind, carried.name, carried.data);
   if (!handler_) return;
   root_.emplace(handler_->invoke(context_, started.input));
-  root_->run_until_suspended(*this);
+  root_->run_until_suspended(*this, false);
+}
+
+void Execution::arrive(Mailboxes::Kind kind, const std::string& name, const Payload& data) {
+  const std::optional<EventId> wait = mailboxes_.arrive(kind, name, data);
+  if (!wait) return;
+  schedules_.close(*wait);
+  resolve(*wait, data);
 }
 
 template <class Outcome>
 void Execution::resolve(EventId source, Outcome outcome) {
+  children_.erase(source);
   // Nobody waits any more if it was dropped or detached: recorded for whoever reads history, delivered to no one.
   const auto found = leaves_.find(source);
   if (found == leaves_.end()) return;
@@ -289,81 +306,44 @@ void Execution::resolve(EventId source, Outcome outcome) {
   leaf.resolve(std::move(outcome));
 }
 
+void Execution::cancel(const event::OrchestrationCancelRequested& request) {
+  if (!graceful_ || request.mode == CancelMode::terminate || !root_) {
+    end_ = Cancelled{request.reason, request.origin};
+    return;
+  }
+  cancelling_ = request;
+  drop_reason_ = request.origin == CancelOrigin::parent ? CancelReason::parent_cancelled
+                                                        : CancelReason::orchestration_terminal_cancelled;
+  // The innermost Task that the root waits for, directly, is where the code stands. What runs inside a combinator ends
+  // with the combinator; what is shielded is left alone, and whoever awaits it is told afterwards.
+  detail::TaskPromiseBase* at = &root_->promise();
+  while (at->child() != nullptr && !at->shielded()) at = at->child();
+  if (at->shielded() || at->awaiter() == nullptr) return;
+  at->awaiter()->interrupt();
+  ready_.push(*at->awaiter());
+}
+
 void Execution::run_code() {
   while (!stopped_) {
     detail::Waiter* next = ready_.pop();
     if (next == nullptr) break;
     next->run();
   }
-  if (stopped_ || end_ || !root_ || !root_->promise().done()) return;
-  try {
-    end_ = Returned{root_->promise().take()};
-  } catch (...) {
-    end_ = Threw{failure_from(std::current_exception())};
-  }
-}
-
-EventId Execution::schedule(detail::Leaf& leaf) {
-  if (torn_down_ || stopped_) return {};
-  EventBody body = std::visit(
-      Overloaded{
-          [](const event::ActivityScheduled& request) -> EventBody { return request; },
-          [this](const detail::TimerRequest& request) -> EventBody {
-            return event::TimerCreated{now_ + std::max(request.delay, Duration::zero())};
-          },
-      },
-      leaf.request());
-  const std::optional<EventId> id = emit(std::move(body), leaf.where());
-  if (!id) return {};
-  leaves_.emplace(*id, &leaf);
-  return *id;
-}
-
-std::optional<EventId> Execution::emit(EventBody body, const std::source_location& where) {
-  if (replaying_) {
-    const Event* recorded = cursor_ < recorded_.size() ? &recorded_[cursor_] : nullptr;
-    if (recorded == nullptr || event_class(*recorded) != EventClass::action) {
-      mismatch(last_event_id_.next(),
-               recorded ? "nothing more before " + std::string(event_type(*recorded)) : "nothing more",
-               describe_action(body), &where);
-      return std::nullopt;
+  if (stopped_ || end_) return;
+  if (continue_) {
+    end_ = std::move(*continue_);
+  } else if (root_ && root_->promise().done()) {
+    try {
+      end_ = Returned{root_->promise().take()};
+    } catch (...) {
+      end_ = Threw{failure_from(std::current_exception())};
     }
-    if (!same_action(recorded->body, body)) {
-      mismatch(recorded->id, describe_action(recorded->body), describe_action(body), &where);
-      return std::nullopt;
+    const auto* threw = std::get_if<Threw>(&*end_);
+    // However it cleaned up, it was cancelled; unless the cleaning up itself failed.
+    if (cancelling_ && (threw == nullptr || threw->failure.kind == FailureKind::cancelled)) {
+      end_ = Cancelled{cancelling_->reason, cancelling_->origin};
     }
-    ++cursor_;
-    last_event_id_ = recorded->id;
-    schedules_.note(*recorded);
-    return recorded->id;
   }
-  if (++actions_ > limits_.max_actions_per_turn) {
-    stop(engine_failure(FailureKind::limit, "TooManyActions",
-                        "one turn took more than " + std::to_string(limits_.max_actions_per_turn) +
-                            " actions; let the orchestration wait in between, or raise max_actions_per_turn"));
-    return std::nullopt;
-  }
-  return append(std::move(body)).id;
-}
-
-void Execution::drop(detail::Leaf& leaf, CancelReason reason) noexcept {
-  if (torn_down_ || stopped_) return;
-  const EventId id = leaf.event_id();
-  leaves_.erase(id);
-  if (schedules_.kind(id) == ScheduleKind::timer) {
-    schedules_.cancel(id);
-    if (!replaying_) dropped_timers_.push_back(id);
-  } else {
-    cancels_.try_emplace(id, reason);
-  }
-}
-
-void Execution::forget(detail::Leaf& leaf) noexcept {
-  if (leaf.event_id()) leaves_.erase(leaf.event_id());
-}
-
-void Execution::make_ready(detail::WaiterList& waiters) noexcept {
-  while (detail::Waiter* waiter = waiters.pop()) ready_.push(*waiter);
 }
 
 // -- when the engine ends it -----------------------------------------------------------------------------------------
@@ -381,16 +361,9 @@ void Execution::mismatch(EventId event, const std::string& recorded, const std::
 /// The code cannot go on. Finished segments stand; of the segment under way only its inbound event does. The execution
 /// ends here, and everything still open is cancelled.
 void Execution::impose_failure() {
-  torn_down_ = true;
-  ready_.clear();
-  root_.reset();
-  leaves_.clear();
+  tear_down();
   cancels_.clear();
-
-  while (cursor_ < recorded_.size()) {  // a mismatch leaves the rest of history unread
-    schedules_.note(recorded_[cursor_]);
-    last_event_id_ = recorded_[cursor_++].id;
-  }
+  read_rest();  // a mismatch leaves it unread
   if (segment_open_) {
     delta_.resize(segments_.back() + 1);
     last_event_id_ = delta_.back().id;
@@ -400,57 +373,6 @@ void Execution::impose_failure() {
   }
   end_ = Threw{*stopped_};
   settle_new();
-}
-
-// -- what leaves -----------------------------------------------------------------------------------------------------
-
-TurnOutcome Execution::finish_turn() {
-  TurnOutcome outcome;
-  outcome.ignored_messages = std::exchange(ignored_, 0);
-  outcome.replayed_events = std::exchange(replayed_, 0);
-  actions_ = 0;
-  if (end_ && !delta_.empty()) {
-    std::visit(Overloaded{
-                   [&outcome](const Returned& end) {
-                     outcome.status = Status::completed;
-                     outcome.output = end.output;
-                   },
-                   [&outcome](const Threw& end) {
-                     outcome.status = Status::failed;
-                     outcome.failure = end.failure;
-                   },
-                   [&outcome](const Cancelled& end) {
-                     outcome.status = Status::cancelled;
-                     outcome.failure = Failure::cancelled(end.reason);
-                   },
-               },
-               *end_);
-    outcome.cancel_rest = terminal_reason();
-  }
-
-  const EventId first_new = delta_.empty() ? last_event_id_.next() : delta_.front().id;
-  for (const Event& event : delta_) {
-    if (const auto* cancel = std::get_if<event::ActivityCancelRequested>(&event.body)) {
-      // One scheduled in this very turn has no row yet, and gets none.
-      if (event.source < first_new) outcome.cancelled_activities.push_back({event.source, cancel->reason});
-    } else if (outcome.ended() || schedules_.state(event.id) != ScheduleState::open) {
-      continue;
-    } else if (const auto* activity = std::get_if<event::ActivityScheduled>(&event.body)) {
-      outcome.activities.push_back(ActivityExecute{identity_.instance,
-                                                   {identity_.incarnation, identity_.execution, event.id},
-                                                   activity->name, activity->input, activity->session_id,
-                                                   activity->tag, activity->options, name_, version_});
-    } else if (const auto* timer = std::get_if<event::TimerCreated>(&event.body)) {
-      outcome.messages.push_back(OutboundMessage{
-          identity_.instance, work::TimerFired{identity_.execution, event.id, timer->fire_at}, timer->fire_at, {}});
-    }
-  }
-  for (EventId timer : std::exchange(dropped_timers_, {})) {
-    if (timer < first_new) outcome.dropped_timers.push_back(timer);
-  }
-  outcome.events = std::exchange(delta_, {});
-  outcome.segments = std::exchange(segments_, {});
-  return outcome;
 }
 
 }  // namespace duramen::v0::core

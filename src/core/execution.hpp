@@ -4,6 +4,9 @@
 // serves a first run, a replay and the difference between the two: take one inbound event, run the code until it can go
 // no further, settle what that decided. While history lasts, what the code does is compared with what it did; after
 // that it is recorded.
+//
+//   execution.cpp   the segments: replay, react, settle, end        admission.cpp   messages become inbound events
+//   actions.cpp     what code does: schedule, drop, set, start      outcome.cpp     what leaves when the turn is over
 #pragma once
 
 #include <cstdint>
@@ -14,16 +17,19 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include <duramen/detail/leaf.hpp>
 #include <duramen/detail/operation.hpp>
 #include <duramen/history.hpp>
+#include <duramen/key_values.hpp>
 #include <duramen/orchestration.hpp>
 #include <duramen/registry.hpp>
 #include <duramen/task.hpp>
 
+#include "core/mailboxes.hpp"
 #include "core/schedules.hpp"
 #include "core/turn.hpp"
 
@@ -35,15 +41,20 @@ struct ExecutionIdentity {
   ExecutionId execution{1};
 };
 
-struct ExecutionLimits {
+struct ExecutionOptions {
   std::size_t max_actions_per_turn = 10'000;
+  /// What to do when the input of a recorded activity or child is not what the code gives now: a struct may have gained
+  /// a field while instances run.
+  enum class InputMismatch : std::uint8_t { error, warn } input_mismatch = InputMismatch::error;
+  /// The instance's key-values as earlier executions left them.
+  KeyValues key_values = {};
 };
 
 class Execution {
  public:
   /// `handler` may be null: then no code runs, and only what history alone decides can happen (a cancellation).
   Execution(ExecutionIdentity identity, std::shared_ptr<const OrchestrationHandler> handler,
-            ExecutionLimits limits = {});
+            ExecutionOptions options = {});
   ~Execution();
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
@@ -59,18 +70,35 @@ class Execution {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const std::string& version() const noexcept { return version_; }
   [[nodiscard]] bool is_replaying() const noexcept { return replaying_; }
+  [[nodiscard]] OrchestrationContext& context() noexcept { return context_; }
 
-  // -- called by operations while code runs ---------------------------------------------------------------------------
+  // -- called while code runs: actions.cpp ----------------------------------------------------------------------------
 
-  /// Records what a leaf asks for (or finds it in history) and remembers whom to tell. No id: the turn is over.
+  /// Records what a leaf asks for (or finds it in history) and remembers whom to tell; the answer may be there already.
+  /// No id: the turn is over.
   EventId schedule(detail::Leaf& leaf);
   void drop(detail::Leaf& leaf, CancelReason reason) noexcept;
   void forget(detail::Leaf& leaf) noexcept;
+  void chain(event::OrchestrationChained start, const std::source_location& where);
+  void continue_as_new(Payload input, std::optional<std::string> version);
+  void set_custom_status(std::optional<std::string> status, const std::source_location& where);
+  [[nodiscard]] const std::optional<std::string>& custom_status() const noexcept { return custom_status_; }
+  void set_key_value(std::string key, Payload value, const std::source_location& where);
+  void clear_key_value(std::string key, const std::source_location& where);
+  void clear_key_values(const std::source_location& where);
+  [[nodiscard]] const KeyValues& key_values() const noexcept { return key_values_; }
+  void trace(LogLevel level, std::string text);
 
   void make_ready(detail::WaiterList& waiters) noexcept;
   [[nodiscard]] std::uint64_t next_completion_order() noexcept { return ++completions_; }
   [[nodiscard]] CancelReason drop_reason() const noexcept { return drop_reason_; }
   CancelReason set_drop_reason(CancelReason reason) noexcept { return std::exchange(drop_reason_, reason); }
+  /// A graceful cancellation has reached the code.
+  [[nodiscard]] const event::OrchestrationCancelRequested* cancelling() const noexcept {
+    return cancelling_ ? &*cancelling_ : nullptr;
+  }
+  [[nodiscard]] bool shielded_now() const noexcept { return shielded_now_; }
+  bool set_shielded_now(bool shielded) noexcept { return std::exchange(shielded_now_, shielded); }
 
  private:
   struct Returned {
@@ -83,47 +111,85 @@ class Execution {
     std::string reason;
     CancelOrigin origin;
   };
-  using End = std::variant<Returned, Threw, Cancelled>;
+  struct Continued {
+    Payload input;
+    std::optional<std::string> version;
+  };
+  using End = std::variant<Returned, Threw, Cancelled, Continued>;
+  struct Drop {
+    CancelReason reason;
+    std::source_location where;  // of what was dropped
+  };
 
   // The two sources of segments.
   void replay(std::span<const Event> history);
+  [[nodiscard]] bool check_order(std::span<const Event> history);
+  void read_rest();
+  void follow_mail(const Event& event);
   void react(const WorkItem& message);
+  [[nodiscard]] bool pass_on(const WorkItem& message);
 
   // The parts of a segment.
   void apply(const Event& inbound);
   void begin(const event::OrchestrationStarted& started);
+  void cancel(const event::OrchestrationCancelRequested& request);
+  void arrive(Mailboxes::Kind kind, const std::string& name, const Payload& data);
   template <class Outcome>
   void resolve(EventId source, Outcome outcome);
   void run_code();
   void settle_recorded();
   void settle_new();
   void record_end();
+  void begin_segment(Event inbound);
+  Event& append(EventBody body, EventId source = {});
 
+  // admission.cpp
   [[nodiscard]] std::optional<Event> admit(const WorkItem& message);
   [[nodiscard]] std::optional<Event> admit_completion(ExecutionId execution, EventId source, ScheduleKind kind,
                                                       EventBody body);
-  std::optional<EventId> emit(EventBody body, const std::source_location& where);
-  void begin_segment(Event inbound);
-  Event& append(EventBody body, EventId source = {});
+  [[nodiscard]] std::optional<Event> admit_child(const ParentLink& parent, EventBody body);
+  [[nodiscard]] std::optional<Event> admit_cancel(const work::CancelInstance& cancel);
+  [[nodiscard]] bool is_mine(const ParentLink& link) const;
+  [[nodiscard]] bool decided_without_code(const TurnInput& input) const;
+
+  // actions.cpp
+  const Event* emit(EventBody body, const std::source_location& where);
+  const Event* match(const EventBody& body, const std::source_location& where);
+  EventId schedule_recorded_value(detail::Leaf& leaf, detail::RecordedValue value);
+  [[nodiscard]] Payload make_value(detail::RecordedValue value);
+
+  // When the engine ends it.
   void stop(Failure failure);
   void mismatch(EventId event, const std::string& recorded, const std::string& now, const std::source_location* where);
   void impose_failure();
-  [[nodiscard]] bool decided_without_code(const TurnInput& input) const;
+  void tear_down() noexcept;
+
+  // outcome.cpp
   [[nodiscard]] CancelReason terminal_reason() const;
   [[nodiscard]] TurnOutcome finish_turn();
+  void fill_end(TurnOutcome& outcome) const;
+  void fill_effects(TurnOutcome& outcome, const Event& event, EventId first_new) const;
+  [[nodiscard]] OutboundMessage start_of(const event::SubOrchestrationScheduled& child, EventId event) const;
+  [[nodiscard]] ParentLink link_to(EventId event) const;
 
   // Fixed at construction.
   ExecutionIdentity identity_;
   std::shared_ptr<const OrchestrationHandler> handler_;
-  const ExecutionLimits limits_;
+  const ExecutionOptions options_;
   OrchestrationContext context_;
 
   // The execution so far.
   std::string name_;
   std::string version_;
+  std::optional<ParentLink> parent_;
   EventId last_event_id_;
   bool graceful_ = false;
+  std::optional<event::OrchestrationCancelRequested> cancelling_;
   Schedules schedules_;
+  Mailboxes mailboxes_;
+  std::map<EventId, InstanceId> children_;  // of open sub-orchestrations
+  std::optional<std::string> custom_status_;
+  KeyValues key_values_;
   std::optional<End> end_;
   std::optional<Failure> stopped_;  // the engine ended the turn: mismatch, limit, corrupt history
 
@@ -134,19 +200,25 @@ class Execution {
 
   // This turn.
   TimePoint now_;
+  std::uint64_t entropy_ = 0;
   std::vector<Event> delta_;
   std::vector<std::size_t> segments_;
   std::vector<EventId> dropped_timers_;
+  std::vector<WorkItem> passed_on_;  // to the next execution
+  std::vector<TraceLine> traces_;
+  std::vector<std::string> warnings_;
   std::size_t actions_ = 0;
   std::size_t ignored_ = 0;
   std::size_t replayed_ = 0;
 
   // This segment.
   bool segment_open_ = false;
-  std::map<EventId, CancelReason> cancels_;
+  std::map<EventId, Drop> cancels_;
+  std::optional<Continued> continue_;
 
   // Live code. Declared last: frames are destroyed before what they refer to.
   bool torn_down_ = false;
+  bool shielded_now_ = false;
   CancelReason drop_reason_ = CancelReason::dropped_future;
   std::uint64_t completions_ = 0;
   detail::WaiterList ready_;

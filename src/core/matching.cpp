@@ -16,28 +16,39 @@ bool same_payload(const Payload& a, const Payload& b) {
   return a.encoding == Encoding::json && b.encoding == Encoding::json && base::same_json(a.data, b.data);
 }
 
-bool same(const event::ActivityScheduled& a, const event::ActivityScheduled& b) {
-  return a.name == b.name && a.tag == b.tag && a.session_id == b.session_id && same_payload(a.input, b.input);
+ActionMatch with_input(bool same_rest, const Payload& a, const Payload& b) {
+  if (!same_rest) return ActionMatch::different;
+  return same_payload(a, b) ? ActionMatch::same : ActionMatch::other_input;
 }
-bool same(const event::TimerCreated&, const event::TimerCreated&) { return true; }
-bool same(const event::ExternalSubscribed& a, const event::ExternalSubscribed& b) { return a.name == b.name; }
-bool same(const event::QueueSubscribed& a, const event::QueueSubscribed& b) { return a.name == b.name; }
-bool same(const event::SubOrchestrationScheduled& a, const event::SubOrchestrationScheduled& b) {
-  return a.name == b.name && a.version == b.version && a.explicit_id == b.explicit_id &&
-         (!a.explicit_id || a.instance == b.instance) && same_payload(a.input, b.input);
+ActionMatch plainly(bool same) { return same ? ActionMatch::same : ActionMatch::different; }
+
+ActionMatch compare(const event::ActivityScheduled& a, const event::ActivityScheduled& b) {
+  return with_input(a.name == b.name && a.tag == b.tag && a.session_id == b.session_id, a.input, b.input);
 }
-bool same(const event::OrchestrationChained& a, const event::OrchestrationChained& b) {
-  return a.name == b.name && a.instance == b.instance && a.version == b.version && same_payload(a.input, b.input);
+ActionMatch compare(const event::TimerCreated&, const event::TimerCreated&) { return ActionMatch::same; }
+ActionMatch compare(const event::ExternalSubscribed& a, const event::ExternalSubscribed& b) {
+  return plainly(a.name == b.name);
 }
-bool same(const event::CustomStatusUpdated&, const event::CustomStatusUpdated&) { return true; }
-bool same(const event::KeyValueSet& a, const event::KeyValueSet& b) {
-  return a.key == b.key && same_payload(a.value, b.value);
+ActionMatch compare(const event::QueueSubscribed& a, const event::QueueSubscribed& b) {
+  return plainly(a.name == b.name);
 }
-bool same(const event::KeyValueCleared& a, const event::KeyValueCleared& b) { return a.key == b.key; }
-bool same(const event::KeyValuesCleared&, const event::KeyValuesCleared&) { return true; }
+ActionMatch compare(const event::SubOrchestrationScheduled& a, const event::SubOrchestrationScheduled& b) {
+  return with_input(a.name == b.name && a.version == b.version && a.explicit_id == b.explicit_id &&
+                        (!a.explicit_id || a.instance == b.instance),
+                    a.input, b.input);
+}
+ActionMatch compare(const event::OrchestrationChained& a, const event::OrchestrationChained& b) {
+  return with_input(a.name == b.name && a.instance == b.instance && a.version == b.version, a.input, b.input);
+}
+ActionMatch compare(const event::CustomStatusUpdated&, const event::CustomStatusUpdated&) { return ActionMatch::same; }
+ActionMatch compare(const event::KeyValueSet& a, const event::KeyValueSet& b) {
+  return plainly(a.key == b.key && same_payload(a.value, b.value));
+}
+ActionMatch compare(const event::KeyValueCleared& a, const event::KeyValueCleared& b) { return plainly(a.key == b.key); }
+ActionMatch compare(const event::KeyValuesCleared&, const event::KeyValuesCleared&) { return ActionMatch::same; }
 template <class Other>
-bool same(const Other&, const Other&) {
-  return false;  // not an action
+ActionMatch compare(const Other&, const Other&) {
+  return ActionMatch::different;  // not an action
 }
 
 std::string quoted(std::string_view text) {
@@ -48,23 +59,31 @@ std::string quoted(std::string_view text) {
   return out + "\"";
 }
 
-std::string with_input(const Payload& input) {
+std::string input_text(const Payload& input) {
   return " with input " + (input.encoding == Encoding::json ? input.data.substr(0, 200) : quoted(input.data));
 }
 
 }  // namespace
 
-bool same_action(const EventBody& recorded, const EventBody& now) {
-  if (recorded.index() != now.index()) return false;
+ActionMatch compare_actions(const EventBody& recorded, const EventBody& now) {
+  if (recorded.index() != now.index()) return ActionMatch::different;
   return std::visit(
-      [&now](const auto& body) { return same(body, std::get<std::decay_t<decltype(body)>>(now)); }, recorded);
+      [&now](const auto& body) { return compare(body, std::get<std::decay_t<decltype(body)>>(now)); }, recorded);
+}
+
+const char* recorded_value_name(detail::RecordedValue value) noexcept {
+  return value == detail::RecordedValue::new_guid ? "__duramen:new_guid" : "__duramen:utc_now";
+}
+
+bool is_recorded_value(const event::ActivityScheduled& activity) noexcept {
+  return activity.name.starts_with("__duramen:");
 }
 
 std::string describe_action(const EventBody& body) {
   return std::visit(
       Overloaded{
           [](const event::ActivityScheduled& e) {
-            std::string text = "activity " + quoted(e.name) + with_input(e.input);
+            std::string text = "activity " + quoted(e.name) + input_text(e.input);
             if (e.tag) text += " tag " + quoted(*e.tag);
             if (e.session_id) text += " on session " + quoted(*e.session_id);
             return text;
@@ -73,11 +92,11 @@ std::string describe_action(const EventBody& body) {
           [](const event::ExternalSubscribed& e) { return "a wait for event " + quoted(e.name); },
           [](const event::QueueSubscribed& e) { return "a wait on queue " + quoted(e.name); },
           [](const event::SubOrchestrationScheduled& e) {
-            return "sub-orchestration " + quoted(e.name) + with_input(e.input) +
+            return "sub-orchestration " + quoted(e.name) + input_text(e.input) +
                    (e.explicit_id ? " as " + quoted(e.instance.value) : "");
           },
           [](const event::OrchestrationChained& e) {
-            return "a detached start of " + quoted(e.name) + " as " + quoted(e.instance.value) + with_input(e.input);
+            return "a detached start of " + quoted(e.name) + " as " + quoted(e.instance.value) + input_text(e.input);
           },
           [](const event::CustomStatusUpdated&) { return std::string("a custom status"); },
           [](const event::KeyValueSet& e) { return "setting key " + quoted(e.key); },

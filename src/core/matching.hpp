@@ -1,6 +1,6 @@
 // Does the code still do what history says it did? One table of what is compared:
 //
-//   activity           name, input (as normalised JSON), tag, session
+//   activity           name, input (as normalised JSON; see ExecutionOptions::input_mismatch), tag, session
 //   timer              position only: a changed duration is not an error, the recorded due time stands
 //   external wait      name                     queue wait       name
 //   sub-orchestration  name, input, version, explicit id
@@ -10,14 +10,21 @@
 // Reasons, stamps and options are not compared.
 #pragma once
 
+#include <cstdint>
 #include <source_location>
 #include <string>
 
+#include <duramen/detail/leaf.hpp>
 #include <duramen/history.hpp>
 
 namespace duramen::inline v0::core {
 
-[[nodiscard]] bool same_action(const EventBody& recorded, const EventBody& now);
+enum class ActionMatch : std::uint8_t { same, other_input, different };
+[[nodiscard]] ActionMatch compare_actions(const EventBody& recorded, const EventBody& now);
+
+/// The activities that stand for recorded values: completed by the very next event, never run by a worker.
+[[nodiscard]] const char* recorded_value_name(detail::RecordedValue value) noexcept;
+[[nodiscard]] bool is_recorded_value(const event::ActivityScheduled& activity) noexcept;
 
 /// One line for a person: `activity "Charge" with input {"id":7}`.
 [[nodiscard]] std::string describe_action(const EventBody& body);

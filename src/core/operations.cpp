@@ -1,4 +1,5 @@
 // The awaitables' side of the engine: leaves, and the few questions headers ask of an Execution.
+#include <duramen/combinators.hpp>
 #include <duramen/detail/branches.hpp>
 #include <duramen/detail/leaf.hpp>
 #include <duramen/detail/operation.hpp>
@@ -7,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "core/execution.hpp"
 
@@ -26,6 +28,15 @@ void Operation::complete() noexcept {
 CancelReason drop_reason(const core::Execution& execution) noexcept { return execution.drop_reason(); }
 void make_ready(core::Execution& execution, WaiterList& waiters) noexcept { execution.make_ready(waiters); }
 
+bool is_cancelling(const core::Execution& execution) noexcept { return execution.cancelling() != nullptr; }
+void throw_cancelled(const core::Execution& execution) {
+  throw CancelledError(Failure::cancelled(execution.cancelling()->reason));
+}
+bool shielded_now(const core::Execution& execution) noexcept { return execution.shielded_now(); }
+bool set_shielded_now(core::Execution& execution, bool shielded) noexcept {
+  return execution.set_shielded_now(shielded);
+}
+
 DropScope::DropScope(core::Execution& execution, CancelReason reason) noexcept
     : execution_(execution), previous_(execution.set_drop_reason(reason)) {}
 DropScope::~DropScope() { execution_.set_drop_reason(previous_); }
@@ -39,12 +50,18 @@ Leaf::~Leaf() {
 void Leaf::do_start() { event_id_ = execution().schedule(*this); }
 
 void Leaf::drop(CancelReason reason) noexcept {
-  if (event_id_ && !done() && !detached_) execution().drop(*this, reason);
+  if (!event_id_ || done() || std::exchange(let_go_, true)) return;
+  execution().drop(*this, reason);
 }
 
 void Leaf::detach() {
+  // A wait that nobody reads would swallow what arrives.
+  if (std::holds_alternative<event::ExternalSubscribed>(request_) ||
+      std::holds_alternative<event::QueueSubscribed>(request_)) {
+    return Operation::detach();
+  }
   start();
-  detached_ = true;
+  let_go_ = true;
 }
 
 void Leaf::resolve(Payload result) {
@@ -58,7 +75,10 @@ void Leaf::resolve(Failure failure) {
 }
 
 const Payload& Leaf::require() const {
-  if (const auto* failure = std::get_if<Failure>(&outcome_)) throw ActivityError(*failure);
+  if (const auto* failure = std::get_if<Failure>(&outcome_)) {
+    if (std::holds_alternative<event::SubOrchestrationScheduled>(request_)) throw SubOrchestrationError(*failure);
+    throw ActivityError(*failure);
+  }
   return std::get<Payload>(outcome_);
 }
 
@@ -103,8 +123,27 @@ void Select::branch_done(std::size_t index) {
 
 void Select::resolve(std::size_t index) {
   winner_ = index;
-  drop_branches_except(index, CancelReason::select_loser);
+  drop_branches_except(index, losers_);
   complete();
+}
+
+void Reference::do_start() {
+  target_.start();
+  if (target_.done()) {
+    complete();
+  } else {
+    target_.add_waiter(*this);
+  }
+}
+
+void throw_timed_out() {
+  Failure failure;
+  failure.kind = FailureKind::timeout;
+  failure.timeout = TimeoutKind::total;
+  failure.type = "Timeout";
+  failure.message = "it took longer than it was given";
+  failure.retryable = true;
+  throw DurableError(std::move(failure));
 }
 
 void Join::do_start() {
@@ -125,20 +164,3 @@ void Join::branch_done(std::size_t /*index*/) {
 }
 
 }  // namespace duramen::v0::detail
-
-// -- OrchestrationContext --------------------------------------------------------------------------------------------
-
-namespace duramen::inline v0 {
-
-const InstanceId& OrchestrationContext::instance_id() const noexcept { return execution_.identity().instance; }
-ExecutionId OrchestrationContext::execution_id() const noexcept { return execution_.identity().execution; }
-const std::string& OrchestrationContext::orchestration_name() const noexcept { return execution_.name(); }
-const std::string& OrchestrationContext::orchestration_version() const noexcept { return execution_.version(); }
-bool OrchestrationContext::is_replaying() const noexcept { return execution_.is_replaying(); }
-
-std::unique_ptr<detail::Operation> OrchestrationContext::make_leaf(detail::LeafRequest request,
-                                                                   std::source_location where) {
-  return std::make_unique<detail::Leaf>(execution_, std::move(request), where);
-}
-
-}  // namespace duramen::v0

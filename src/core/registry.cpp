@@ -33,15 +33,15 @@ void require_name(std::string_view name) {
 
 }  // namespace
 
-Registry& Registry::add_orchestration(std::string_view name, std::string_view version,
+Registry& Registry::add_orchestration(std::string_view name, const OrchestrationOptions& options,
                                       std::function<Task<Payload>(OrchestrationContext&, Payload)> invoke) {
   require_name(name);
+  const std::string& version = options.get_version();
   auto handler = std::make_shared<OrchestrationHandler>(
-      OrchestrationHandler{std::string(name), std::string(version), std::move(invoke)});
+      OrchestrationHandler{std::string(name), version, options.is_graceful(), std::move(invoke)});
   auto& versions = orchestrations_[std::string(name)];
   if (!versions.emplace(parse_version(version), std::move(handler)).second) {
-    throw std::invalid_argument("orchestration \"" + std::string(name) + "\" " + std::string(version) +
-                                " is registered already");
+    throw std::invalid_argument("orchestration \"" + std::string(name) + "\" " + version + " is registered already");
   }
   return *this;
 }

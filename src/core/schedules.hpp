@@ -24,8 +24,9 @@ class Schedules {
  public:
   /// Takes note of an event, recorded or new. Events come in order of their ids.
   void note(const Event& event);
-  /// Timers are cancelled without an event.
+  /// Timers are cancelled without an event, and waits are answered by one that does not name them.
   void cancel(EventId id) { set_state(id, ScheduleState::cancelled); }
+  void close(EventId id) { set_state(id, ScheduleState::closed); }
 
   /// Forgets what events after `last` scheduled: they never happened.
   void forget_after(EventId last);

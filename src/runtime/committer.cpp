@@ -75,7 +75,9 @@ void Committer::store(Batch& batch) {
   if (!batch.acks.empty() && (!batch.ack_results || batch.ack_results->empty())) {
     batch.ack_results = provider_.ack_work_items(batch.acks);
   }
-  if (!batch.commits.empty()) batch.commit_results = provider_.ack_orchestration_items(batch.commits);
+  if (!batch.commits.empty() && (!batch.commit_results || batch.commit_results->empty())) {
+    batch.commit_results = provider_.ack_orchestration_items(batch.commits);
+  }
 }
 
 void Committer::finish(const std::shared_ptr<Batch>& batch) {

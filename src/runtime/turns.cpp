@@ -26,21 +26,47 @@ WorkAck as_ack(FinishedActivity activity) {
   return WorkAck{activity.lease, std::move(activity.instance), std::move(activity.result)};
 }
 
-/// Name and version of the code that runs this item: from its start message while it is pending, from history after.
-const work::StartOrchestration* start_message(const OrchestrationItem& item) {
+/// The code that an item needs.
+struct CodeName {
+  std::string orchestration;
+  std::optional<std::string> version;
+};
+
+/// What begins an execution says which code runs it; after that history does, and the store's row repeats it.
+CodeName code_for(const OrchestrationItem& item, bool fresh) {
   for (const InboxMessage& message : item.messages) {
-    if (const auto* start = std::get_if<work::StartOrchestration>(&message.item)) return start;
+    if (!fresh) break;
+    if (const auto* start = std::get_if<work::StartOrchestration>(&message.item)) {
+      return {start->orchestration, start->version};
+    }
+    if (const auto* next = std::get_if<work::ContinueAsNew>(&message.item)) return {next->orchestration, next->version};
   }
-  return nullptr;
+  return {item.name, item.version};
+}
+
+bool is_fresh(const OrchestrationItem& item) {
+  return !item.last_event_id || item.status == Status::continued_as_new;
+}
+
+template <class Message>
+bool holds(const OrchestrationItem& item) {
+  return std::any_of(item.messages.begin(), item.messages.end(), [](const InboxMessage& message) {
+    return std::holds_alternative<Message>(message.item);
+  });
+}
+
+bool begins_execution(const InboxMessage& message) {
+  return std::holds_alternative<work::StartOrchestration>(message.item) ||
+         std::holds_alternative<work::ContinueAsNew>(message.item);
 }
 
 /// The store orders messages by wall time. A clock that was set back puts what came after the start before it, or shows
-/// it alone; a history begins with its start all the same.
-void start_first(OrchestrationItem& item) {
-  const auto start = std::find_if(item.messages.begin(), item.messages.end(), [](const InboxMessage& message) {
-    return std::holds_alternative<work::StartOrchestration>(message.item);
-  });
-  if (start != item.messages.end()) std::rotate(item.messages.begin(), start, std::next(start));
+/// it alone (then false); a history begins with its start all the same.
+bool put_beginning_first(OrchestrationItem& item) {
+  const auto first = std::find_if(item.messages.begin(), item.messages.end(), begins_execution);
+  if (first == item.messages.end()) return false;
+  std::rotate(item.messages.begin(), first, std::next(first));
+  return true;
 }
 
 }  // namespace
@@ -112,9 +138,9 @@ void Turns::start(StartRequest request, UniqueFunction<void(Result<StartOutcome>
   set_busy(slot, true);
   slot.execution = std::make_unique<core::Execution>(core::ExecutionIdentity{instance, {}, ExecutionId{1}}, handler);
   const WorkItem message = request.start;
-  TurnCommit commit = make_commit(*slot.execution, slot.execution->run_turn({{}, {&message, 1}, env_.clock().now()}));
-  commit.basis = FusedStart{std::move(request)};
-  this->commit(instance, std::move(commit), [done = std::move(done)](const Result<CommitResult>& result) mutable {
+  Turn turn = run(*slot.execution, {}, {&message, 1});
+  turn.commit.basis = FusedStart{std::move(request)};
+  commit(instance, std::move(turn), [done = std::move(done)](const Result<CommitResult>& result) mutable {
     if (!result) return done(result.error());
     done(result->outcome == CommitOutcome::start_refused ? result->start : StartOutcome::created);
   });
@@ -159,6 +185,10 @@ void Turns::send_to_store(FinishedActivity activity) {
 void Turns::begin_fetched(const InstanceId& instance, OrchestrationItem item) {
   Slot& slot = slot_for(instance);
   set_busy(slot, true);
+  if (is_fresh(item)) {
+    slot.execution.reset();
+    return run_fetched(instance, std::move(item), {});
+  }
   if (slot.execution) {
     const core::ExecutionIdentity& identity = slot.execution->identity();
     const bool same = identity.incarnation == item.incarnation && identity.execution == item.execution &&
@@ -174,8 +204,10 @@ void Turns::begin_fetched(const InstanceId& instance, OrchestrationItem item) {
       if (history) return run_fetched(instance, std::move(item), std::move(*history));
       log_(LogLevel::error, "the history of " + instance.value + " cannot be read: " + history.error().describe());
       give_back(item, unregistered_pause);
-      set_busy(slots_.at(instance), false);
-      discard(instance);
+      Slot& slot = slots_.at(instance);
+      slot.execution.reset();
+      set_busy(slot, false);
+      next(instance);
     });
   });
 }
@@ -183,42 +215,41 @@ void Turns::begin_fetched(const InstanceId& instance, OrchestrationItem item) {
 void Turns::run_fetched(const InstanceId& instance, OrchestrationItem item, std::vector<Event> history) {
   Slot& slot = slots_.at(instance);
   if (!slot.execution) {
-    const bool pending = !item.last_event_id;
-    if (pending) start_first(item);
-    const work::StartOrchestration* start = start_message(item);
-    if (item.status == Status::pending && start == nullptr) {
+    if (is_fresh(item) && !put_beginning_first(item)) {
+      // Only what came after it is visible yet: a clock was set back.
       give_back(item, unregistered_pause);
       set_busy(slot, false);
-      discard(instance);
+      next(instance);
       return;
     }
-    auto handler = pending && start ? registry_.find_orchestration(start->orchestration, start->version)
-                                    : registry_.find_orchestration(item.name, item.version);
-    const bool cancel = std::any_of(item.messages.begin(), item.messages.end(), [](const InboxMessage& message) {
-      return std::holds_alternative<work::CancelInstance>(message.item);
-    });
-    if (!handler && !cancel) {
+    const CodeName code = code_for(item, is_fresh(item));
+    auto handler = registry_.find_orchestration(code.orchestration, code.version);
+    if (!handler && !holds<work::CancelInstance>(item)) {
       const Duration pause = std::min(unregistered_pause * (1 << std::min(item.attempt - 1, 6u)),
                                       longest_unregistered_pause);
-      log_(LogLevel::warning, "no code is registered here for orchestration \"" + item.name + "\" " + item.version +
-                                  " of instance " + instance.value + "; offered again in " +
+      log_(LogLevel::warning, "no code is registered here for orchestration \"" + code.orchestration + "\" " +
+                                  code.version.value_or("") + " of instance " + instance.value + "; offered again in " +
                                   std::to_string(pause.count()) + " ms");
       give_back(item, pause);
       set_busy(slot, false);
-      discard(instance);
+      next(instance);
       return;
     }
+    // The first execution is the store's; every further one is begun by the message that continues.
+    const bool next = item.status == Status::continued_as_new && holds<work::ContinueAsNew>(item);
+    core::ExecutionOptions options;
+    options.key_values = std::move(item.key_values);
     slot.execution = std::make_unique<core::Execution>(
-        core::ExecutionIdentity{instance, item.incarnation, item.execution}, std::move(handler));
+        core::ExecutionIdentity{instance, item.incarnation, next ? item.execution.next() : item.execution},
+        std::move(handler), std::move(options));
   }
   std::vector<WorkItem> messages;
   messages.reserve(item.messages.size());
   for (InboxMessage& message : item.messages) messages.push_back(std::move(message.item));
-  TurnCommit commit =
-      make_commit(*slot.execution, slot.execution->run_turn({history, messages, env_.clock().now()}));
-  commit.basis = HeldLease{item.lease};
-  if (commit.events.empty()) commit.change.status = item.status;  // only messages nobody waits for: taken away unseen
-  this->commit(instance, std::move(commit), {});
+  Turn turn = run(*slot.execution, history, messages);
+  turn.commit.basis = HeldLease{item.lease};
+  if (turn.commit.events.empty()) turn.commit.change.status = item.status;  // only messages nobody waits for: taken away unseen
+  commit(instance, std::move(turn), {});
 }
 
 void Turns::give_back(const OrchestrationItem& item, Duration delay) {
@@ -236,10 +267,10 @@ void Turns::run_finished(const InstanceId& instance, Slot& slot, std::vector<Fin
   std::vector<WorkItem> messages;
   messages.reserve(finished.size());
   for (const FinishedActivity& activity : finished) messages.push_back(as_message(activity));
-  TurnCommit commit = make_commit(*slot.execution, slot.execution->run_turn({{}, messages, env_.clock().now()}));
-  commit.basis = ConditionalLease{before};
-  for (FinishedActivity& activity : finished) commit.work_acks.push_back(as_ack(std::move(activity)));
-  this->commit(instance, std::move(commit), {});
+  Turn turn = run(*slot.execution, {}, messages);
+  turn.commit.basis = ConditionalLease{before};
+  for (FinishedActivity& activity : finished) turn.commit.work_acks.push_back(as_ack(std::move(activity)));
+  commit(instance, std::move(turn), {});
 }
 
 /// The turn under way is settled; goes on with what came meanwhile.
@@ -264,8 +295,15 @@ void Turns::next(const InstanceId& instance) {
 
 // -- commits ---------------------------------------------------------------------------------------------------------
 
-TurnCommit Turns::make_commit(const core::Execution& execution, core::TurnOutcome outcome) {
-  TurnCommit commit;
+Turns::Turn Turns::run(core::Execution& execution, std::span<const Event> history,
+                       std::span<const WorkItem> messages) {
+  core::TurnOutcome outcome = execution.run_turn({history, messages, env_.clock().now(), env_.random()});
+  for (const std::string& warning : outcome.warnings) {
+    log_(LogLevel::warning, execution.identity().instance.value + ": " + warning);
+  }
+  Turn turn;
+  turn.traces = std::move(outcome.traces);
+  TurnCommit& commit = turn.commit;
   commit.token = CommitToken{random_token()};
   commit.node = options_.node;
   commit.instance = execution.identity().instance;
@@ -274,6 +312,8 @@ TurnCommit Turns::make_commit(const core::Execution& execution, core::TurnOutcom
   commit.change.status = outcome.status;
   commit.change.output = std::move(outcome.output);
   commit.change.failure = std::move(outcome.failure);
+  commit.change.custom_status = std::move(outcome.custom_status);
+  commit.change.key_values = std::move(outcome.key_values);
   if (!outcome.events.empty()) {
     if (const auto* started = std::get_if<event::OrchestrationStarted>(&outcome.events.front().body)) {
       commit.change.version = started->version;
@@ -290,7 +330,7 @@ TurnCommit Turns::make_commit(const core::Execution& execution, core::TurnOutcom
   commit.worker_items.reserve(outcome.activities.size());
   for (ActivityExecute& activity : outcome.activities) commit.worker_items.push_back({std::move(activity), {}});
   dispatch_leases(commit);
-  return commit;
+  return turn;
 }
 
 /// Never zero, and below 2^63 like every number.
@@ -310,62 +350,65 @@ void Turns::dispatch_leases(TurnCommit& commit) {
   }
 }
 
-void Turns::commit(const InstanceId& instance, TurnCommit commit,
-                   UniqueFunction<void(const Result<CommitResult>&)> done) {
-  // The commit is needed twice: by the store, and by us when it returns. It is not copied: what we need of it is taken
-  // out of the answer's way first.
-  auto kept = std::make_shared<TurnCommit>();
-  kept->incarnation = commit.incarnation;
-  kept->execution = commit.execution;
-  kept->change = commit.change;
-  kept->cancelled_activities = commit.cancelled_activities;
-  kept->cancel_rest = commit.cancel_rest;
-  for (const WorkerItem& item : commit.worker_items) {
-    if (item.born_leased) kept->worker_items.push_back(item);
+void Turns::commit(const InstanceId& instance, Turn turn, UniqueFunction<void(const Result<CommitResult>&)> done) {
+  // The commit itself goes to the store; what we need of it afterwards is copied out first.
+  auto stored = std::make_shared<Stored>();
+  stored->execution = turn.commit.execution;
+  stored->change.status = turn.commit.change.status;
+  stored->change.output = turn.commit.change.output;
+  stored->change.failure = turn.commit.change.failure;
+  stored->cancelled_activities = turn.commit.cancelled_activities;
+  stored->cancel_rest = turn.commit.cancel_rest;
+  stored->traces = std::move(turn.traces);
+  for (const WorkerItem& item : turn.commit.worker_items) {
+    if (item.born_leased) stored->begun.push_back(item);
   }
-  for (const OutboundMessage& message : commit.messages) {
-    if (std::holds_alternative<work::TimerFired>(message.item)) kept->messages.push_back(message);
+  for (const OutboundMessage& message : turn.commit.messages) {
+    if (std::holds_alternative<work::TimerFired>(message.item)) stored->timers.push_back(message.visible_at);
   }
-  const LeaseTime sent = env_.clock().lease_now();
-  committer_.add(std::move(commit), [this, instance, kept, sent, done = std::move(done)](
-                                        Result<CommitResult> result) mutable {
-    reserved_places_ -= kept->worker_items.size();
-    Slot& slot = slots_.at(instance);
-    set_busy(slot, false);
-    const bool stored = result && (result->outcome == CommitOutcome::committed ||
-                                   result->outcome == CommitOutcome::already_committed);
-    if (stored) {
-      committed(instance, *kept, *result, sent);
-    } else {
-      if (result && result->outcome == CommitOutcome::invalid) {
-        log_(LogLevel::error, "the store refused a turn of " + instance.value + " as invalid; it will be run again");
-      }
-      slot.execution.reset();  // it ran ahead of the store
-    }
-    if (done) done(result);
-    next(instance);
-  });
+  stored->sent = env_.clock().lease_now();
+  committer_.add(std::move(turn.commit),
+                 [this, instance, stored, done = std::move(done)](Result<CommitResult> result) mutable {
+                   reserved_places_ -= stored->begun.size();
+                   Slot& slot = slots_.at(instance);
+                   set_busy(slot, false);
+                   const bool is_stored = result && (result->outcome == CommitOutcome::committed ||
+                                                     result->outcome == CommitOutcome::already_committed);
+                   if (is_stored) {
+                     committed(instance, *stored, *result);
+                   } else {
+                     if (result && result->outcome == CommitOutcome::invalid) {
+                       log_(LogLevel::error,
+                            "the store refused a turn of " + instance.value + " as invalid; it will be run again");
+                     }
+                     slot.execution.reset();  // it ran ahead of the store
+                   }
+                   if (done) done(result);
+                   next(instance);
+                 });
 }
 
-void Turns::committed(const InstanceId& instance, TurnCommit& commit, CommitResult& result, LeaseTime sent) {
+void Turns::committed(const InstanceId& instance, Stored& turn, CommitResult& result) {
   Slot& slot = slots_.at(instance);
   if (slot.execution && !slot.execution->identity().incarnation) slot.execution->set_incarnation(result.incarnation);
   for (const StolenLease& stolen : result.stolen) events_.lease_stolen(stolen);
   if (result.outcome == CommitOutcome::already_committed) {
     // The answer that named the stolen leases was lost. What runs here is known without it; others are told by the store.
-    for (const CancelledActivity& cancelled : commit.cancelled_activities) {
-      activities_.stop({result.incarnation, commit.execution, cancelled.activity}, cancelled.reason);
+    for (const CancelledActivity& cancelled : turn.cancelled_activities) {
+      activities_.stop({result.incarnation, turn.execution, cancelled.activity}, cancelled.reason);
     }
-    if (commit.cancel_rest) activities_.stop_execution(result.incarnation, commit.execution, *commit.cancel_rest);
+    if (turn.cancel_rest) activities_.stop_execution(result.incarnation, turn.execution, *turn.cancel_rest);
   }
-  for (WorkerItem& item : commit.worker_items) {
+  for (const core::TraceLine& line : turn.traces) log_(line.level, instance.value + ": " + line.text);
+  for (WorkerItem& item : turn.begun) {
     item.activity.key.incarnation = result.incarnation;
     const WorkLease lease{item.activity.key, *item.born_leased};
-    activities_.run(std::move(item.activity), lease, 1, sent);
+    activities_.run(std::move(item.activity), lease, 1, turn.sent);
   }
-  for (const OutboundMessage& timer : commit.messages) events_.timer_created(timer.visible_at);
-  if (is_final(commit.change.status)) {
-    events_.ended(instance, {commit.change.status, std::move(commit.change.output), std::move(commit.change.failure)});
+  for (TimePoint due : turn.timers) events_.timer_created(due);
+  if (turn.change.status == Status::continued_as_new) slot.execution.reset();  // the next one is another execution
+  if (is_final(turn.change.status)) {
+    events_.ended(instance, {turn.change.status, std::move(turn.change.output), std::move(turn.change.failure)});
     slot.execution.reset();
   }
 }

@@ -66,6 +66,23 @@ class Turns {
   };
   using Slots = std::unordered_map<InstanceId, Slot>;
 
+  /// A turn that was run and is not stored yet.
+  struct Turn {
+    TurnCommit commit;
+    std::vector<core::TraceLine> traces;  // written when it is
+  };
+  /// What is needed of it when the store has answered.
+  struct Stored {
+    ExecutionId execution;
+    InstanceChange change;
+    std::vector<WorkerItem> begun;  // born leased to us
+    std::vector<TimePoint> timers;
+    std::vector<CancelledActivity> cancelled_activities;
+    std::optional<CancelReason> cancel_rest;
+    std::vector<core::TraceLine> traces;
+    LeaseTime sent;
+  };
+
   Slot& slot_for(const InstanceId& instance);
   void set_busy(Slot& slot, bool busy);
   void discard(const InstanceId& instance);
@@ -78,11 +95,12 @@ class Turns {
   void give_back(const OrchestrationItem& item, Duration delay);
   void send_to_store(FinishedActivity activity);
 
-  [[nodiscard]] TurnCommit make_commit(const core::Execution& execution, core::TurnOutcome outcome);
+  [[nodiscard]] Turn run(core::Execution& execution, std::span<const Event> history,
+                         std::span<const WorkItem> messages);
   [[nodiscard]] std::uint64_t random_token();
   void dispatch_leases(TurnCommit& commit);
-  void commit(const InstanceId& instance, TurnCommit commit, UniqueFunction<void(const Result<CommitResult>&)> done);
-  void committed(const InstanceId& instance, TurnCommit& commit, CommitResult& result, LeaseTime sent);
+  void commit(const InstanceId& instance, Turn turn, UniqueFunction<void(const Result<CommitResult>&)> done);
+  void committed(const InstanceId& instance, Stored& turn, CommitResult& result);
 
   // Fixed at construction.
   Env& env_;

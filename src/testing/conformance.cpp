@@ -27,9 +27,9 @@ class StoreWithManualClock final : public StoreUnderTest {
 
 std::vector<ConformanceCase> gather() {
   std::vector<ConformanceCase> all;
-  for (auto chapter :
-       {start_cases, message_cases, commit_cases, conditional_cases, lease_cases, attempt_cases, work_cases,
-        cancellation_cases, incarnation_cases, filter_cases, push_cases, content_cases, concurrency_cases}) {
+  for (auto chapter : {start_cases, message_cases, commit_cases, conditional_cases, lease_cases,
+                       attempt_cases, work_cases, cancellation_cases, incarnation_cases, filter_cases,
+                       custom_status_cases, key_value_cases, push_cases, content_cases, concurrency_cases}) {
     const auto cases = chapter();
     all.insert(all.end(), cases.begin(), cases.end());
   }

@@ -52,6 +52,8 @@ EnqueueOutcome Driver::send(const InstanceId& target, WorkItem item, TimePoint v
 
 std::optional<InstanceInfo> Driver::info(const InstanceId& id) { return get(store.get_instance(id)); }
 
+KeyValues Driver::key_values(const InstanceId& id) { return get(store.get_key_values(id)); }
+
 std::vector<Event> Driver::history(const InstanceId& id, std::uint64_t execution, std::uint64_t after) {
   return get(store.read_history(id, ExecutionId{execution}, EventId{after}));
 }
@@ -180,6 +182,25 @@ TurnCommit Driver::final_turn(const OrchestrationItem& item) {
   last.change.output = Payload::text("out");
   last.cancel_rest = CancelReason::orchestration_terminal_completed;
   return last;
+}
+
+TurnCommit Driver::continuing_turn(const OrchestrationItem& item) {
+  TurnCommit last = turn(item);
+  last.events = {
+      make_event(item.last_event_id.value + 1, event::OrchestrationContinuedAsNew{Payload::text("in")})};
+  last.change.status = Status::continued_as_new;
+  last.cancel_rest = CancelReason::orchestration_terminal_continued_as_new;
+  last.messages = {
+      {item.instance, work::ContinueAsNew{.orchestration = "Orch", .input = Payload::text("in")}}};
+  return last;
+}
+
+TurnCommit Driver::next_execution(const OrchestrationItem& item) {
+  TurnCommit first = turn(item);
+  first.execution = item.execution.next();
+  first.events = {started()};
+  first.change.version = "1.0.0";
+  return first;
 }
 
 InstanceInfo Driver::finished(const InstanceId& id, Check::Where where) {

@@ -48,6 +48,7 @@ class Driver {
   EnqueueOutcome send(const InstanceId& target, WorkItem item, TimePoint visible_at = {},
                       std::optional<std::string> message_id = {});
   std::optional<InstanceInfo> info(const InstanceId& id);
+  KeyValues key_values(const InstanceId& id);
   std::vector<Event> history(const InstanceId& id, std::uint64_t execution = 1, std::uint64_t after = 0);
 
   // -- turns ---
@@ -86,6 +87,10 @@ class Driver {
   OrchestrationItem woken(const InstanceId& id, Check::Where where = Check::Where::current());
   /// A turn of `node` that ends the instance.
   TurnCommit final_turn(const OrchestrationItem& item);
+  /// A turn of `node` that ends the execution and has the next one begin.
+  TurnCommit continuing_turn(const OrchestrationItem& item);
+  /// The first turn of the execution that `item` is about to begin.
+  TurnCommit next_execution(const OrchestrationItem& item);
   /// Starts an instance, runs it to its end.
   InstanceInfo finished(const InstanceId& id, Check::Where where = Check::Where::current());
 
@@ -130,8 +135,10 @@ std::span<const ConformanceCase> commit_cases();
 std::span<const ConformanceCase> concurrency_cases();
 std::span<const ConformanceCase> conditional_cases();
 std::span<const ConformanceCase> content_cases();
+std::span<const ConformanceCase> custom_status_cases();
 std::span<const ConformanceCase> filter_cases();
 std::span<const ConformanceCase> incarnation_cases();
+std::span<const ConformanceCase> key_value_cases();
 std::span<const ConformanceCase> lease_cases();
 std::span<const ConformanceCase> message_cases();
 std::span<const ConformanceCase> push_cases();

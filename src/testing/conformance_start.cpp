@@ -76,13 +76,19 @@ void starts_in_one_batch_are_answered_one_by_one(Driver& d) {
   d.check.equal(d.fetch().size(), 2u, "instances to run");
 }
 
+work::SubOrchFailed taken(const ParentLink& link) {
+  return {link, Failure{.type = "Taken", .message = "in the runtime's own words", .details = "[1]"}};
+}
+
 TurnCommit child_start(Driver& d, const OrchestrationItem& parent, const InstanceId& child) {
   TurnCommit commit = d.turn(parent);
   const EventId event = parent.last_event_id.next();
   commit.events = {
       make_event(event.value, event::SubOrchestrationScheduled{.name = "Child", .instance = child})};
   const ParentLink link{parent.instance, parent.incarnation, parent.execution, event};
-  commit.messages = {{child, work::StartOrchestration{.orchestration = "Child", .parent = link}}};
+  commit.messages = {{.target = child,
+                      .item = work::StartOrchestration{.orchestration = "Child", .parent = link},
+                      .if_refused = taken(link)}};
   return commit;
 }
 
@@ -109,10 +115,44 @@ void a_child_whose_id_is_taken_fails_in_the_parent(Driver& d) {
   d.check.equal(d.info("child")->incarnation, first, "the instance that has the id is untouched");
   const OrchestrationItem again = d.fetch_one();
   d.check.equal(again.instance, InstanceId{"parent"}, "who is told");
-  const auto* failed = std::get_if<work::SubOrchFailed>(&again.messages.at(0).item);
-  if (!failed) d.stop("the parent is told by SubOrchFailed");
-  d.check.equal(failed->details.type, "AlreadyExists", "type of the failure");
-  d.check.equal(failed->parent.event, EventId{2}, "which schedule it answers");
+  const WorkItem expected = taken({"parent", parent.incarnation, ExecutionId{1}, EventId{2}});
+  d.check.equal(again.messages.size(), 1u, "messages");
+  d.check.that(again.messages.at(0).item == expected, "what the turn said to do in that case");
+}
+
+void each_start_of_a_turn_is_answered_for_itself(Driver& d) {
+  d.running("taken");
+  d.running("a");
+  TurnCommit commit = d.turn(d.woken("a"));
+  const work::StartOrchestration start{.orchestration = "X"};
+  for (const char* id : {"taken", "free", "free", "taken"}) {
+    commit.messages.push_back({.target = id, .item = start});
+    commit.messages.back().if_refused = raise(std::to_string(commit.messages.size()));
+  }
+  d.must_commit(commit);
+  const auto items = d.fetch();
+  d.check.equal(items.size(), 2u, "instances with something to do");
+  for (const auto& item : items) {
+    d.check.equal(names_of(item.messages), item.instance == InstanceId{"a"} ? "1 3 4" : "?", "messages");
+  }
+}
+
+void an_instance_that_ends_is_not_told_of_a_taken_id(Driver& d) {
+  d.running("taken");
+  d.running("a");
+  TurnCommit last = d.final_turn(d.woken("a"));
+  last.messages = {{.target = "taken", .item = work::StartOrchestration{}, .if_refused = raise("late")}};
+  d.must_commit(last);
+  d.expect_nothing_to_do();
+}
+
+void a_store_makes_up_no_answers(Driver& d) {
+  d.running("taken");
+  d.running("a");
+  TurnCommit commit = child_start(d, d.woken("a"), "taken");
+  commit.messages.at(0).if_refused.reset();
+  d.must_commit(commit);
+  d.expect_nothing_to_do();
 }
 
 void a_detached_start_of_a_taken_id_is_dropped(Driver& d) {
@@ -153,6 +193,27 @@ void fused_start_fills_in_its_incarnation_for_children(Driver& d) {
   const OrchestrationItem child = d.fetch_one();
   const auto& start = std::get<work::StartOrchestration>(child.messages.at(0).item);
   d.check.equal(start.parent.value().incarnation, result.incarnation, "in the child's start message");
+}
+
+void fused_start_is_told_when_a_childs_id_is_taken(Driver& d) {
+  d.running("child");
+  TurnCommit commit = d.fused("parent");
+  const ParentLink link{"parent", {}, ExecutionId{1}, EventId{2}};
+  for (const char* child : {"child", "free"}) {
+    commit.messages.push_back({.target = child,
+                               .item = work::StartOrchestration{.orchestration = "Child", .parent = link},
+                               .if_refused = taken(link)});
+  }
+  const CommitResult result = d.must_commit(commit);
+  const auto items = d.fetch();
+  d.check.equal(items.size(), 2u, "instances with something to do");
+  for (const auto& item : items) {
+    if (item.instance == InstanceId{"free"}) continue;
+    d.check.equal(item.instance, InstanceId{"parent"}, "who is told");
+    const WorkItem expected = taken({"parent", result.incarnation, ExecutionId{1}, EventId{2}});
+    d.check.equal(item.messages.size(), 1u, "messages");
+    d.check.that(item.messages.at(0).item == expected, "the answer, with the incarnation filled in");
+  }
 }
 
 void fused_start_is_refused_when_the_id_is_taken(Driver& d) {
@@ -244,8 +305,14 @@ constexpr ConformanceCase cases[] = {
     {"test_sub_orchestration_instance_creation", "A child exists when the turn that starts it is committed.",
      told<a_child_is_created_by_the_turn_that_starts_it>},
     {"a_child_whose_id_is_taken_fails_in_the_parent",
-     "The parent gets SubOrchFailed with type AlreadyExists.",
+     "The parent gets the answer that its turn prepared for this.",
      told<a_child_whose_id_is_taken_fails_in_the_parent>},
+    {"each_start_of_a_turn_is_answered_for_itself", "Taken ids are answered, free ones are not.",
+     told<each_start_of_a_turn_is_answered_for_itself>},
+    {"an_instance_that_ends_is_not_told_of_a_taken_id", "A final turn leaves no message behind.",
+     told<an_instance_that_ends_is_not_told_of_a_taken_id>},
+    {"a_store_makes_up_no_answers", "Where a turn prepared no answer, nobody gets one.",
+     told<a_store_makes_up_no_answers>},
     {"a_detached_start_of_a_taken_id_is_dropped", "A start without a parent and of a taken id does nothing.",
      told<a_detached_start_of_a_taken_id_is_dropped>},
     {"fused_start_stores_the_start_and_its_first_turn", "A fused start needs no message and no fetch.",
@@ -253,6 +320,8 @@ constexpr ConformanceCase cases[] = {
     {"fused_start_fills_in_its_incarnation_for_children",
      "Parent links in its messages get the new incarnation.",
      told<fused_start_fills_in_its_incarnation_for_children>},
+    {"fused_start_is_told_when_a_childs_id_is_taken", "Its answer, too, gets the new incarnation.",
+     told<fused_start_is_told_when_a_childs_id_is_taken>},
     {"fused_start_is_refused_when_the_id_is_taken",
      "start_refused says exists or conflict and stores nothing.",
      told<fused_start_is_refused_when_the_id_is_taken>},

@@ -129,6 +129,10 @@ Result<std::optional<InstanceInfo>> FaultyProvider::get_instance(const InstanceI
   return impl_->run("get_instance", false, [&](Provider& inner) { return inner.get_instance(instance); });
 }
 
+Result<KeyValues> FaultyProvider::get_key_values(const InstanceId& instance) {
+  return impl_->run("get_key_values", false, [&](Provider& inner) { return inner.get_key_values(instance); });
+}
+
 std::unique_ptr<Subscription> FaultyProvider::subscribe(NodeId node, ProviderListener& listener) {
   return impl_->inner->subscribe(std::move(node), listener);
 }

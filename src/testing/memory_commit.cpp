@@ -13,9 +13,21 @@ bool is_timer(const WorkItem& item, ExecutionId execution) {
 }
 
 /// Fills in the incarnation that a fused first turn could not know.
+void complete(ParentLink& link, const Instance& parent) {
+  if (link.instance == parent.info.instance && !link.incarnation) link.incarnation = parent.info.incarnation;
+}
 void complete(std::optional<ParentLink>& link, const Instance& parent) {
-  if (link && link->instance == parent.info.instance && !link->incarnation)
-    link->incarnation = parent.info.incarnation;
+  if (link) complete(*link, parent);
+}
+
+void change_key_value(KeyValues& values, const KeyValueChange& change) {
+  if (!change.key) {
+    values.clear();
+  } else if (!change.value) {
+    values.erase(*change.key);
+  } else {
+    values[*change.key] = {*change.value, change.updated_at};
+  }
 }
 
 }  // namespace
@@ -144,6 +156,13 @@ void MemoryState::apply(const TurnCommit& commit, Instance& instance, CommitResu
   if (change.output) info.output = change.output;
   if (change.failure) info.failure = change.failure;
   if (change.parent) info.parent = change.parent;
+  if (change.custom_status) {
+    info.custom_status = change.custom_status->status;
+    ++info.custom_status_version;
+  }
+  for (const KeyValueChange& entry : change.key_values) change_key_value(instance.key_values, entry);
+  if (is_final(change.status) || change.status == Status::continued_as_new)
+    instance.settled = instance.key_values;
   // The next execution is pinned by its own first turn.
   instance.engine_version.reset();
   if (change.status != Status::continued_as_new) instance.engine_version = change.engine_version;
@@ -176,11 +195,17 @@ void MemoryState::insert_worker_items(const TurnCommit& commit, const Instance& 
   }
 }
 
-void MemoryState::send_messages(const TurnCommit& commit, const Instance& instance) {
+void MemoryState::send_messages(const TurnCommit& commit, Instance& instance) {
   for (OutboundMessage message : commit.messages) {
-    if (auto* start = std::get_if<work::StartOrchestration>(&message.item)) complete(start->parent, instance);
+    auto* start = std::get_if<work::StartOrchestration>(&message.item);
+    if (start) complete(start->parent, instance);
     if (auto* cancel = std::get_if<work::CancelInstance>(&message.item)) complete(cancel->parent, instance);
-    deliver(message);
+    const EnqueueOutcome outcome = deliver(message);
+    const bool refused = start && outcome == EnqueueOutcome::duplicate;
+    if (!refused || !message.if_refused || is_final(instance.info.status)) continue;
+    WorkItem& answer = *message.if_refused;
+    if (auto* failed = std::get_if<work::SubOrchFailed>(&answer)) complete(failed->parent, instance);
+    enqueue(instance, std::move(answer), {});
   }
 }
 

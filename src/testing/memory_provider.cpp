@@ -130,6 +130,13 @@ Result<std::optional<InstanceInfo>> MemoryProvider::get_instance(const InstanceI
   });
 }
 
+Result<KeyValues> MemoryProvider::get_key_values(const InstanceId& id) {
+  return impl_->run([&](MemoryState& state) {
+    const Instance* instance = state.find(id);
+    return instance ? instance->key_values : KeyValues{};
+  });
+}
+
 std::unique_ptr<Subscription> MemoryProvider::subscribe(NodeId node, ProviderListener& listener) {
   return impl_->listeners.add(std::move(node), listener);
 }

@@ -135,20 +135,10 @@ EnqueueOutcome MemoryState::deliver(const OutboundMessage& message) {
   return EnqueueOutcome::enqueued;
 }
 
-/// An orchestration starts another one. If the id is taken, a parent is told; nobody waits for a detached
-/// start.
+/// An orchestration starts another one. `duplicate`: the id is taken.
 EnqueueOutcome MemoryState::deliver_start(const OutboundMessage& message,
                                           const work::StartOrchestration& start) {
-  if (find(message.target)) {
-    if (start.parent) {
-      Failure failure{.kind = FailureKind::application,
-                      .type = "AlreadyExists",
-                      .message = "instance '" + message.target.value + "' already exists"};
-      deliver(
-          {.target = start.parent->instance, .item = work::SubOrchFailed{*start.parent, std::move(failure)}});
-    }
-    return EnqueueOutcome::duplicate;
-  }
+  if (find(message.target)) return EnqueueOutcome::duplicate;
   this->start({.instance = message.target, .start = start});
   find(message.target)->not_before = message.visible_at;
   return EnqueueOutcome::enqueued;
@@ -201,7 +191,8 @@ OrchestrationBatch MemoryState::fetch_instances(const OrchestrationFetch& reques
                            .status = instance->info.status,
                            .name = instance->info.name,
                            .version = instance->info.version,
-                           .last_event_id = instance->info.last_event_id};
+                           .last_event_id = instance->info.last_event_id,
+                           .key_values = instance->settled};
     for (auto& [position, message] : instance->inbox) {
       if (position.visible_at > now) break;
       message.fetched_under = instance->lease;

@@ -35,6 +35,8 @@ struct Instance {
   work::StartOrchestration start;               ///< to tell a repeated start from another one
   std::optional<std::uint32_t> engine_version;  ///< absent until the current execution has had a turn
   CommitToken last_commit;
+  KeyValues key_values;  ///< as they are now
+  KeyValues settled;     ///< as earlier executions left them
 
   std::map<ExecutionId, std::vector<Event>> histories;
   std::map<QueuePosition, QueuedMessage> inbox;
@@ -114,7 +116,7 @@ class MemoryState {
   static bool continues(const TurnCommit& commit, const Instance* instance);
   void apply(const TurnCommit& commit, Instance& instance, CommitResult& result);
   void insert_worker_items(const TurnCommit& commit, const Instance& instance);
-  void send_messages(const TurnCommit& commit, const Instance& instance);
+  void send_messages(const TurnCommit& commit, Instance& instance);
   static void drop_timers(const TurnCommit& commit, Instance& instance);
   void cancel(const TurnCommit& commit, const Instance& instance, CommitResult& result);
   std::optional<StolenLease> remove_row(const ActivityKey& key, CancelReason reason, const NodeId& by);

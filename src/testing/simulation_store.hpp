@@ -44,6 +44,9 @@ class AuditedStore final : public Provider {
   [[nodiscard]] Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) override {
     return inner_->get_instance(instance);
   }
+  [[nodiscard]] Result<KeyValues> get_key_values(const InstanceId& instance) override {
+    return inner_->get_key_values(instance);
+  }
   [[nodiscard]] std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override {
     return inner_->subscribe(std::move(node), listener);
   }

@@ -65,6 +65,9 @@ class PassThrough : public Provider {
   Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) override {
     return inner->get_instance(instance);
   }
+  Result<KeyValues> get_key_values(const InstanceId& instance) override {
+    return inner->get_key_values(instance);
+  }
   std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override {
     return inner->subscribe(std::move(node), listener);
   }

@@ -45,7 +45,8 @@ class Branches : public Operation {
 /// The first branch to end wins; the others are cancelled there and then.
 class Select : public Branches {
  public:
-  using Branches::Branches;
+  explicit Select(core::Execution& execution, CancelReason losers = CancelReason::select_loser) noexcept
+      : Branches(execution), losers_(losers) {}
   [[nodiscard]] std::size_t winner() const noexcept { return winner_; }
 
  private:
@@ -53,7 +54,22 @@ class Select : public Branches {
   void branch_done(std::size_t index) override;
   void resolve(std::size_t index);
 
+  const CancelReason losers_;
   std::size_t winner_ = 0;
+};
+
+/// Done when another operation is, without owning it: what dm::ref() makes. Dropping it leaves the other alone.
+class Reference final : public Operation, private Waiter {
+ public:
+  explicit Reference(Operation& target) noexcept : Operation(target.execution()), target_(target) {}
+  void drop(CancelReason /*reason*/) noexcept override { Waiter::unlink(); }
+  static void take(Operation& /*operation*/, void (*/*unused*/)()) {}
+
+ private:
+  void do_start() override;
+  void run() override { complete(); }
+
+  Operation& target_;
 };
 
 /// Done when every branch is.

@@ -1,4 +1,4 @@
-// A leaf: the one kind of Operation that reaches outside the instance (an activity, a timer, a child, an event).
+// A leaf: the one kind of Operation that stands in history (an activity, a timer, a child, a wait, a recorded value).
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,12 @@ struct TimerRequest {
   Duration delay;
 };
 
-/// What a leaf asks for when it is started.
-using LeafRequest = std::variant<event::ActivityScheduled, TimerRequest>;
+/// A value that must be the same on replay: made once, recorded, complete at its first poll.
+enum class RecordedValue : std::uint8_t { new_guid, utc_now };
+
+/// What a leaf asks for when it is started. A child without an id of its own gets one when it is recorded.
+using LeafRequest = std::variant<event::ActivityScheduled, TimerRequest, event::SubOrchestrationScheduled,
+                                 event::ExternalSubscribed, event::QueueSubscribed, RecordedValue>;
 
 class Leaf final : public Operation {
  public:
@@ -49,7 +53,7 @@ class Leaf final : public Operation {
   std::variant<std::monostate, Payload, Failure> outcome_;
   std::source_location where_;
   EventId event_id_;
-  bool detached_ = false;
+  bool let_go_ = false;  // detached, or dropped before: a drop changes nothing any more
 };
 
 }  // namespace duramen::v0::detail

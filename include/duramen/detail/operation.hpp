@@ -6,7 +6,6 @@
 // and no frame is destroyed while it runs.
 #pragma once
 
-#include <coroutine>
 #include <cstdint>
 
 #include <duramen/failure.hpp>
@@ -87,13 +86,13 @@ inline void Waiter::unlink() noexcept {
   previous_ = nullptr;
 }
 
-/// A suspended coroutine.
-class Resumption : public Waiter {
+/// A coroutine suspended on an operation, which a graceful cancellation may wake instead.
+class Interruptible : public Waiter {
  public:
-  void run() override { handle_.resume(); }
+  void interrupt() noexcept { interrupted_ = true; }
 
  protected:
-  std::coroutine_handle<> handle_;
+  bool interrupted_ = false;
 };
 
 /// Something an orchestration can wait for. Lazy: nothing happens before start().
@@ -138,6 +137,12 @@ class Operation {
 /// What the execution is asked, by code that does not see its definition.
 [[nodiscard]] CancelReason drop_reason(const core::Execution& execution) noexcept;
 void make_ready(core::Execution& execution, WaiterList& waiters) noexcept;
+/// A graceful cancellation is under way: awaits that are not shielded end with it.
+[[nodiscard]] bool is_cancelling(const core::Execution& execution) noexcept;
+[[noreturn]] void throw_cancelled(const core::Execution& execution);
+/// Whether the code that runs at this moment is shielded: what it starts inherits that.
+[[nodiscard]] bool shielded_now(const core::Execution& execution) noexcept;
+bool set_shielded_now(core::Execution& execution, bool shielded) noexcept;
 
 /// While one of these lives, what is dropped is dropped for `reason`.
 class DropScope {
@@ -150,6 +155,20 @@ class DropScope {
  private:
   core::Execution& execution_;
   CancelReason previous_;
+};
+
+/// Around every resumption of a coroutine.
+class RunScope {
+ public:
+  RunScope(core::Execution& execution, bool shielded) noexcept
+      : execution_(execution), previous_(set_shielded_now(execution, shielded)) {}
+  ~RunScope() { set_shielded_now(execution_, previous_); }
+  RunScope(const RunScope&) = delete;
+  RunScope& operator=(const RunScope&) = delete;
+
+ private:
+  core::Execution& execution_;
+  bool previous_;
 };
 
 }  // namespace detail

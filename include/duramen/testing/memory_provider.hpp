@@ -73,6 +73,7 @@ class MemoryProvider final : public Provider {
   [[nodiscard]] Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) override;
 
   [[nodiscard]] Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) override;
+  [[nodiscard]] Result<KeyValues> get_key_values(const InstanceId& instance) override;
 
   [[nodiscard]] std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override;
 

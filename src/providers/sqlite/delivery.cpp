@@ -69,18 +69,7 @@ EnqueueOutcome Delivery::deliver_start(const Moment& moment, const OutboundMessa
   if (to_unix_ms(message.visible_at) > moment.now) not_before = to_unix_ms(message.visible_at);
   const auto key = instances_.insert(
       moment, numbers_, NewInstance{.id = message.target, .start = start, .not_before = not_before});
-  if (!key) {
-    // The parent is told; nobody waits for a detached start.
-    if (start.parent) {
-      Failure failure =
-          Failure::application("AlreadyExists", "instance '" + message.target.value + "' already exists");
-      (void)deliver(
-          moment,
-          {.target = start.parent->instance, .item = work::SubOrchFailed{*start.parent, std::move(failure)}},
-          news);
-    }
-    return EnqueueOutcome::duplicate;
-  }
+  if (!key) return EnqueueOutcome::duplicate;
   queue_.insert(moment, *key, message.target, message.item, {}, news);
   parked_.move_to(moment, message.target, *key, queue_, news);
   return EnqueueOutcome::enqueued;
@@ -116,6 +105,7 @@ void Delivery::erase_instance(const Moment& moment, Incarnation key, News& news)
   workers_.cancel_instance(moment, key, CancelReason::instance_deleted, news.stolen);
   queue_.erase_all(key);
   queue_.erase_received(key);
+  key_values_.erase(key);
   instances_.erase(key);
 }
 

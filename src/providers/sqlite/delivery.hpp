@@ -2,6 +2,7 @@
 #pragma once
 
 #include "providers/sqlite/instances.hpp"
+#include "providers/sqlite/key_value_table.hpp"
 #include "providers/sqlite/listeners.hpp"
 #include "providers/sqlite/moment.hpp"
 #include "providers/sqlite/numbers.hpp"
@@ -17,11 +18,17 @@ namespace duramen::inline v0::sqlite::detail {
 class Delivery {
  public:
   Delivery(Numbers& numbers, Instances& instances, OrchestratorQueue& queue, ParkedMessages& parked,
-           WorkerQueue& workers)
-      : numbers_(numbers), instances_(instances), queue_(queue), parked_(parked), workers_(workers) {}
+           WorkerQueue& workers, KeyValueTable& key_values)
+      : numbers_(numbers),
+        instances_(instances),
+        queue_(queue),
+        parked_(parked),
+        workers_(workers),
+        key_values_(key_values) {}
 
   /// Inserts the instance as pending, with its message and what was parked for it.
   [[nodiscard]] StartOutcome start(const Moment& moment, const StartRequest& request, News& news);
+  /// For a start, `duplicate` means that the id is taken.
   [[nodiscard]] EnqueueOutcome deliver(const Moment& moment, const OutboundMessage& message, News& news);
 
   /// Deletes the worker row and, if it was held under that lease, enqueues the completion.
@@ -46,6 +53,7 @@ class Delivery {
   OrchestratorQueue& queue_;
   ParkedMessages& parked_;
   WorkerQueue& workers_;
+  KeyValueTable& key_values_;
 };
 
 }  // namespace duramen::inline v0::sqlite::detail

@@ -1,6 +1,7 @@
 #include "providers/sqlite/instances.hpp"
 
 #include "providers/sqlite/error.hpp"
+#include "providers/sqlite/key_value_table.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -10,16 +11,14 @@ namespace duramen::inline v0::sqlite::detail {
 namespace {
 
 constexpr std::string_view row_columns =
-    "SELECT key, status, execution, last_event_id, commit_token, lease_token, lease_until, start_digest "
-    "FROM instances WHERE ";
+    "SELECT key, status, execution, last_event_id, commit_token, lease_token, lease_until, start_digest, "
+    "has_key_values FROM instances WHERE ";
 
 Status status_of(std::string_view text) {
   if (const auto status = parse_status(text)) return *status;
   throw StoreError(
       {ErrorCode::corrupt, "", "unknown status '" + std::string(text) + "' in the store", false});
 }
-
-Encoding encoding_of(std::string_view text) { return text == "json" ? Encoding::json : Encoding::text; }
 
 std::optional<InstanceRow> read_row(Run run) {
   if (!run.step()) return std::nullopt;
@@ -30,7 +29,8 @@ std::optional<InstanceRow> read_row(Run run) {
                      .commit_token = CommitToken{run.number(4)},
                      .lease_token = LeaseToken{run.number(5)},
                      .lease_until = run.integer(6),
-                     .start_digest = run.integer(7)};
+                     .start_digest = run.integer(7),
+                     .has_key_values = run.integer(8) != 0};
 }
 
 std::optional<std::uint64_t> number_or_null(std::uint64_t value) {
@@ -60,6 +60,10 @@ Instances::Instances(Connection& connection)
       set_parent_(connection,
                   "UPDATE instances SET parent_instance = ?2, parent_key = ?3, parent_execution = ?4, "
                   "parent_event = ?5 WHERE key = ?1"),
+      set_custom_status_(connection,
+                         "UPDATE instances SET custom_status = ?2, "
+                         "custom_status_version = custom_status_version + 1 WHERE key = ?1"),
+      mark_key_values_(connection, "UPDATE instances SET has_key_values = 1 WHERE key = ?"),
       archive_execution_(connection,
                          "INSERT INTO executions (instance_key, execution, version, status, last_event_id, "
                          "ended_at) SELECT key, execution, version, status, last_event_id, updated_at "
@@ -137,6 +141,12 @@ void Instances::set_parent(Incarnation key, const ParentLink& parent) {
                       parent.event.value);
 }
 
+void Instances::set_custom_status(Incarnation key, const CustomStatusChange& change) {
+  set_custom_status_.execute(key.value, change.status);
+}
+
+void Instances::mark_key_values(Incarnation key) { mark_key_values_.execute(key.value); }
+
 void Instances::archive_execution(Incarnation key) { archive_execution_.execute(key.value); }
 
 void Instances::append_history(Incarnation key, ExecutionId execution, EventId first, EventId last,
@@ -182,8 +192,12 @@ InstanceReader::InstanceReader(Connection& connection)
             "SELECT key, name, version, execution, status, last_event_id, created_at, updated_at, output, "
             "output_encoding, parent_instance, parent_key, parent_execution, parent_event, failure_kind, "
             "failure_type, failure_message, failure_retryable, failure_details, failure_attempt, "
-            "failure_timeout "
+            "failure_timeout, custom_status_version, custom_status "
             "FROM instances WHERE instance_id = ?"),
+      key_values_(connection,
+                  "SELECT v.key, v.value, v.encoding, v.updated_at FROM instances i "
+                  "JOIN key_values v ON v.instance_key = i.key "
+                  "WHERE i.instance_id = ? AND v.value IS NOT NULL"),
       // A row holds a whole turn; the first one wanted may begin before the first event wanted.
       history_(
           connection,
@@ -204,7 +218,9 @@ std::optional<InstanceInfo> InstanceReader::info(const InstanceId& id) {
                     .status = status_of(run.text(4)),
                     .last_event_id = EventId{run.number(5)},
                     .created_at = from_unix_ms(run.integer(6)),
-                    .updated_at = from_unix_ms(run.integer(7))};
+                    .updated_at = from_unix_ms(run.integer(7)),
+                    .custom_status = run.optional_string(22),
+                    .custom_status_version = run.number(21)};
   if (!run.is_null(8)) info.output = Payload{run.string(8), encoding_of(run.text(9))};
   if (!run.is_null(10)) {
     info.parent = ParentLink{InstanceId{run.text(10)}, Incarnation{run.number(11)},
@@ -222,6 +238,10 @@ std::optional<InstanceInfo> InstanceReader::info(const InstanceId& id) {
     info.failure = std::move(failure);
   }
   return info;
+}
+
+KeyValues InstanceReader::key_values(const InstanceId& id) {
+  return read_key_values(key_values_.run(id.value));
 }
 
 Result<std::vector<Event>> InstanceReader::history(const InstanceId& id, ExecutionId execution,

@@ -22,6 +22,7 @@ struct InstanceRow {
   LeaseToken lease_token;
   std::int64_t lease_until = 0;
   std::int64_t start_digest = 0;
+  bool has_key_values = false;
 
   [[nodiscard]] bool leased(const Moment& moment) const noexcept {
     return lease_token && lease_until > moment.lease_now;
@@ -57,6 +58,9 @@ class Instances {
   void update(const Moment& moment, Incarnation key, const TurnCommit& commit, EventId last_event_id);
   void set_failure(Incarnation key, const Failure& failure);
   void set_parent(Incarnation key, const ParentLink& parent);
+  void set_custom_status(Incarnation key, const CustomStatusChange& change);
+  /// Key-values are looked for from now on.
+  void mark_key_values(Incarnation key);
   /// Keeps what is known of the current execution, which the next update replaces.
   void archive_execution(Incarnation key);
   void append_history(Incarnation key, ExecutionId execution, EventId first, EventId last,
@@ -80,6 +84,8 @@ class Instances {
   Statement update_;
   Statement set_failure_;
   Statement set_parent_;
+  Statement set_custom_status_;
+  Statement mark_key_values_;
   Statement archive_execution_;
   Statement append_history_;
   Statement take_lease_;
@@ -96,11 +102,13 @@ class InstanceReader {
   explicit InstanceReader(Connection& connection);
 
   [[nodiscard]] std::optional<InstanceInfo> info(const InstanceId& id);
+  [[nodiscard]] KeyValues key_values(const InstanceId& id);
   [[nodiscard]] Result<std::vector<Event>> history(const InstanceId& id, ExecutionId execution,
                                                    EventId after);
 
  private:
   Statement info_;
+  Statement key_values_;
   Statement history_;
 };
 

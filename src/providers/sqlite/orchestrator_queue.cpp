@@ -22,7 +22,8 @@ OrchestratorQueue::OrchestratorQueue(Connection& connection)
       next_due_(connection, "SELECT min(visible_at) FROM orchestrator_queue WHERE visible_at > ?"),
       candidates_(connection,
                   "SELECT q.instance_key, i.instance_id, i.name, i.version, i.status, i.execution, "
-                  "i.last_event_id, i.engine_version, i.lease_token, i.lease_until, i.not_before "
+                  "i.last_event_id, i.engine_version, i.lease_token, i.lease_until, i.not_before, "
+                  "i.has_key_values "
                   "FROM orchestrator_queue q INDEXED BY orchestrator_queue_by_time "
                   "CROSS JOIN instances i ON i.key = q.instance_key "
                   "WHERE q.visible_at <= ? ORDER BY q.visible_at, q.id"),
@@ -110,7 +111,7 @@ OrchestratorQueue::Load OrchestratorQueue::load_messages(const Moment& moment, O
 }
 
 OrchestrationBatch OrchestratorQueue::fetch(const Moment& moment, const OrchestrationFetch& request,
-                                            Instances& instances,
+                                            Instances& instances, KeyValueTable& key_values,
                                             const std::function<LeaseToken()>& new_token) {
   OrchestrationBatch batch;
   batch.next_due = next_due(moment);
@@ -144,6 +145,7 @@ OrchestrationBatch OrchestratorQueue::fetch(const Moment& moment, const Orchestr
       // What was handed out before without an end may be what brought its node down: it goes alone, when it
       // is the longest waiting; until then those behind it go first.
       if (load == Load::retried && !batch.items.empty()) continue;
+      if (run.integer(11) != 0) item.key_values = key_values.settled(item.incarnation);
       batch.items.push_back(std::move(item));
       if (load == Load::retried) break;
     }

@@ -3,6 +3,7 @@
 
 #include "providers/sqlite/connection.hpp"
 #include "providers/sqlite/instances.hpp"
+#include "providers/sqlite/key_value_table.hpp"
 #include "providers/sqlite/listeners.hpp"
 #include "providers/sqlite/moment.hpp"
 #include "providers/sqlite/statement.hpp"
@@ -38,7 +39,8 @@ class OrchestratorQueue {
 
   /// Leases instances and counts an attempt for each of their visible messages.
   [[nodiscard]] OrchestrationBatch fetch(const Moment& moment, const OrchestrationFetch& request,
-                                         Instances& instances, const std::function<LeaseToken()>& new_token);
+                                         Instances& instances, KeyValueTable& key_values,
+                                         const std::function<LeaseToken()>& new_token);
   /// Undoes what a fetch did to the messages it returned.
   void give_back(Incarnation key, LeaseToken token, bool count_attempt);
 

@@ -15,8 +15,9 @@ SqliteProvider::Tables::Tables(Writer& writer)
       parked(connection),
       stolen_leases(connection),
       workers(connection, writer.numbers(), stolen_leases),
-      delivery(writer.numbers(), instances, queue, parked, workers),
-      turns(writer.numbers(), instances, queue, parked, workers, delivery),
+      key_values(connection),
+      delivery(writer.numbers(), instances, queue, parked, workers, key_values),
+      turns(writer.numbers(), instances, queue, parked, workers, key_values, delivery),
       random(std::random_device{}() | (std::uint64_t{std::random_device{}()} << 32)),
       new_token([this] { return LeaseToken{std::max<std::uint64_t>(random() >> 1, 1)}; }) {}
 
@@ -97,7 +98,7 @@ Result<OrchestrationBatch> SqliteProvider::fetch_orchestration_items(const Orche
         writer_.read([&](const Moment& moment) { return tables_.queue.any_visible(moment, batch.next_due); });
     if (!any) return batch;
     batch = writer_.write(Promise::lease_only, [&](const Moment& moment) {
-      return tables_.queue.fetch(moment, request, tables_.instances, tables_.new_token);
+      return tables_.queue.fetch(moment, request, tables_.instances, tables_.key_values, tables_.new_token);
     });
     writer_.checkpoint_if_due();
     return batch;
@@ -283,6 +284,12 @@ Result<std::vector<StolenLease>> SqliteProvider::read_stolen_leases(const NodeId
 Result<std::optional<InstanceInfo>> SqliteProvider::get_instance(const InstanceId& instance) {
   return guarded("get_instance", [&]() -> Result<std::optional<InstanceInfo>> {
     return read([&](InstanceReader& reader) { return reader.info(instance); });
+  });
+}
+
+Result<KeyValues> SqliteProvider::get_key_values(const InstanceId& instance) {
+  return guarded("get_key_values", [&]() -> Result<KeyValues> {
+    return read([&](InstanceReader& reader) { return reader.key_values(instance); });
   });
 }
 

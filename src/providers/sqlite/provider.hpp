@@ -4,6 +4,7 @@
 
 #include "providers/sqlite/delivery.hpp"
 #include "providers/sqlite/instances.hpp"
+#include "providers/sqlite/key_value_table.hpp"
 #include "providers/sqlite/listeners.hpp"
 #include "providers/sqlite/numbers.hpp"
 #include "providers/sqlite/orchestrator_queue.hpp"
@@ -56,6 +57,7 @@ class SqliteProvider final : public Provider {
   [[nodiscard]] Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) override;
 
   [[nodiscard]] Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) override;
+  [[nodiscard]] Result<KeyValues> get_key_values(const InstanceId& instance) override;
 
   [[nodiscard]] std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override;
 
@@ -70,6 +72,7 @@ class SqliteProvider final : public Provider {
     ParkedMessages parked;
     StolenLeases stolen_leases;
     WorkerQueue workers;
+    KeyValueTable key_values;
     Delivery delivery;
     TurnCommitter turns;
     std::mt19937_64 random;

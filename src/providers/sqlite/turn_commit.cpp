@@ -34,8 +34,11 @@ bool is_first_turn(const TurnCommit& commit) {
 }
 
 /// A fused first turn could not know the incarnation of the instance it belongs to.
+void fill_in(ParentLink& link, const InstanceId& instance, Incarnation key) {
+  if (link.instance == instance && !link.incarnation) link.incarnation = key;
+}
 void fill_in(std::optional<ParentLink>& link, const InstanceId& instance, Incarnation key) {
-  if (link && link->instance == instance && !link->incarnation) link->incarnation = key;
+  if (link) fill_in(*link, instance, key);
 }
 
 }  // namespace
@@ -93,6 +96,7 @@ CommitResult TurnCommitter::commit_start(const Moment& moment, const TurnCommit&
                               events);
   }
   if (change.failure) instances_.set_failure(*key, *change.failure);
+  store_status_and_key_values(change, *key, false);
   store_work(moment, commit, *key, result, news);
   return result;
 }
@@ -139,6 +143,7 @@ CommitResult TurnCommitter::commit_turn(const Moment& moment, const TurnCommit& 
   instances_.update(moment, instance->key, commit, last_event(commit, last));
   if (change.failure) instances_.set_failure(instance->key, *change.failure);
   if (change.parent) instances_.set_parent(instance->key, *change.parent);
+  store_status_and_key_values(change, instance->key, instance->has_key_values);
   if (!commit.events.empty()) {
     instances_.append_history(instance->key, commit.execution, commit.events.front().id,
                               commit.events.back().id, events);
@@ -197,6 +202,19 @@ void TurnCommitter::send(const Moment& moment, const TurnCommit& commit, const C
   }
 }
 
+/// Costs nothing for a turn that changes neither, of an instance that has no key-values.
+void TurnCommitter::store_status_and_key_values(const InstanceChange& change, Incarnation key,
+                                                bool has_key_values) {
+  if (change.custom_status) instances_.set_custom_status(key, *change.custom_status);
+  if (!change.key_values.empty()) {
+    if (!has_key_values) instances_.mark_key_values(key);
+    has_key_values = true;
+    for (const KeyValueChange& entry : change.key_values) key_values_.apply(key, entry);
+  }
+  const bool ends_execution = is_final(change.status) || change.status == Status::continued_as_new;
+  if (has_key_values && ends_execution) key_values_.settle(key);
+}
+
 /// What a turn does to the worker queue: first what is new, then what is taken back.
 void TurnCommitter::store_work(const Moment& moment, const TurnCommit& commit, Incarnation key,
                                CommitResult& result, News& news) {
@@ -240,11 +258,24 @@ void TurnCommitter::send_messages(const Moment& moment, const TurnCommit& commit
       } else if (auto* cancel_child = std::get_if<work::CancelInstance>(&completed.item)) {
         fill_in(cancel_child->parent, commit.instance, key);
       }
-      (void)delivery_.deliver(moment, completed, news);
+      if (completed.if_refused) {
+        auto* failed = std::get_if<work::SubOrchFailed>(&*completed.if_refused);
+        if (failed != nullptr) fill_in(failed->parent, commit.instance, key);
+      }
+      send_message(moment, commit, key, completed, news);
     } else {
-      (void)delivery_.deliver(moment, message, news);
+      send_message(moment, commit, key, message, news);
     }
   }
+}
+
+void TurnCommitter::send_message(const Moment& moment, const TurnCommit& commit, Incarnation key,
+                                 const OutboundMessage& message, News& news) {
+  const EnqueueOutcome outcome = delivery_.deliver(moment, message, news);
+  const bool refused =
+      outcome == EnqueueOutcome::duplicate && std::holds_alternative<work::StartOrchestration>(message.item);
+  if (!refused || !message.if_refused || is_final(commit.change.status)) return;
+  queue_.insert(moment, key, commit.instance, *message.if_refused, {}, news);
 }
 
 void TurnCommitter::remove_messages(const TurnCommit& commit, Incarnation key) {

@@ -11,12 +11,13 @@ namespace duramen::inline v0::sqlite::detail {
 class TurnCommitter {
  public:
   TurnCommitter(Numbers& numbers, Instances& instances, OrchestratorQueue& queue, ParkedMessages& parked,
-                WorkerQueue& workers, Delivery& delivery)
+                WorkerQueue& workers, KeyValueTable& key_values, Delivery& delivery)
       : numbers_(numbers),
         instances_(instances),
         queue_(queue),
         parked_(parked),
         workers_(workers),
+        key_values_(key_values),
         delivery_(delivery) {}
 
   /// Stores the turn itself, if it may be. Inside a write transaction; an SqlError in here leaves it to be
@@ -38,10 +39,14 @@ class TurnCommitter {
   [[nodiscard]] bool finish_work(const Moment& moment, const TurnCommit& commit, CommitResult& result,
                                  News& news);
   void fail_condition(const Moment& moment, const TurnCommit& commit, CommitResult& result, News& news);
+  void store_status_and_key_values(const InstanceChange& change, Incarnation key, bool has_key_values);
   void store_work(const Moment& moment, const TurnCommit& commit, Incarnation key, CommitResult& result,
                   News& news);
   void insert_worker_items(const Moment& moment, const TurnCommit& commit, Incarnation key, News& news);
   void send_messages(const Moment& moment, const TurnCommit& commit, Incarnation key, News& news);
+  /// Sends one message; a start that is refused is answered to the instance whose turn this is.
+  void send_message(const Moment& moment, const TurnCommit& commit, Incarnation key,
+                    const OutboundMessage& message, News& news);
   void remove_messages(const TurnCommit& commit, Incarnation key);
 
   Numbers& numbers_;
@@ -49,6 +54,7 @@ class TurnCommitter {
   OrchestratorQueue& queue_;
   ParkedMessages& parked_;
   WorkerQueue& workers_;
+  KeyValueTable& key_values_;
   Delivery& delivery_;
 };
 

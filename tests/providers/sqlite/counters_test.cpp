@@ -31,6 +31,19 @@ TEST(Costs, AHelloIsTwoSyncedCommitsAndSixRowWrites) {
   EXPECT_EQ(cost.rows(), 6u);
 }
 
+TEST(Costs, AnInstanceWithKeyValuesPaysForThemWhenTheyChangeAndWhenItEnds) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  commit_one(*provider, first_turn("warm-up", 1));
+  const Cost cost{*provider};
+  TurnCommit first = first_turn("a", 2, LeaseToken{3});
+  first.change.key_values = {{"x", Payload::text("1")}, {"y", Payload::text("1")}};
+  const TurnCommit last = last_turn(first, commit_one(*provider, first).incarnation, 4, LeaseToken{3});
+  EXPECT_EQ(cost.rows(), 6u);  // three as without, the note that there are some, and two values
+  ASSERT_EQ(commit_one(*provider, last).outcome, CommitOutcome::committed);
+  EXPECT_EQ(cost.rows(), 11u);  // three as without, two settled
+}
+
 TEST(Costs, ABatchOfTurnsIsOneSyncedCommit) {
   const TempDir dir;
   const auto provider = open_at(dir.file("t.db"));

@@ -74,6 +74,42 @@ TEST(Reopening, KeepsAFailureWithAllItsParts) {
   EXPECT_EQ(info->parent, parent);
 }
 
+TEST(Reopening, KeepsTheCustomStatusAndKeyValues) {
+  const TempDir dir;
+  {
+    const auto provider = open_at(dir.file("t.db"));
+    TurnCommit commit = first_turn("a", 1);
+    commit.worker_items.clear();
+    commit.change.status = Status::continued_as_new;
+    commit.change.custom_status = CustomStatusChange{"halfway"};
+    commit.change.key_values = {{"x", Payload::json("1"), from_unix_ms(5)}, {"y", Payload::text("")}};
+    commit.messages.push_back({.target = "a", .item = work::ContinueAsNew{.orchestration = "Hello"}});
+    ASSERT_EQ(commit_one(*provider, commit).outcome, CommitOutcome::committed);
+  }
+  const KeyValues expected{{"x", {Payload::json("1"), from_unix_ms(5)}}, {"y", {Payload::text(""), {}}}};
+  const auto provider = open_at(dir.file("t.db"));
+  EXPECT_EQ(provider->get_instance("a").value()->custom_status, "halfway");
+  EXPECT_EQ(provider->get_instance("a").value()->custom_status_version, 1u);
+  EXPECT_EQ(provider->get_key_values("a").value(), expected);
+  EXPECT_EQ(provider->fetch_orchestration_items(fetch_turns()).value().items.at(0).key_values, expected);
+}
+
+TEST(KeyValues, LeaveNoRowsBehind) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  RawConnection raw{dir.file("t.db")};
+  TurnCommit commit = first_turn("a", 1);
+  commit.worker_items.clear();
+  commit.change.status = Status::completed;
+  commit.change.key_values = {{"x", Payload::text("1")}, {"y", Payload::text("1")}, {"y", std::nullopt}};
+  ASSERT_EQ(commit_one(*provider, commit).outcome, CommitOutcome::committed);
+  EXPECT_EQ(raw.text("SELECT group_concat(key) FROM key_values"), "x");
+  StartRequest again = start_request("a");
+  again.reuse = IdReuse::replace_when_final;
+  ASSERT_EQ(provider->start_instances({&again, 1}).value().at(0), StartOutcome::created);
+  EXPECT_EQ(raw.text("SELECT count(*) FROM key_values"), "0");
+}
+
 TEST(Reopening, ClosesIntoOneFileWithoutALog) {
   const TempDir dir;
   {

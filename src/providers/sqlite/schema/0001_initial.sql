@@ -35,6 +35,7 @@ CREATE TABLE instances (
   lease_token     INTEGER,
   lease_until     INTEGER,
   not_before      INTEGER,              -- wall clock; given back with a delay
+  has_key_values  INTEGER NOT NULL DEFAULT 0,  -- 1: there are, or were, rows in key_values
   output          TEXT,
   output_encoding TEXT,
   parent_instance  TEXT,
@@ -47,7 +48,9 @@ CREATE TABLE instances (
   failure_retryable INTEGER,
   failure_details   TEXT,
   failure_attempt   INTEGER,
-  failure_timeout   TEXT
+  failure_timeout   TEXT,
+  custom_status_version INTEGER NOT NULL DEFAULT 0,  -- how many turns changed it
+  custom_status         TEXT                         -- last: it may be long
 );
 
 -- Executions that ended by continue-as-new; an instance's current one stands in `instances`.
@@ -75,6 +78,20 @@ CREATE TABLE history (
   last_event_id  INTEGER NOT NULL,
   events         TEXT NOT NULL,
   PRIMARY KEY (instance_key, execution, first_event_id)
+) WITHOUT ROWID;
+
+-- The key-values of an instance. The current ones are what readers see; an execution replays from the settled
+-- ones and repeats its own changes, so these move only when it ends. NULL: there is no such value.
+CREATE TABLE key_values (
+  instance_key       INTEGER NOT NULL,
+  key                TEXT NOT NULL,
+  value              TEXT,
+  encoding           TEXT,
+  updated_at         INTEGER,
+  settled_value      TEXT,
+  settled_encoding   TEXT,
+  settled_updated_at INTEGER,
+  PRIMARY KEY (instance_key, key)
 ) WITHOUT ROWID;
 
 -- Messages on their way to instances, delivered in the order (visible_at, id).

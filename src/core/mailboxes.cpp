@@ -1,0 +1,52 @@
+#include "core/mailboxes.hpp"
+
+#include <algorithm>
+
+namespace duramen::inline v0::core {
+
+std::optional<EventId> Mailboxes::arrive(Kind kind, const std::string& name, const Payload& data) {
+  Box& box = boxes_[{kind, name}];
+  if (box.waits.empty()) {
+    box.arrivals.push_back({++arrived_, data});
+    return std::nullopt;
+  }
+  const EventId wait = box.waits.front();
+  box.waits.pop_front();
+  waiting_.erase(wait);
+  return wait;
+}
+
+std::optional<Payload> Mailboxes::wait(Kind kind, const std::string& name, EventId wait) {
+  Box& box = boxes_[{kind, name}];
+  if (box.arrivals.empty()) {
+    box.waits.push_back(wait);
+    waiting_.emplace(wait, Name{kind, name});
+    return std::nullopt;
+  }
+  Payload data = std::move(box.arrivals.front().data);
+  box.arrivals.pop_front();
+  return data;
+}
+
+void Mailboxes::drop(EventId wait) {
+  const auto found = waiting_.find(wait);
+  if (found == waiting_.end()) return;
+  std::erase(boxes_[found->second].waits, wait);
+  waiting_.erase(found);
+}
+
+std::vector<CarriedEvent> Mailboxes::unclaimed() const {
+  std::vector<std::pair<std::uint64_t, CarriedEvent>> ordered;
+  for (const auto& [name, box] : boxes_) {
+    for (const Arrival& arrival : box.arrivals) {
+      ordered.emplace_back(arrival.order, CarriedEvent{name.first, name.second, arrival.data});
+    }
+  }
+  std::sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<CarriedEvent> events;
+  events.reserve(ordered.size());
+  for (auto& [order, event] : ordered) events.push_back(std::move(event));
+  return events;
+}
+
+}  // namespace duramen::v0::core

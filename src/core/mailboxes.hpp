@@ -1,0 +1,49 @@
+// Events and queue messages that reached an execution, and the waits for them.
+//
+// Two separate sets of names: external events and queues. In each, arrivals of a name are kept in order and given to the
+// waits of that name in the order in which those were recorded, whichever came first. A dropped wait takes nothing.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <duramen/history.hpp>
+#include <duramen/ids.hpp>
+#include <duramen/payload.hpp>
+
+namespace duramen::inline v0::core {
+
+class Mailboxes {
+ public:
+  using Kind = CarriedEvent::Kind;
+
+  /// The wait that gets it, if one is open; else it is kept.
+  [[nodiscard]] std::optional<EventId> arrive(Kind kind, const std::string& name, const Payload& data);
+  /// The oldest kept arrival, taken; else the wait is remembered.
+  [[nodiscard]] std::optional<Payload> wait(Kind kind, const std::string& name, EventId wait);
+  void drop(EventId wait);
+
+  /// Everything nobody has taken, in order of arrival.
+  [[nodiscard]] std::vector<CarriedEvent> unclaimed() const;
+
+ private:
+  struct Arrival {
+    std::uint64_t order;
+    Payload data;
+  };
+  struct Box {
+    std::deque<Arrival> arrivals;
+    std::deque<EventId> waits;
+  };
+  using Name = std::pair<Kind, std::string>;
+  std::map<Name, Box> boxes_;
+  std::map<EventId, Name> waiting_;
+  std::uint64_t arrived_ = 0;
+};
+
+}  // namespace duramen::v0::core

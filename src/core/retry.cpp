@@ -1,0 +1,93 @@
+#include <duramen/retry.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "core/execution.hpp"
+
+namespace duramen::inline v0 {
+
+Duration Backoff::pause_after(std::uint32_t attempt) const noexcept {
+  double pause = 0;
+  switch (kind_) {
+    case Kind::none:
+      return Duration{0};
+    case Kind::fixed:
+      return base_;
+    case Kind::linear:
+      pause = static_cast<double>(base_.count()) * attempt;
+      break;
+    case Kind::exponential:
+      pause = static_cast<double>(base_.count()) * std::pow(factor_, attempt - 1.0);
+      break;
+  }
+  // Compared as a double: a large power does not fit an integer.
+  if (!(pause < static_cast<double>(longest_.count()))) return longest_;
+  return Duration{static_cast<Duration::rep>(std::ceil(std::max(pause, 0.0)))};
+}
+
+RetryPolicy& RetryPolicy::attempts(std::uint32_t count) {
+  if (count == 0) throw std::invalid_argument("a retry policy makes at least one attempt");
+  attempts_ = count;
+  return *this;
+}
+
+bool RetryPolicy::tries_again(const Failure& failure, std::uint32_t attempt) const {
+  if (attempt >= attempts_) return false;
+  if (failure.kind == FailureKind::cancelled) return false;
+  if (failure.kind != FailureKind::timeout && !failure.retryable) return false;
+  return std::find(final_types_.begin(), final_types_.end(), failure.type) == final_types_.end();
+}
+
+namespace detail {
+
+namespace {
+
+/// One attempt after the other. Each is an activity of its own; a limit on one attempt is a timer beside it.
+Task<Payload> try_repeatedly(core::Execution& execution, event::ActivityScheduled request, RetryPolicy policy,
+                             std::source_location where) {
+  OrchestrationContext& ctx = execution.context();
+  for (std::uint32_t attempt = 1;; ++attempt) {
+    auto activity = DurableFuture<Payload>(std::make_unique<Leaf>(execution, request, where), &read_leaf<Payload>);
+    if (policy.attempt_timeout()) activity = ctx.with_timeout(*policy.attempt_timeout(), std::move(activity));
+    auto result = co_await std::move(activity).as_result();
+    if (result) co_return std::move(*result);
+    Failure failure = std::move(result.error());
+    failure.attempt = attempt;
+    if (failure.kind == FailureKind::timeout && failure.timeout == TimeoutKind::total) {
+      failure.timeout = TimeoutKind::start_to_close;  // the limit of one attempt, not of them all
+    }
+    if (!policy.tries_again(failure, attempt)) throw ActivityError(std::move(failure));
+    const Duration pause = policy.pause_after(attempt);
+    if (pause > Duration::zero()) {
+      auto timer = ctx.schedule_timer(pause, where);
+      co_await std::move(timer);
+    }
+  }
+}
+
+Task<Payload> retry(core::Execution& execution, event::ActivityScheduled request, RetryPolicy policy,
+                    std::source_location where) {
+  const std::optional<Duration> limit = policy.total_timeout();
+  auto attempts = try_repeatedly(execution, std::move(request), std::move(policy), where);
+  if (!limit) co_return co_await std::move(attempts);
+  auto limited = execution.context().with_timeout(*limit, std::move(attempts));
+  auto result = co_await std::move(limited).as_result();
+  if (!result) throw ActivityError(std::move(result.error()));
+  co_return std::move(*result);
+}
+
+}  // namespace
+
+std::unique_ptr<Operation> make_retry(core::Execution& execution, event::ActivityScheduled request, RetryPolicy policy,
+                                      std::source_location where) {
+  return std::make_unique<TaskOperation<Payload>>(
+      execution, retry(execution, std::move(request), std::move(policy), where));
+}
+
+Payload take_retry(Operation& operation) { return TaskOperation<Payload>::take(operation, nullptr); }
+
+}  // namespace detail
+}  // namespace duramen::v0
