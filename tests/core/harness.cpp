@@ -17,40 +17,6 @@ namespace {
 using core::Execution;
 using core::TurnOutcome;
 
-std::string milliseconds(Duration duration) { return std::to_string(duration.count()) + "ms"; }
-
-/// What people call a schedule event; empty if the event is none.
-std::string schedule_name(const Event& event) {
-  if (const auto* activity = std::get_if<event::ActivityScheduled>(&event.body)) return activity->name;
-  if (const auto* timer = std::get_if<event::TimerCreated>(&event.body)) {
-    return "timer " + milliseconds(timer->fire_at - event.timestamp);
-  }
-  return {};
-}
-
-std::string in_words(const Event& event, const std::map<EventId, std::string>& names) {
-  const auto source = names.find(event.source);
-  const std::string subject =
-      source == names.end() ? "event " + std::to_string(event.source.value) : source->second;
-  return std::visit(
-      Overloaded{
-          [](const event::OrchestrationStarted&) { return std::string("started"); },
-          [](const event::OrchestrationCancelRequested& e) { return "cancel requested: " + e.reason; },
-          [](const event::ActivityScheduled& e) { return e.name + " scheduled"; },
-          [&](const event::TimerCreated&) { return schedule_name(event) + " created"; },
-          [&](const event::ActivityCompleted&) { return subject + " completed"; },
-          [&](const event::ActivityFailed&) { return subject + " failed"; },
-          [&](const event::TimerFired&) { return subject + " fired"; },
-          [&](const event::ActivityCancelRequested& e) {
-            return subject + " cancelled: " + std::string(to_string(e.reason));
-          },
-          [](const event::OrchestrationCompleted& e) { return "completed: " + e.output.data; },
-          [](const event::OrchestrationFailed& e) { return "failed: " + e.details.describe(); },
-          [&](const auto&) { return std::string(event_type(event)); },
-      },
-      event.body);
-}
-
 /// Only an end that the engine imposes comes without an inbound event.
 bool is_imposed(const std::optional<Failure>& failure) {
   return failure && (failure->kind == FailureKind::nondeterminism || failure->kind == FailureKind::limit);
@@ -59,11 +25,13 @@ bool is_imposed(const std::optional<Failure>& failure) {
 bool is_inbound(const Event& event) { return event_class(event) == EventClass::inbound; }
 
 /// The message that an inbound event was made from.
-WorkItem message_behind(const Event& event, ExecutionId execution) {
+WorkItem message_behind(const Event& event, const core::ExecutionIdentity& identity) {
+  const ExecutionId execution = identity.execution;
+  const ParentLink link{identity.instance, identity.incarnation, execution, event.source};
   return std::visit(
       Overloaded{
           [](const event::OrchestrationStarted& e) -> WorkItem {
-            return work::StartOrchestration{e.name, e.input, {}, e.parent};
+            return work::ContinueAsNew{e.name, e.input, {}, e.carry_forward, e.initial_custom_status, e.parent};
           },
           [](const event::OrchestrationCancelRequested& e) -> WorkItem {
             return work::CancelInstance{e.reason, e.mode, e.origin, {}};
@@ -77,9 +45,21 @@ WorkItem message_behind(const Event& event, ExecutionId execution) {
           [&](const event::TimerFired& e) -> WorkItem {
             return work::TimerFired{execution, event.source, e.fire_at};
           },
+          [&](const event::SubOrchestrationCompleted& e) -> WorkItem {
+            return work::SubOrchCompleted{link, e.result};
+          },
+          [&](const event::SubOrchestrationFailed& e) -> WorkItem { return work::SubOrchFailed{link, e.details}; },
+          [](const event::ExternalEvent& e) -> WorkItem { return work::ExternalRaised{e.name, e.data}; },
+          [](const event::QueueEventDelivered& e) -> WorkItem { return work::QueueMessage{e.name, e.data}; },
           [](const auto&) -> WorkItem { throw std::logic_error("no message makes this event"); },
       },
       event.body);
+}
+
+std::vector<std::string> texts_of(const std::vector<core::TraceLine>& traces) {
+  std::vector<std::string> texts;
+  for (const core::TraceLine& line : traces) texts.push_back(line.text);
+  return texts;
 }
 
 void expect_same(const TurnOutcome& a, const TurnOutcome& b, std::string_view way) {
@@ -94,10 +74,15 @@ void expect_same(const TurnOutcome& a, const TurnOutcome& b, std::string_view wa
   EXPECT_EQ(a.cancel_rest, b.cancel_rest);
   EXPECT_EQ(a.dropped_timers, b.dropped_timers);
   EXPECT_EQ(a.ignored_messages, b.ignored_messages);
+  EXPECT_EQ(a.custom_status, b.custom_status);
+  EXPECT_EQ(a.key_values, b.key_values);
+  EXPECT_EQ(texts_of(a.traces), texts_of(b.traces));
   ASSERT_EQ(a.messages.size(), b.messages.size());
   for (std::size_t i = 0; i < a.messages.size(); ++i) {
     EXPECT_EQ(a.messages[i].item, b.messages[i].item);
+    EXPECT_EQ(a.messages[i].target, b.messages[i].target);
     EXPECT_EQ(a.messages[i].visible_at, b.messages[i].visible_at);
+    EXPECT_EQ(a.messages[i].if_refused, b.messages[i].if_refused);
   }
   ASSERT_EQ(a.cancelled_activities.size(), b.cancelled_activities.size());
   for (std::size_t i = 0; i < a.cancelled_activities.size(); ++i) {
@@ -108,19 +93,9 @@ void expect_same(const TurnOutcome& a, const TurnOutcome& b, std::string_view wa
 
 }  // namespace
 
-std::vector<std::string> story_of(const std::vector<Event>& history) {
-  std::map<EventId, std::string> names;
-  std::vector<std::string> story;
-  for (const Event& event : history) {
-    if (std::string name = schedule_name(event); !name.empty()) names.emplace(event.id, std::move(name));
-    story.push_back(in_words(event, names));
-  }
-  return story;
-}
-
 Instance::Instance(std::shared_ptr<const OrchestrationHandler> handler, Mode mode,
-                   core::ExecutionLimits limits)
-    : handler_(std::move(handler)), mode_(mode), limits_(limits) {}
+                   core::ExecutionOptions limits, core::ExecutionIdentity identity)
+    : handler_(std::move(handler)), mode_(mode), limits_(std::move(limits)), identity_(std::move(identity)) {}
 
 Instance::~Instance() {
   // An end that no message caused cannot be caused again by one.
@@ -130,13 +105,12 @@ Instance::~Instance() {
 // -- turns --------------------------------------------------------------------------------------------------
 
 std::unique_ptr<Execution> Instance::new_execution() const {
-  return std::make_unique<Execution>(core::ExecutionIdentity{"instance", Incarnation{1}, execution_},
-                                     handler_, limits_);
+  return std::make_unique<Execution>(identity_, handler_, limits_);
 }
 
 TurnOutcome Instance::run(Execution& execution, const std::vector<WorkItem>& messages) const {
   const auto unseen = std::span(history_).subspan(execution.last_event_id().value);
-  return execution.run_turn({unseen, messages, now_});
+  return execution.run_turn({unseen, messages, now_, entropy_});
 }
 
 const TurnOutcome& Instance::deliver(std::vector<WorkItem> messages) {
@@ -164,6 +138,7 @@ const TurnOutcome& Instance::deliver(std::vector<WorkItem> messages) {
 void Instance::remember(TurnOutcome outcome) {
   turn_ = std::move(outcome);
   history_.insert(history_.end(), turn_.events.begin(), turn_.events.end());
+  entropies_.resize(history_.size(), entropy_);
   if (!turn_.events.empty()) status_ = turn_.status;
   if (turn_.output) output_ = turn_.output;
   if (turn_.failure) failure_ = turn_.failure;
@@ -200,21 +175,20 @@ void Instance::forge(std::vector<Event> history) {
 }
 
 const TurnOutcome& Instance::complete(EventId event, Payload result) {
-  return deliver({work::ActivityCompleted{execution_, event, std::move(result)}});
+  return deliver({work::ActivityCompleted{identity_.execution, event, std::move(result)}});
 }
 const TurnOutcome& Instance::fail(std::string_view activity, std::string message) {
   return deliver({failing(activity, std::move(message))});
 }
 const TurnOutcome& Instance::fail(EventId event, Failure failure) {
-  return deliver({work::ActivityFailed{execution_, event, std::move(failure)}});
+  return deliver({work::ActivityFailed{identity_.execution, event, std::move(failure)}});
 }
 const TurnOutcome& Instance::fire(std::string_view delay) { return fire(timer_id(delay)); }
 const TurnOutcome& Instance::fire(EventId timer) {
   const TimePoint due = std::get<event::TimerCreated>(history_.at(timer.value - 1).body).fire_at;
   now_ = std::max(now_, due);
-  return deliver({work::TimerFired{execution_, timer, due}});
+  return deliver({work::TimerFired{identity_.execution, timer, due}});
 }
-const TurnOutcome& Instance::cancel(std::string reason) { return deliver({cancelling(std::move(reason))}); }
 
 // -- messages -----------------------------------------------------------------------------------------------
 
@@ -222,11 +196,11 @@ WorkItem Instance::started(Payload input) const {
   return work::StartOrchestration{"subject", std::move(input), {}, {}};
 }
 WorkItem Instance::failing(std::string_view activity, std::string message) const {
-  return work::ActivityFailed{execution_, id_of(activity), Failure::application("Test", std::move(message))};
+  return work::ActivityFailed{identity_.execution, id_of(activity), Failure::application("Test", std::move(message))};
 }
 WorkItem Instance::firing(std::string_view delay) const {
   const EventId timer = timer_id(delay);
-  return work::TimerFired{execution_, timer,
+  return work::TimerFired{identity_.execution, timer,
                           std::get<event::TimerCreated>(history_[timer.value - 1].body).fire_at};
 }
 
@@ -278,6 +252,12 @@ std::vector<std::string> Instance::timers_dropped() const {
   return names;
 }
 
+work::ContinueAsNew Instance::next_execution() const {
+  const auto found = messages<work::ContinueAsNew>();
+  if (found.size() != 1) throw std::logic_error("the last turn did not continue as new: " + describe_end());
+  return found.front().second;
+}
+
 std::string Instance::describe_end() const {
   return failure_ ? failure_->describe() : "it is " + std::string(to_string(status_));
 }
@@ -300,8 +280,9 @@ void Instance::check_turn() const {
       EXPECT_TRUE(is_inbound(events[i]) || imposed) << "a segment begins with " << event_type(events[i]);
       continue;
     }
-    EXPECT_FALSE(is_inbound(events[i])) << "in the middle of a segment";
-    EXPECT_LE(event_class(events[i - 1]), event_class(events[i]))
+    const bool value = is_inbound(events[i]) && events[i].source == events[i - 1].id;  // a recorded value
+    EXPECT_TRUE(value || !is_inbound(events[i])) << "in the middle of a segment";
+    EXPECT_TRUE(value || event_class(events[i - 1]) <= event_class(events[i]))
         << "actions, then cancellations, then the end";
     if (event_class(events[i]) == EventClass::cancel && event_class(events[i - 1]) == EventClass::cancel) {
       EXPECT_LT(events[i - 1].source, events[i].source) << "cancellations are sorted by what they cancel";
@@ -317,32 +298,38 @@ void Instance::check_turn() const {
 
 void Instance::check_nothing_is_left() const {
   EXPECT_THAT(turn_.activities, testing::IsEmpty());
-  EXPECT_THAT(turn_.messages, testing::IsEmpty());
+  EXPECT_THAT(messages<work::TimerFired>(), testing::IsEmpty());
+  for (const OutboundMessage& message : turn_.messages) {
+    EXPECT_FALSE(message.if_refused) << "a child is started when its parent has ended";
+  }
   EXPECT_THAT(worker_queue(), testing::IsEmpty());
   EXPECT_TRUE(turn_.cancel_rest.has_value());
   EXPECT_EQ(event_class(history_.back()), EventClass::terminal);
   std::set<EventId> open;
   for (const Event& event : history_) {
-    if (std::holds_alternative<event::ActivityScheduled>(event.body)) open.insert(event.id);
+    const bool scheduled = std::holds_alternative<event::ActivityScheduled>(event.body) ||
+                           std::holds_alternative<event::SubOrchestrationScheduled>(event.body);
+    if (scheduled) open.insert(event.id);
     open.erase(event.source);
   }
   EXPECT_THAT(open, testing::IsEmpty())
-      << "activities neither ended nor cancelled when the orchestration ended";
+      << "activities or children neither ended nor cancelled when the orchestration ended";
 }
 
 void Instance::check_every_prefix() const {
-  for (std::size_t cut = 0; cut < history_.size(); ++cut) {
-    if (!is_inbound(history_[cut])) continue;
-    SCOPED_TRACE("run on from event " + std::to_string(cut + 1) + " of " + testing::PrintToString(story()));
+  const std::vector<std::size_t> segments = core::find_segments(history_);
+  const std::size_t step = 1 + segments.size() / 50;  // a long history is cut at some places only
+  for (auto cut = segments.begin(); cut != segments.end(); ++cut) {
+    if ((cut - segments.begin()) % static_cast<std::ptrdiff_t>(step) != 0) continue;
+    SCOPED_TRACE("run on from event " + std::to_string(*cut + 1) + " of " + testing::PrintToString(story()));
     const auto execution = new_execution();
-    std::vector<Event> events(history_.begin(), history_.begin() + static_cast<std::ptrdiff_t>(cut));
+    std::vector<Event> events(history_.begin(), history_.begin() + static_cast<std::ptrdiff_t>(*cut));
     std::span<const Event> replayed(events);
     std::vector<Event> rest;
-    for (std::size_t at = cut; at < history_.size(); ++at) {
-      if (!is_inbound(history_[at])) continue;
-      const WorkItem message = message_behind(history_[at], execution_);
-      TurnOutcome outcome =
-          execution->run_turn({std::exchange(replayed, {}), {&message, 1}, history_[at].timestamp});
+    for (auto at = cut; at != segments.end(); ++at) {
+      const WorkItem message = message_behind(history_[*at], identity_);
+      TurnOutcome outcome = execution->run_turn(
+          {std::exchange(replayed, {}), {&message, 1}, history_[*at].timestamp, entropies_[*at]});
       rest.insert(rest.end(), outcome.events.begin(), outcome.events.end());
     }
     events.insert(events.end(), rest.begin(), rest.end());

@@ -14,6 +14,7 @@
 #include <duramen/registry.hpp>
 #include <duramen/work_item.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
@@ -33,22 +34,35 @@ enum class Mode { every_way, resident, fresh };
 
 /// The code as a runtime finds it.
 template <class F>
-[[nodiscard]] std::shared_ptr<const OrchestrationHandler> handler_of(F code) {
+[[nodiscard]] std::shared_ptr<const OrchestrationHandler> handler_of(
+    F code, const OrchestrationOptions& options = {}) {
   Registry registry;
-  registry.add("subject", std::move(code));
+  registry.add("subject", std::move(code), options);
   return registry.find_orchestration("subject", {});
 }
 
+/// The same, registered as one that cleans up when it is cancelled.
+template <class F>
+[[nodiscard]] std::shared_ptr<const OrchestrationHandler> graceful(F code) {
+  return handler_of(std::move(code), OrchestrationOptions().graceful());
+}
+
 /// A history in words, one line for each event: "A scheduled", "A cancelled: select_loser", "completed: 7".
-/// Timers are called by their delay ("timer 500ms").
+/// Timers are called by their delay ("timer 500ms"), waits and children by what they wait for or run ("wait go",
+/// "queue jobs", "child greet").
 [[nodiscard]] std::vector<std::string> story_of(const std::vector<Event>& history);
+
+/// What people call a schedule event; empty if the event is none.
+[[nodiscard]] std::string schedule_name(const Event& event);
 
 class Instance {
  public:
   template <class F>
-  explicit Instance(F code, Mode mode = Mode::every_way, core::ExecutionLimits limits = {})
+  explicit Instance(F code, Mode mode = Mode::every_way, core::ExecutionOptions limits = {})
       : Instance(handler_of(std::move(code)), mode, limits) {}
-  Instance(std::shared_ptr<const OrchestrationHandler> handler, Mode mode, core::ExecutionLimits limits = {});
+  explicit Instance(std::shared_ptr<const OrchestrationHandler> handler, Mode mode = Mode::every_way,
+                    core::ExecutionOptions limits = {},
+                    core::ExecutionIdentity identity = {"instance", Incarnation{1}, ExecutionId{1}});
   ~Instance();
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
@@ -73,10 +87,28 @@ class Instance {
   /// The clock moves on to the timer's due time first. Timers are called by their delay: "500ms".
   const core::TurnOutcome& fire(std::string_view delay);
   const core::TurnOutcome& fire(EventId timer);
-  const core::TurnOutcome& cancel(std::string reason = "enough");
+  const core::TurnOutcome& cancel(std::string reason = "enough", CancelMode mode = CancelMode::graceful) {
+    return deliver({cancelling(std::move(reason), mode)});
+  }
+  const core::TurnOutcome& raise(std::string name, std::string data) {
+    return deliver({raising(std::move(name), std::move(data))});
+  }
+  const core::TurnOutcome& enqueue(std::string queue, std::string data) {
+    return deliver({enqueuing(std::move(queue), std::move(data))});
+  }
+  /// Children are called by the orchestration they run: the one scheduled last.
+  template <class R>
+  const core::TurnOutcome& complete_child(std::string_view child, const R& result) {
+    return deliver({child_completion(child, result)});
+  }
+  const core::TurnOutcome& fail_child(std::string_view child, Failure failure) {
+    return deliver({work::SubOrchFailed{link_to(child), std::move(failure)}});
+  }
   /// Several messages in one turn, in queue order.
   const core::TurnOutcome& deliver(std::vector<WorkItem> messages);
   void advance(Duration by) { now_ += by; }
+  /// What random values are made of from the next turn on.
+  void set_entropy(std::uint64_t entropy) { entropy_ = entropy; }
 
   /// From the next turn on a new version of the code runs.
   template <class F>
@@ -93,15 +125,29 @@ class Instance {
   [[nodiscard]] WorkItem started(Payload input = Payload::none()) const;
   template <class R>
   [[nodiscard]] WorkItem completion(std::string_view activity, const R& result) const {
-    return work::ActivityCompleted{execution_, id_of(activity), encode_payload(result)};
+    return work::ActivityCompleted{identity_.execution, id_of(activity), encode_payload(result)};
   }
   [[nodiscard]] WorkItem completion(std::string_view activity) const {
-    return work::ActivityCompleted{execution_, id_of(activity), Payload::none()};
+    return work::ActivityCompleted{identity_.execution, id_of(activity), Payload::none()};
   }
   [[nodiscard]] WorkItem failing(std::string_view activity, std::string message) const;
   [[nodiscard]] WorkItem firing(std::string_view delay) const;
-  [[nodiscard]] WorkItem cancelling(std::string reason) const {
-    return work::CancelInstance{std::move(reason)};
+  [[nodiscard]] WorkItem cancelling(std::string reason, CancelMode mode = CancelMode::graceful) const {
+    return work::CancelInstance{std::move(reason), mode};
+  }
+  [[nodiscard]] static WorkItem raising(std::string name, std::string data) {
+    return work::ExternalRaised{std::move(name), Payload::text(std::move(data))};
+  }
+  [[nodiscard]] static WorkItem enqueuing(std::string queue, std::string data) {
+    return work::QueueMessage{std::move(queue), Payload::text(std::move(data))};
+  }
+  template <class R>
+  [[nodiscard]] WorkItem child_completion(std::string_view child, const R& result) const {
+    return work::SubOrchCompleted{link_to(child), encode_payload(result)};
+  }
+  /// What a child answers to.
+  [[nodiscard]] ParentLink link_to(std::string_view child) const {
+    return {identity_.instance, identity_.incarnation, identity_.execution, id_of("child " + std::string(child))};
   }
 
   // -- what became of it ------------------------------------------------------------------------------------
@@ -140,6 +186,17 @@ class Instance {
   [[nodiscard]] std::vector<std::string> sent() const;
   [[nodiscard]] std::vector<std::string> stopped() const;
   [[nodiscard]] std::vector<std::string> timers_dropped() const;
+  /// The last turn's messages of one kind, with whom they go to.
+  template <class Item>
+  [[nodiscard]] std::vector<std::pair<InstanceId, Item>> messages() const {
+    std::vector<std::pair<InstanceId, Item>> found;
+    for (const OutboundMessage& message : turn_.messages) {
+      if (const auto* item = std::get_if<Item>(&message.item)) found.emplace_back(message.target, *item);
+    }
+    return found;
+  }
+  /// What the last turn left to the next execution.
+  [[nodiscard]] work::ContinueAsNew next_execution() const;
 
  private:
   [[nodiscard]] std::unique_ptr<core::Execution> new_execution() const;
@@ -156,15 +213,17 @@ class Instance {
 
   std::shared_ptr<const OrchestrationHandler> handler_;
   Mode mode_;
-  core::ExecutionLimits limits_;
-  ExecutionId execution_{1};
+  core::ExecutionOptions limits_;
+  core::ExecutionIdentity identity_;
   TimePoint now_ = from_unix_ms(1'000'000);
+  std::uint64_t entropy_ = 7;
   bool check_prefixes_ = true;
 
   std::unique_ptr<core::Execution> resident_;
   std::unique_ptr<core::Execution> behind_;  // as it was before the last turn
 
   std::vector<Event> history_;
+  std::vector<std::uint64_t> entropies_;  // of the turn that added each event
   core::TurnOutcome turn_;
   Status status_ = Status::pending;
   std::optional<Payload> output_;

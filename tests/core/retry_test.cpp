@@ -1,0 +1,254 @@
+// Trying again, limits in time, and racing without taking.
+
+#include "core/harness.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace duramen::core_test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+Failure hiccup(std::string type = "Hiccup") {
+  Failure failure = Failure::application(std::move(type), "try again");
+  failure.retryable = true;
+  return failure;
+}
+
+auto retrying(RetryPolicy policy) {
+  return [policy](Context& ctx) -> Task<std::string> {
+    co_return co_await ctx.schedule_activity("A", "in").with_retry(policy);
+  };
+}
+
+/// The pauses after each of `count` failures.
+std::vector<std::string> pauses(Backoff backoff, std::uint32_t count) {
+  Instance instance{retrying(RetryPolicy().attempts(count + 1).backoff(backoff))};
+  instance.start();
+  std::vector<std::string> found;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    instance.fail(instance.id_of("A"), hiccup());
+    for (const std::string& delay : instance.timers_waiting()) {
+      found.push_back(delay);
+      instance.fire(delay);
+    }
+  }
+  instance.complete("A", "at last");
+  EXPECT_EQ(instance.output(), "at last");
+  EXPECT_THAT(instance.events<event::ActivityScheduled>(), SizeIs(count + 1));
+  return found;
+}
+
+TEST(Retry, EachBackoffHasItsPauses) {
+  EXPECT_THAT(pauses(Backoff::none(), 3), IsEmpty());
+  EXPECT_THAT(pauses(Backoff::fixed(50ms), 3), ElementsAre("50ms", "50ms", "50ms"));
+  EXPECT_THAT(pauses(Backoff::linear(10ms, 25ms), 3), ElementsAre("10ms", "20ms", "25ms"));
+  EXPECT_THAT(pauses(Backoff::exponential(10ms, 3.0, 200ms), 4), ElementsAre("10ms", "30ms", "90ms", "200ms"));
+  EXPECT_THAT(pauses(Backoff(), 3), ElementsAre("100ms", "200ms", "400ms"));
+}
+
+TEST(Retry, EveryAttemptIsAnActivityOfItsOwnInHistory) {
+  Instance instance{retrying(RetryPolicy().attempts(2).backoff(Backoff::fixed(1s)))};
+  instance.start();
+  instance.fail(EventId{2}, hiccup());
+  instance.fire("1000ms");
+  instance.complete("A", "a");
+  EXPECT_THAT(instance.story(), ElementsAre("started", "A scheduled", "A failed", "timer 1000ms created",
+                                            "timer 1000ms fired", "A scheduled", "A completed", "completed: a"));
+}
+
+TEST(Retry, TheLastFailureIsWhatTheCodeSees) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    try {
+      co_return co_await ctx.schedule_activity("A", "").with_retry(
+          RetryPolicy().attempts(2).backoff(Backoff::none()));
+    } catch (const ActivityError& error) {
+      co_return error.failure().type + std::to_string(error.failure().attempt);
+    }
+  }};
+  instance.start();
+  instance.fail(instance.id_of("A"), hiccup("First"));
+  instance.fail(instance.id_of("A"), hiccup("Second"));
+  EXPECT_EQ(instance.output(), "Second2");
+}
+
+TEST(Retry, AFailureThatIsNotRetryableStopsIt) {
+  Instance instance{retrying(RetryPolicy().attempts(5))};
+  instance.start();
+  instance.fail("A", "for good");
+  EXPECT_EQ(instance.status(), Status::failed);
+  EXPECT_EQ(instance.failure().message, "for good");
+}
+
+TEST(Retry, AListedTypeStopsIt) {
+  Instance instance{retrying(RetryPolicy().attempts(5).backoff(Backoff::none()).give_up_on("CardDeclined"))};
+  instance.start();
+  instance.fail(instance.id_of("A"), hiccup());
+  EXPECT_TRUE(instance.running());
+  instance.fail(instance.id_of("A"), hiccup("CardDeclined"));
+  EXPECT_EQ(instance.failure().type, "CardDeclined");
+}
+
+TEST(Retry, AnAttemptThatTakesTooLongIsCancelledAndTriedAgain) {
+  Instance instance{retrying(RetryPolicy().attempts(2).backoff(Backoff::none()).attempt_timeout(5s))};
+  instance.start();
+  instance.fire("5000ms");
+  EXPECT_THAT(instance.last_turn(), ElementsAre("timer 5000ms fired", "A scheduled", "timer 5000ms created",
+                                                "A cancelled: timeout"));
+  EXPECT_THAT(instance.stopped(), ElementsAre("A"));
+  instance.complete("A", "second");
+  EXPECT_EQ(instance.output(), "second");
+  EXPECT_THAT(instance.timers_waiting(), IsEmpty());
+}
+
+TEST(Retry, TheLastAttemptsTimeoutIsAStartToClose) {
+  Instance instance{retrying(RetryPolicy().attempts(1).attempt_timeout(5s))};
+  instance.start();
+  instance.fire("5000ms");
+  EXPECT_EQ(instance.failure().kind, FailureKind::timeout);
+  EXPECT_EQ(instance.failure().timeout, TimeoutKind::start_to_close);
+}
+
+TEST(Retry, TheTotalLimitEndsAttemptsAndPauses) {
+  const auto policy = RetryPolicy().attempts(9).backoff(Backoff::fixed(1s)).total_timeout(1500ms);
+  Instance in_attempt{retrying(policy)};
+  in_attempt.start();
+  in_attempt.fail(in_attempt.id_of("A"), hiccup());
+  in_attempt.fire("1000ms");
+  in_attempt.fire("1500ms");
+  EXPECT_THAT(in_attempt.last_turn(),
+              testing::IsSupersetOf({std::string("timer 1500ms fired"), std::string("A cancelled: timeout")}));
+  EXPECT_EQ(in_attempt.failure().timeout, TimeoutKind::total);
+
+  Instance in_pause{retrying(policy)};
+  in_pause.start();
+  in_pause.advance(1s);
+  in_pause.fail(in_pause.id_of("A"), hiccup());
+  in_pause.fire("1500ms");
+  EXPECT_EQ(in_pause.failure().timeout, TimeoutKind::total);
+  EXPECT_THAT(in_pause.timers_waiting(), IsEmpty());
+}
+
+TEST(Retry, ADroppedRetryCancelsTheAttemptUnderWay) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    co_await ctx.select2(ctx.schedule_activity("A", "").with_retry({}), ctx.schedule_timer(1s));
+    co_return co_await ctx.schedule_activity("B", "");
+  }};
+  instance.start();
+  instance.fire("1000ms");
+  EXPECT_THAT(instance.last_turn(),
+              ElementsAre("timer 1000ms fired", "B scheduled", "A cancelled: select_loser"));
+}
+
+TEST(Retry, OptionsSetBeforeGoWithEveryAttempt) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    co_return co_await ctx.schedule_activity("A", "").with_tag("gpu").with_retry(
+        RetryPolicy().backoff(Backoff::none()));
+  }};
+  instance.start();
+  instance.fail(instance.id_of("A"), hiccup());
+  ASSERT_THAT(instance.turn().activities, SizeIs(1));
+  EXPECT_EQ(instance.turn().activities[0].tag, "gpu");
+}
+
+TEST(Retry, ZeroAttemptsAreRefused) { EXPECT_THROW(RetryPolicy().attempts(0), std::invalid_argument); }
+
+// -- limits in time -----------------------------------------------------------------------------------------
+
+TEST(Timeouts, WhatTakesTooLongIsCancelledWithReasonTimeout) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    auto result = co_await attempt(ctx.with_timeout(1s, ctx.schedule_sub_orchestration("slow", "")));
+    co_return result ? *result : std::string(to_string(result.error().kind));
+  }};
+  instance.start();
+  instance.fire("1000ms");
+  EXPECT_THAT(instance.last_turn(), ElementsAre("timer 1000ms fired", "child slow cancelled: timeout",
+                                                "completed: timeout"));
+}
+
+TEST(Timeouts, WhatEndsInTimeDropsTheTimer) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    auto a = co_await ctx.with_timeout(1s, ctx.schedule_activity("A", ""));
+    co_return a + co_await ctx.schedule_activity("B", "");
+  }};
+  instance.start();
+  instance.complete("A", "a");
+  EXPECT_THAT(instance.timers_dropped(), ElementsAre("1000ms"));
+  instance.complete("B", "b");
+  EXPECT_EQ(instance.output(), "ab");
+}
+
+// -- racing without taking ----------------------------------------------------------------------------------
+
+Task<std::string> races_a_reference(Context& ctx) {
+  auto slow = ctx.schedule_activity("Slow", "").start();
+  auto winner = co_await ctx.select2(duramen::ref(slow), ctx.schedule_timer(1s));
+  std::string late = winner.is_second() ? "late " : "";
+  co_return late + co_await slow;
+}
+
+TEST(References, WhatLosesThroughAReferenceGoesOn) {
+  Instance instance{races_a_reference};
+  instance.start();
+  instance.fire("1000ms");
+  EXPECT_THAT(instance.worker_queue(), ElementsAre("Slow"));
+  instance.complete("Slow", "slow");
+  EXPECT_EQ(instance.output(), "late slow");
+}
+
+TEST(References, WhatWinsThroughAReferenceCanStillBeRead) {
+  Instance instance{races_a_reference};
+  instance.start();
+  instance.complete("Slow", "slow");
+  EXPECT_EQ(instance.output(), "slow");
+}
+
+TEST(References, AReferenceStartsWhatItRefersTo) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    auto lazy = ctx.schedule_activity("Lazy", "");
+    co_await duramen::ref(lazy);
+    co_return co_await lazy;
+  }};
+  instance.start();
+  EXPECT_THAT(instance.sent(), ElementsAre("Lazy"));
+  instance.complete("Lazy", "done");
+  EXPECT_EQ(instance.output(), "done");
+}
+
+// -- lists --------------------------------------------------------------------------------------------------
+
+Task<std::string> call(Context& ctx, std::string name) { co_return co_await ctx.schedule_activity(name, ""); }
+
+TEST(Lists, TheFirstOfManyWinsAndTheOthersAreCancelled) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    std::vector<Task<std::string>> calls;
+    for (const char* name : {"A", "B", "C"}) calls.push_back(call(ctx, name));
+    auto [index, value] = co_await ctx.select(std::move(calls));
+    co_return std::to_string(index) + value;
+  }};
+  instance.start();
+  instance.complete("B", "b");
+  EXPECT_THAT(instance.last_turn(),
+              ElementsAre("B completed", "A cancelled: select_loser", "C cancelled: select_loser", "completed: 1b"));
+}
+
+TEST(Lists, AJoinOfTasksKeepsTheirOrder) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    std::vector<Task<std::string>> calls;
+    for (const char* name : {"A", "B", "C"}) calls.push_back(call(ctx, name));
+    auto values = co_await ctx.join(std::move(calls));
+    co_return values[0] + values[1] + values[2];
+  }};
+  instance.start();
+  for (const char* name : {"C", "A", "B"}) instance.complete(name, name);
+  EXPECT_EQ(instance.output(), "ABC");
+}
+
+}  // namespace
+}  // namespace duramen::core_test

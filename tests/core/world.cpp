@@ -1,0 +1,79 @@
+#include "core/world.hpp"
+
+namespace duramen::core_test {
+
+void World::start(const InstanceId& id, std::string orchestration, std::string input) {
+  post(id, work::StartOrchestration{std::move(orchestration), Payload::text(std::move(input)), {}, {}});
+}
+
+void World::post(const InstanceId& id, WorkItem item) {
+  letters_.push_back({{}, OutboundMessage{id, std::move(item), {}, {}}});
+  settle();
+}
+
+void World::act(const InstanceId& id, const std::function<void(Instance&)>& what) {
+  what(at(id));
+  collect(id);
+  settle();
+}
+
+void World::settle() {
+  while (!letters_.empty()) {
+    const Letter letter = std::move(letters_.front());
+    letters_.pop_front();
+    hand_over(letter);
+  }
+}
+
+void World::hand_over(const Letter& letter) {
+  const auto& [target, item, visible_at, message_id, if_refused] = letter.message;
+  if (const auto* start = std::get_if<work::StartOrchestration>(&item)) {
+    if (exists(target)) {
+      if (if_refused) letters_.push_back({{}, OutboundMessage{letter.from, *if_refused, {}, {}}});
+      return;
+    }
+    Entry& entry = instances_[target];
+    entry.incarnation = Incarnation{++incarnations_};
+    begin(target, entry, start->orchestration, start->version);
+  } else if (const auto* next = std::get_if<work::ContinueAsNew>(&item)) {
+    begin(target, instances_.at(target), next->orchestration, next->version);
+  } else if (!exists(target) || is_final(at(target).status())) {
+    return;
+  }
+  at(target).deliver({item});
+  collect(target);
+}
+
+void World::begin(const InstanceId& id, Entry& entry, const std::string& orchestration,
+                  const std::optional<std::string>& version) {
+  core::ExecutionOptions options;
+  options.key_values = entry.key_values;
+  entry.executions.push_back(std::make_unique<Instance>(
+      registry_.find_orchestration(orchestration, version), Mode::every_way, options,
+      core::ExecutionIdentity{id, entry.incarnation, ExecutionId{entry.executions.size() + 1}}));
+}
+
+void World::collect(const InstanceId& id) {
+  Entry& entry = instances_.at(id);
+  const core::TurnOutcome& turn = entry.executions.back()->turn();
+  for (const KeyValueChange& change : turn.key_values) {
+    if (!change.key) {
+      entry.key_values.clear();
+    } else if (change.value) {
+      entry.key_values[*change.key] = {*change.value, change.updated_at};
+    } else {
+      entry.key_values.erase(*change.key);
+    }
+  }
+  for (const OutboundMessage& message : turn.messages) {
+    if (!std::holds_alternative<work::TimerFired>(message.item)) letters_.push_back({id, message});
+  }
+}
+
+std::vector<std::string> World::ids() const {
+  std::vector<std::string> names;
+  for (const auto& [id, entry] : instances_) names.push_back(id.value);
+  return names;
+}
+
+}  // namespace duramen::core_test

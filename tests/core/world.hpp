@@ -1,0 +1,69 @@
+// Several instances in memory, and the messages between them.
+//
+// Every execution is an Instance and so runs in every way. What a turn sends is delivered until nothing is on its way
+// any more, as a store would: a start of an id that is taken is refused, and what is sent to nobody, or to an instance
+// that has ended, is gone. Timers fire when a test says so.
+#pragma once
+
+#include "core/harness.hpp"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace duramen::core_test {
+
+class World {
+ public:
+  template <class F>
+  World& add(std::string_view name, F code, const OrchestrationOptions& options = {}) {
+    registry_.add(name, std::move(code), options);
+    return *this;
+  }
+
+  // Each of these goes on until nothing is on its way.
+  void start(const InstanceId& id, std::string orchestration, std::string input = "");
+  void post(const InstanceId& id, WorkItem item);
+  /// Lets something happen to an instance: `act("root", [](Instance& i) { i.complete("A"); })`.
+  void act(const InstanceId& id, const std::function<void(Instance&)>& what);
+  void cancel(const InstanceId& id, std::string reason = "enough") {
+    post(id, work::CancelInstance{std::move(reason)});
+  }
+
+  [[nodiscard]] bool exists(const InstanceId& id) const { return instances_.contains(id); }
+  /// Its last execution.
+  [[nodiscard]] Instance& at(const InstanceId& id) { return *instances_.at(id).executions.back(); }
+  [[nodiscard]] Instance& execution(const InstanceId& id, std::size_t number) {
+    return *instances_.at(id).executions.at(number - 1);
+  }
+  [[nodiscard]] std::size_t executions(const InstanceId& id) const { return instances_.at(id).executions.size(); }
+  [[nodiscard]] const KeyValues& key_values(const InstanceId& id) const { return instances_.at(id).key_values; }
+  [[nodiscard]] std::vector<std::string> ids() const;
+
+ private:
+  struct Entry {
+    Incarnation incarnation;
+    std::vector<std::unique_ptr<Instance>> executions;
+    KeyValues key_values;
+  };
+  struct Letter {
+    InstanceId from;
+    OutboundMessage message;
+  };
+  void settle();
+  void hand_over(const Letter& letter);
+  void begin(const InstanceId& id, Entry& entry, const std::string& orchestration,
+             const std::optional<std::string>& version);
+  void collect(const InstanceId& id);
+
+  Registry registry_;
+  std::map<InstanceId, Entry> instances_;
+  std::deque<Letter> letters_;
+  std::uint64_t incarnations_ = 0;
+};
+
+}  // namespace duramen::core_test
