@@ -54,6 +54,9 @@ dm::Result<std::vector<dm::StolenLease>> ForwardingProvider::read_stolen_leases(
 dm::Result<std::optional<dm::InstanceInfo>> ForwardingProvider::get_instance(const dm::InstanceId& instance) {
   return inner_->get_instance(instance);
 }
+dm::Result<dm::KeyValues> ForwardingProvider::get_key_values(const dm::InstanceId& instance) {
+  return inner_->get_key_values(instance);
+}
 std::unique_ptr<dm::Subscription> ForwardingProvider::subscribe(dm::NodeId node,
                                                                 dm::ProviderListener& listener) {
   return inner_->subscribe(std::move(node), listener);

@@ -41,6 +41,8 @@ class ForwardingProvider : public duramen::Provider {
       const duramen::NodeId& node) override;
   [[nodiscard]] duramen::Result<std::optional<duramen::InstanceInfo>> get_instance(
       const duramen::InstanceId& instance) override;
+  [[nodiscard]] duramen::Result<duramen::KeyValues> get_key_values(
+      const duramen::InstanceId& instance) override;
   [[nodiscard]] std::unique_ptr<duramen::Subscription> subscribe(
       duramen::NodeId node, duramen::ProviderListener& listener) override;
 
