@@ -93,7 +93,7 @@ void Client::run_async(StartRequest request, WaitDone done) {
   auto wait = impl_->waits->add(instance, std::move(done), false);
   start_async(std::move(request), [waits = impl_->waits, wait](Result<StartOutcome> outcome) {
     if (!outcome) return waits->fail(wait, outcome.error());
-    if (*outcome == StartOutcome::exists) waits->look(wait);
+    waits->started(wait, *outcome == StartOutcome::exists);
   });
 }
 

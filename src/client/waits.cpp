@@ -9,7 +9,7 @@
 namespace duramen::inline v0::client {
 
 namespace {
-constexpr Duration poll_interval{1000};
+constexpr Duration poll_interval{5000};
 
 InstanceState state_of(InstanceInfo info) {
   return InstanceState{info.status, std::move(info.output), std::move(info.failure)};
@@ -23,6 +23,7 @@ class Waits::Wait {
   Client::WaitDone done;
   std::atomic<std::uint64_t> ticket{0};
   std::atomic<bool> ended{false};
+  std::atomic<bool> started{true};  // false: its start is still on its way, so that the store need not know it yet
 };
 
 Waits::Waits(Store store)
@@ -49,6 +50,7 @@ void Waits::close() {
 
 Waits::Handle Waits::add(const InstanceId& instance, Client::WaitDone done, bool look_now) {
   auto wait = std::make_shared<Wait>(instance, std::move(done));
+  wait->started = look_now;
   {
     std::lock_guard lock(mutex_);
     open_[instance].push_back(wait);
@@ -82,11 +84,17 @@ void Waits::look(const Handle& wait) {
       return;  // the poll looks again
     }
     if (!*info) {
+      if (!wait->started) return;
       end(wait, Error{ErrorCode::not_found, "wait", "there is no instance \"" + wait->instance.value + "\"", false});
     } else if (is_final((*info)->status)) {
       end(wait, state_of(std::move(**info)));
     }
   });
+}
+
+void Waits::started(const Handle& wait, bool before) {
+  wait->started = true;
+  if (before) look(wait);
 }
 
 void Waits::fail(const Handle& wait, Error error) { end(wait, std::move(error)); }

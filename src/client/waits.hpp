@@ -60,9 +60,11 @@ class Waits final : public ProviderListener, public std::enable_shared_from_this
   /// Tells whoever still waits that the client is gone. After this nothing is called back.
   void close();
 
-  /// `look_now`: the instance may have ended before.
+  /// `look_now`: the instance exists, and may have ended before. Otherwise its start is on its way: see started().
   Handle add(const InstanceId& instance, Client::WaitDone done, bool look_now);
   [[nodiscard]] Result<InstanceState> wait(const InstanceId& instance, Duration timeout);
+  /// The start is durable; `before`: it had been all along.
+  void started(const Handle& wait, bool before);
   void fail(const Handle& wait, Error error);
   /// Looks at the store, in the background, and ends the wait if the instance has.
   void look(const Handle& wait);

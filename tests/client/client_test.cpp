@@ -1,6 +1,7 @@
 // The client on a store alone, and beside a runtime.
 #include <atomic>
 
+#include "client/waits.hpp"
 #include "runtime/world.hpp"
 
 namespace duramen::test {
@@ -108,6 +109,22 @@ TEST_F(Clients, RunAsyncOfAnEndedRepeatTellsItsEndToo) {
   request.start.input = Payload::text("text");
   world.client.run_async(request, [&](Result<InstanceState> state) { output.set(state->output_as<std::string>()); });
   EXPECT_EQ(output.wait(), "text");
+}
+
+// A look at the store on behalf of all waiters, while a start was still on its way, once ended its wait as not found.
+TEST_F(Clients, AStartOnItsWayIsNotMistakenForAnInstanceThatDoesNotExist) {
+  auto waits = std::make_shared<client::Waits>(world.store);
+  Signal<ErrorCode> ended;
+  const auto wait = waits->add("on-its-way", [&](Result<InstanceState> state) { ended.set(state.error().code); }, false);
+  waits->instances_changed({});
+  Signal<bool> looked;
+  waits->run_in_background([&] { waits->run_in_background([&] { looked.set(true); }); });
+  ASSERT_TRUE(looked.wait());
+  EXPECT_FALSE(ended.is_set());
+
+  waits->started(wait, true);
+  EXPECT_EQ(ended.wait(), ErrorCode::not_found);
+  waits->close();
 }
 
 TEST_F(Clients, AClientThatGoesAwayTellsItsWaiters) {
