@@ -79,6 +79,23 @@ class Client {
   /// Asks the instance to end. True: the request is durable. False: it had ended before. `not_found` if there is none.
   Result<bool> cancel(const InstanceId& instance, std::string reason, CancelMode mode = CancelMode::graceful);
 
+  /// Sends an event to whoever waits for that name in the instance, now or later; it is kept until then. To an instance
+  /// that does not exist yet it is kept for a while (`parked`); to one that has ended it is not (`finished`). Sending it
+  /// again with the same `message_id` changes nothing (`duplicate`).
+  template <class T>
+  Result<EnqueueOutcome> raise_event(const InstanceId& instance, std::string name, const T& data,
+                                     std::optional<std::string> message_id = std::nullopt) {
+    return send(instance, work::ExternalRaised{std::move(name), encode_input(data)}, std::move(message_id));
+  }
+  /// The same for a queue of the instance: first in, first out, each message to one taker.
+  template <class T>
+  Result<EnqueueOutcome> enqueue_event(const InstanceId& instance, std::string queue, const T& data,
+                                       std::optional<std::string> message_id = std::nullopt) {
+    return send(instance, work::QueueMessage{std::move(queue), encode_input(data)}, std::move(message_id));
+  }
+
+  /// What the instance's key-value store holds now; empty if there is no such instance.
+  [[nodiscard]] Result<KeyValues> get_key_values(const InstanceId& instance);
   [[nodiscard]] Result<InstanceInfo> get_instance(const InstanceId& instance);
   /// The events of the instance's current execution.
   [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance);
@@ -92,6 +109,7 @@ class Client {
       return encode_payload<In>(input);
     }
   }
+  Result<EnqueueOutcome> send(const InstanceId& instance, WorkItem item, std::optional<std::string> message_id);
   Result<StartOutcome> start_payload(InstanceId instance, std::string_view orchestration, Payload input,
                                      StartOptions options);
 

@@ -123,19 +123,21 @@ class [[nodiscard("a DurableFuture that is dropped does nothing, or cancels what
                                                reinterpret_cast<detail::FutureReader<void>::Inner>(read_));
     }
   }
-  /// Only workers that serve this tag run the activity. Must come before the first poll.
+  /// A tag for the workers that should run the activity. Recorded, and compared on replay; workers do not choose by it
+  /// yet. Must come before the first poll.
   DurableFuture with_tag(std::string tag) && {
     activity().tag = std::move(tag);
     return std::move(*this);
   }
 
-  /// Only a worker that holds this session runs the activity. Must come before the first poll.
+  /// A session whose activities belong on one worker. Recorded, and compared on replay; workers do not choose by it yet.
+  /// Must come before the first poll.
   DurableFuture on_session(std::string session) && {
     activity().session_id = std::move(session);
     return std::move(*this);
   }
-  /// Fails the activity if no worker has begun it within `limit`, if an attempt takes longer, or if it is silent longer.
-  /// Must come before the first poll.
+  /// Limits on how long the activity may wait for a worker, run, or be silent. Recorded; no worker enforces them yet: use
+  /// with_timeout() or a RetryPolicy meanwhile. Must come before the first poll.
   template <class Rep, class Period>
   DurableFuture schedule_to_start(std::chrono::duration<Rep, Period> limit) && {
     activity().options.schedule_to_start = round_up(limit);

@@ -109,6 +109,24 @@ Result<bool> Client::cancel(const InstanceId& instance, std::string reason, Canc
   return outcome->front() != EnqueueOutcome::finished;
 }
 
+Result<EnqueueOutcome> Client::send(const InstanceId& instance, WorkItem item, std::optional<std::string> message_id) {
+  const Payload* data = nullptr;
+  if (const auto* event = std::get_if<work::ExternalRaised>(&item)) data = &event->data;
+  if (const auto* message = std::get_if<work::QueueMessage>(&item)) data = &message->data;
+  if (Result<void> ok = check_payload(*data, default_payload_limit); !ok) return ok.error();
+  OutboundMessage message;
+  message.target = instance;
+  message.item = std::move(item);
+  message.message_id = std::move(message_id);
+  auto outcome = impl_->provider.enqueue_for_orchestrator(std::span(&message, 1));
+  if (!outcome) return outcome.error();
+  return outcome->front();
+}
+
+Result<KeyValues> Client::get_key_values(const InstanceId& instance) {
+  return impl_->provider.get_key_values(instance);
+}
+
 Result<InstanceInfo> Client::get_instance(const InstanceId& instance) {
   auto info = impl_->provider.get_instance(instance);
   if (!info) return info.error();
