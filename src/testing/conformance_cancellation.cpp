@@ -238,7 +238,7 @@ constexpr ConformanceCase cases[] = {
      told<test_same_activity_in_worker_items_and_cancelled_is_noop>},
     {"cancellation_is_confined_to_its_instance_and_execution", "Others' rows of the same number stay.",
      told<cancellation_is_confined_to_its_instance_and_execution>},
-    {"test_mass_cancellation_deletes_all_activities_50", "Fifty activities go in one commit.",
+    {"test_mass_cancellation_deletes_all_activities", "Fifty activities go in one commit.",
      told<mass_cancellation_50>},
     {"test_mass_cancellation_deletes_all_activities_10000", "Ten thousand activities go in one commit.",
      told<mass_cancellation_10000>},
