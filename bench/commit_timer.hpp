@@ -1,7 +1,7 @@
 // Times the calls of a run that wait for the disk.
 #pragma once
 
-#include "bench/forwarding_provider.hpp"
+#include <duramen/testing/forwarding_provider.hpp>
 #include <duramen/provider.hpp>
 
 #include <mutex>
@@ -9,9 +9,9 @@
 
 namespace bench {
 
-class CommitTimer final : public ForwardingProvider {
+class CommitTimer final : public duramen::testing::ForwardingProvider {
  public:
-  using ForwardingProvider::ForwardingProvider;
+  using duramen::testing::ForwardingProvider::ForwardingProvider;
 
   /// Of all durable calls so far, waiting for the store included.
   [[nodiscard]] double median_ms() const;

@@ -1,7 +1,7 @@
 // Keeps what a run asked of its store, so that the same can be asked again.
 #pragma once
 
-#include "bench/forwarding_provider.hpp"
+#include <duramen/testing/forwarding_provider.hpp>
 #include <duramen/provider.hpp>
 
 #include <cstddef>
@@ -43,9 +43,9 @@ struct Recording {
   [[nodiscard]] double mean_batch() const;
 };
 
-class RecordingProvider final : public ForwardingProvider {
+class RecordingProvider final : public duramen::testing::ForwardingProvider {
  public:
-  using ForwardingProvider::ForwardingProvider;
+  using duramen::testing::ForwardingProvider::ForwardingProvider;
 
   /// What comes before was only to warm up.
   void mark();

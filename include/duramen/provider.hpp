@@ -27,6 +27,7 @@
 #include <duramen/history.hpp>
 #include <duramen/ids.hpp>
 #include <duramen/key_values.hpp>
+#include <duramen/management.hpp>
 #include <duramen/payload.hpp>
 #include <duramen/result.hpp>
 #include <duramen/status.hpp>
@@ -75,14 +76,21 @@ enum class EnqueueOutcome : std::uint8_t {
 
 // -- turns -----------------------------------------------------------------------------------------------------------
 
+/// An orchestration that a node can run.
+struct RegisteredOrchestration {
+  std::string name;
+  std::vector<std::string> versions = {};  ///< empty: any
+};
+
 struct OrchestrationFetch {
   NodeId node;
   std::size_t limit = 16;
   Duration lease{};
   std::uint32_t min_engine_version = 0;  ///< both ends inclusive
   std::uint32_t max_engine_version = duramen::engine_version;
-  /// Only instances of these orchestrations; absent: any.
-  std::optional<std::vector<std::string>> names;
+  /// Only instances of these orchestrations; absent: any. The version counts once a turn has resolved it: an instance
+  /// that is pending or has continued as new goes by its name alone.
+  std::optional<std::vector<RegisteredOrchestration>> orchestrations;
 };
 
 /// A message as delivered.
@@ -104,12 +112,16 @@ struct OrchestrationItem {
   EventId last_event_id;  ///< none while pending
   std::uint32_t attempt = 1;  ///< the highest of its messages
   std::vector<InboxMessage> messages;  ///< in queue order
+  /// What was wrong with messages that cannot be read. They are not in `messages`, but under the lease, and a commit
+  /// deletes them like the others.
+  std::optional<std::string> unreadable;
   KeyValues key_values;  ///< as earlier executions left them: replay repeats the changes of this one
 };
 
 struct OrchestrationBatch {
   std::vector<OrchestrationItem> items;
-  std::optional<TimePoint> next_due;  ///< a hint: when the next message becomes visible; may be too early
+  /// A hint, may be too early: when the next message becomes visible, or the lease of an instance that has some ends.
+  std::optional<TimePoint> next_due;
 };
 
 /// The lease under which a worker runs an activity.
@@ -249,12 +261,43 @@ struct TurnAbandon {
 
 // -- work items ------------------------------------------------------------------------------------------------------
 
+/// Which activities a worker takes, by their tag.
+struct TagFilter {
+  static constexpr std::size_t max_tags = 5;
+  static constexpr std::size_t max_tag_bytes = 256;
+
+  bool untagged = true;           ///< those without a tag
+  bool every_tag = false;         ///< those with any tag
+  std::vector<std::string> tags;  ///< those with one of these; at most max_tags
+
+  [[nodiscard]] static TagFilter default_only() { return {}; }
+  [[nodiscard]] static TagFilter only(std::vector<std::string> tags) { return {false, false, std::move(tags)}; }
+  [[nodiscard]] static TagFilter default_and(std::vector<std::string> tags) { return {true, false, std::move(tags)}; }
+  [[nodiscard]] static TagFilter any() { return {true, true, {}}; }
+  [[nodiscard]] static TagFilter none() { return {false, false, {}}; }
+
+  [[nodiscard]] bool accepts(const std::optional<std::string>& tag) const;
+  friend bool operator==(const TagFilter&, const TagFilter&) = default;
+};
+
+/// A worker that keeps sessions: activities of one session run on one owner as long as it lives.
+struct SessionClaim {
+  std::string owner;  ///< may outlive the node id, so that a restarted worker gets its sessions back at once
+  Duration lease{};
+  std::vector<std::string> active;  ///< sessions the owner has work of in hand
+  std::size_t max_active = 10;      ///< the fetch returns work of at most so many sessions, `active` counted
+};
+
 struct WorkFetch {
   NodeId node;
   std::size_t limit = 16;
   Duration lease{};
   /// Only activities of these names; absent: any.
   std::optional<std::vector<std::string>> names;
+  TagFilter tags;
+  /// Absent: only activities without a session. Present: also those whose session is the owner's or nobody's; a session
+  /// becomes the owner's with the fetch.
+  std::optional<SessionClaim> sessions;
 };
 
 struct WorkItemLeased {
@@ -262,10 +305,13 @@ struct WorkItemLeased {
   WorkLease lease;
   LeaseTime lease_until;
   std::uint32_t attempt = 1;
+  std::optional<Payload> heartbeat;       ///< the details an earlier attempt left
+  std::optional<std::string> unreadable;  ///< what was wrong with a row that cannot be read; only its key is right
 };
 
 struct WorkBatch {
   std::vector<WorkItemLeased> items;
+  /// A hint, may be too early: when the next row becomes visible or its lease ends, or work becomes overdue.
   std::optional<TimePoint> next_due;
 };
 
@@ -275,32 +321,42 @@ struct WorkAbandon {
   bool count_attempt = true;
 };
 
+/// A sign of life from the activity itself.
+struct Heartbeat {
+  std::optional<Payload> details;  ///< kept for the next attempt; absent: those before stay
+};
+
+struct WorkRenewal {
+  WorkLease lease;
+  std::optional<Heartbeat> heartbeat = std::nullopt;
+};
+
 enum class RenewOutcome : std::uint8_t { renewed, cancelled, lease_lost };
 struct RenewResult {
   RenewOutcome outcome = RenewOutcome::renewed;
   CancelReason reason{};  ///< with cancelled
 };
 
-// -- reading ---------------------------------------------------------------------------------------------------------
+/// How an activity fails whose time limit has passed; for providers, so that all say the same.
+[[nodiscard]] Failure overdue_failure(const ActivityExecute& activity, TimeoutKind which, std::uint32_t attempt);
 
-struct InstanceInfo {
-  InstanceId instance;
-  Incarnation incarnation;
-  std::string name;
-  std::string version;
-  ExecutionId execution;
-  Status status = Status::pending;
-  std::optional<Payload> output;
-  std::optional<Failure> failure;
-  EventId last_event_id;
-  TimePoint created_at;
-  TimePoint updated_at;
-  std::optional<ParentLink> parent;
-  std::optional<std::string> custom_status;
-  std::uint64_t custom_status_version = 0;  ///< grows with every turn that changed it
+// -- what any node does for all ---------------------------------------------------------------------------------------
+
+struct SweepResult {
+  std::uint64_t overdue = 0;           ///< activities that failed because a time limit of theirs had passed
+  std::uint64_t sessions_removed = 0;  ///< nobody's, and without work
+  std::uint64_t parked_dropped = 0;    ///< messages whose instance never came
+  bool more = false;                   ///< the limit was reached
+  /// A hint, may be too early: when something becomes overdue.
+  std::optional<TimePoint> next_due;
 };
 
 // -- push ------------------------------------------------------------------------------------------------------------
+
+struct ChangedInstance {
+  InstanceId instance;
+  Status status = Status::pending;
+};
 
 /// What a provider tells those who listen. Called on a provider's or a committer's thread, never under a provider's
 /// lock, and only to post: a listener must return at once and not call back. A hint may be wrong or late; polling at a
@@ -310,10 +366,11 @@ class ProviderListener {
   virtual ~ProviderListener() = default;
   virtual void orchestrator_work_ready() = 0;
   virtual void worker_work_ready() = 0;
-  /// Leases held by this listener's node were stolen by somebody else's commit. Empty: ask `read_stolen_leases`.
+  /// Leases held by this listener's node were stolen: by somebody else's commit, a delete or a sweep. Empty: ask `read_stolen_leases`.
   virtual void leases_stolen(std::span<const StolenLease> stolen) = 0;
-  /// These instances were committed to. Empty: some may have been, by another process.
-  virtual void instances_changed(std::span<const InstanceId> instances) = 0;
+  /// These instances were created, committed to or deleted (then the status is the last they had). Empty: some may have
+  /// been, by another process.
+  virtual void instances_changed(std::span<const ChangedInstance> instances) = 0;
 };
 
 /// Ends when destroyed; after that no callback is running or will come.
@@ -356,18 +413,46 @@ class Provider {
 
   [[nodiscard]] virtual Result<WorkBatch> fetch_work_items(const WorkFetch& request) = 0;
   [[nodiscard]] virtual Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) = 0;
-  [[nodiscard]] virtual Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkLease> leases,
+  /// Extends leases that still exist and keeps their heartbeats.
+  [[nodiscard]] virtual Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
                                                                                Duration extend) = 0;
   [[nodiscard]] virtual Result<void> abandon_work_items(std::span<const WorkAbandon> items) = 0;
   /// Leases of this node that were stolen by others. May return one more than once: renew answers `cancelled` for it
   /// until the lease would have ended, whether it was read here or not.
   [[nodiscard]] virtual Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) = 0;
 
+  /// Extends the sessions that one of `owners` holds and that were used within `idle_timeout`: a fetch, an acknowledgement
+  /// or a renewal of their work uses them. A session that has ended is not revived. Answers how many were extended.
+  [[nodiscard]] virtual Result<std::size_t> renew_sessions(std::span<const std::string> owners, Duration extend,
+                                                           Duration idle_timeout);
+  /// Ends every session of the owner, so that others may take them at once. Answers how many.
+  [[nodiscard]] virtual Result<std::size_t> release_sessions(const std::string& owner);
+
+  /// Does at most `limit` of each of these: fails activities whose time limits have passed (they end like a failed
+  /// attempt, whoever holds them, who is told `timeout`), drops parked messages whose time is over, and removes sessions
+  /// that are nobody's and have no work.
+  [[nodiscard]] virtual Result<SweepResult> sweep(std::size_t limit);
+
   /// Absent for an unknown instance.
   [[nodiscard]] virtual Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) = 0;
 
   /// What the instance's key-value store holds now; empty for an unknown instance.
   [[nodiscard]] virtual Result<KeyValues> get_key_values(const InstanceId& instance) = 0;
+
+  /// One page of the instances that match, in the order of their creation.
+  [[nodiscard]] virtual Result<InstancePage> list_instances(const InstanceQuery& query);
+  /// All executions of an instance that were not pruned, oldest first; empty for an unknown instance.
+  [[nodiscard]] virtual Result<std::vector<ExecutionInfo>> list_executions(const InstanceId& instance);
+  /// The instance and everything below it, parents before children; empty for an unknown instance. Without results.
+  [[nodiscard]] virtual Result<std::vector<InstanceInfo>> get_instance_tree(const InstanceId& root);
+  /// Deletes each instance with everything below it: rows, messages, activities and key-values. Each tree goes whole or
+  /// not at all. Who works on one loses its lease.
+  [[nodiscard]] virtual Result<std::vector<DeleteResult>> delete_instances(std::span<const InstanceId> instances,
+                                                                           DeleteMode mode);
+  [[nodiscard]] virtual Result<std::vector<PruneResult>> prune_executions(std::span<const InstanceId> instances,
+                                                                          const PruneOptions& options);
+  [[nodiscard]] virtual Result<StoreMetrics> get_metrics();
+  [[nodiscard]] virtual Result<QueueDepths> get_queue_depths();
 
   /// `node` may be empty for a listener that holds no leases (a client).
   [[nodiscard]] virtual std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) = 0;

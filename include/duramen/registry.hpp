@@ -226,7 +226,8 @@ class Registry {
   [[nodiscard]] std::shared_ptr<const OrchestrationHandler> find_orchestration(
       std::string_view name, const std::optional<std::string>& version) const;
   [[nodiscard]] std::shared_ptr<const ActivityHandler> find_activity(std::string_view name) const;
-  [[nodiscard]] std::vector<std::string> orchestration_names() const;
+  /// Names, each with its versions from the lowest.
+  [[nodiscard]] std::map<std::string, std::vector<std::string>> orchestrations() const;
   [[nodiscard]] std::vector<std::string> activity_names() const;
 
  private:

@@ -1,6 +1,7 @@
 // Where an instance stands.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -16,6 +17,8 @@ enum class Status : std::uint8_t {
   cancelled,         ///< ended because someone asked for it
   continued_as_new,  ///< this execution is over, the next one goes on
 };
+
+inline constexpr std::size_t status_count = 7;
 
 /// "Pending", "Running", ...: the spelling in stores, CLI and HTTP.
 [[nodiscard]] std::string_view to_string(Status status) noexcept;

@@ -124,7 +124,7 @@ void Waits::end(const Handle& wait, Result<InstanceState> state) {
   wait->done(std::move(state));
 }
 
-void Waits::instances_changed(std::span<const InstanceId> instances) {
+void Waits::instances_changed(std::span<const ChangedInstance> instances) {
   std::vector<Handle> concerned;
   {
     std::lock_guard lock(mutex_);
@@ -132,7 +132,8 @@ void Waits::instances_changed(std::span<const InstanceId> instances) {
     if (instances.empty()) {
       if (std::exchange(looking_, true)) return;
     }
-    for (const InstanceId& instance : instances) {
+    for (const auto& [instance, status] : instances) {
+      if (!is_final(status)) continue;
       const auto found = open_.find(instance);
       if (found != open_.end()) concerned.insert(concerned.end(), found->second.begin(), found->second.end());
     }

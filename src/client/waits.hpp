@@ -73,7 +73,7 @@ class Waits final : public ProviderListener, public std::enable_shared_from_this
   void orchestrator_work_ready() override {}
   void worker_work_ready() override {}
   void leases_stolen(std::span<const StolenLease> /*stolen*/) override {}
-  void instances_changed(std::span<const InstanceId> instances) override;
+  void instances_changed(std::span<const ChangedInstance> instances) override;
 
  private:
   void end(const Handle& wait, Result<InstanceState> state);

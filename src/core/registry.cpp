@@ -72,10 +72,12 @@ std::shared_ptr<const ActivityHandler> Registry::find_activity(std::string_view 
   return found == activities_.end() ? nullptr : found->second;
 }
 
-std::vector<std::string> Registry::orchestration_names() const {
-  std::vector<std::string> names;
-  for (const auto& [name, versions] : orchestrations_) names.push_back(name);
-  return names;
+std::map<std::string, std::vector<std::string>> Registry::orchestrations() const {
+  std::map<std::string, std::vector<std::string>> all;
+  for (const auto& [name, versions] : orchestrations_) {
+    for (const auto& [number, handler] : versions) all[name].push_back(handler->version);
+  }
+  return all;
 }
 
 std::vector<std::string> Registry::activity_names() const {

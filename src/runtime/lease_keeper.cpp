@@ -33,16 +33,16 @@ void LeaseKeeper::schedule(LeaseTime when) {
 
 void LeaseKeeper::renew() {
   const LeaseTime sent = env_.clock().lease_now();
-  std::vector<WorkLease> due;
+  std::vector<WorkRenewal> due;
   {
     std::lock_guard lock(mutex_);
     if (stopped_) return;
     for (const auto& [key, kept] : kept_) {
       // Young leases wait for the next round: a short activity is never renewed at all.
-      if (kept.deadline - sent <= lease_ * 2 / 3) due.push_back(WorkLease{key, kept.token});
+      if (kept.deadline - sent <= lease_ * 2 / 3) due.push_back({WorkLease{key, kept.token}});
     }
   }
-  std::sort(due.begin(), due.end(), [](const WorkLease& a, const WorkLease& b) { return a.key < b.key; });
+  std::sort(due.begin(), due.end(), [](const WorkRenewal& a, const WorkRenewal& b) { return a.lease.key < b.lease.key; });
 
   Result<std::vector<RenewResult>> results{std::vector<RenewResult>{}};
   if (!due.empty()) results = provider_.renew_work_item_locks(due, lease_);
@@ -52,15 +52,15 @@ void LeaseKeeper::renew() {
   {
     std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < due.size(); ++i) {
-      const auto found = kept_.find(due[i].key);
-      if (found == kept_.end() || found->second.token != due[i].token) continue;  // it ended meanwhile
+      const auto found = kept_.find(due[i].lease.key);
+      if (found == kept_.end() || found->second.token != due[i].lease.token) continue;  // it ended meanwhile
       RenewResult result{RenewOutcome::lease_lost, {}};
       if (results) result = (*results)[i];
       if (results && result.outcome == RenewOutcome::renewed) {
         found->second.deadline = sent + lease_;
       } else if (results || found->second.deadline <= now) {
         kept_.erase(found);
-        gone.emplace_back(due[i], result);
+        gone.emplace_back(due[i].lease, result);
       }
     }
   }

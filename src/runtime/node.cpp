@@ -11,6 +11,12 @@ constexpr std::size_t turns_per_fetch = 64;
 constexpr std::size_t activities_per_fetch = 256;
 // While this many turns are being stored, the store is busy enough.
 constexpr std::size_t busy_turns = 2048;
+
+std::vector<RegisteredOrchestration> registered(const Registry& registry) {
+  std::vector<RegisteredOrchestration> all;
+  for (auto& [name, versions] : registry.orchestrations()) all.push_back({name, versions});
+  return all;
+}
 }  // namespace
 
 Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
@@ -19,7 +25,7 @@ Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
       provider_(*store_.provider()),
       registry_(std::move(registry)),
       options_(std::move(options)),
-      orchestration_names_(registry_.orchestration_names()),
+      orchestrations_(registered(registry_)),
       activity_names_(registry_.activity_names()),
       leases_(
           env, provider_, options_.activity_lease,
@@ -82,7 +88,7 @@ void Node::answered(Asking& asking, bool ask_again, void (Node::*ask)()) {
 }
 
 void Node::ask_for_turns() {
-  if (orchestration_names_.empty() || !begin(asking_turns_)) return;
+  if (orchestrations_.empty() || !begin(asking_turns_)) return;
   if (turns_.busy() >= busy_turns) {
     asking_turns_.under_way = false;
     env_.loop().post_at(env_.clock().lease_now() + Duration{5}, [this] { ask_for_turns(); });
@@ -93,7 +99,7 @@ void Node::ask_for_turns() {
     request.node = options_.node;
     request.limit = turns_per_fetch;
     request.lease = options_.turn_lease;
-    request.names = orchestration_names_;
+    request.orchestrations = orchestrations_;
     auto batch = provider_.fetch_orchestration_items(request);
     env_.loop().post([this, batch = std::move(batch)]() mutable { turns_arrived(std::move(batch)); });
   });
@@ -189,7 +195,7 @@ void Node::read_stolen() {
   if (!stolen->empty()) leases_stolen(*stolen);
 }
 
-void Node::instances_changed(std::span<const InstanceId> /*instances*/) {}  // for clients
+void Node::instances_changed(std::span<const ChangedInstance> /*instances*/) {}  // for clients
 
 void Node::lease_gone(const WorkLease& lease, const RenewResult& why) {
   const bool cancelled = why.outcome == RenewOutcome::cancelled;

@@ -40,7 +40,7 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
   void orchestrator_work_ready() override;
   void worker_work_ready() override;
   void leases_stolen(std::span<const StolenLease> stolen) override;
-  void instances_changed(std::span<const InstanceId> instances) override;
+  void instances_changed(std::span<const ChangedInstance> instances) override;
 
   // LocalRuntime: any thread.
   [[nodiscard]] bool runs(const work::StartOrchestration& start) const override;
@@ -73,7 +73,7 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
   Provider& provider_;
   const Registry registry_;
   const RuntimeOptions options_;
-  const std::vector<std::string> orchestration_names_;
+  const std::vector<RegisteredOrchestration> orchestrations_;
   const std::vector<std::string> activity_names_;
 
   // The loop's.

@@ -89,7 +89,7 @@ void a_second_attempt_joins_nobody_before_it(Driver& d) {
   d.start("first", "X");
   d.advance(1ms);
   d.start("second", "Y");
-  const auto crashed = d.fetch_batch({.names = std::vector<std::string>{"Y"}}).items;
+  const auto crashed = d.fetch_batch({.orchestrations = {{{"Y"}}}}).items;
   d.check.equal(crashed.size(), 1u, "instances of the second name");
   d.advance(d.lease);
   const auto items = d.fetch();

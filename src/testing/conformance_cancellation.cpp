@@ -201,8 +201,8 @@ void mass_cancellation(Driver& d, int count) {
   const CommitResult result = d.must_commit(commit);
   d.check.equal(result.stolen.size(), held.size(), "stolen leases");
   d.expect_no_work();
-  std::vector<WorkLease> leases;
-  for (const auto& item : held) leases.push_back(item.lease);
+  std::vector<WorkRenewal> leases;
+  for (const auto& item : held) leases.push_back({item.lease});
   std::size_t cancelled = 0;
   for (const RenewResult& renewed : d.get(d.store.renew_work_item_locks(leases, d.lease))) {
     cancelled += renewed.outcome == RenewOutcome::cancelled ? 1 : 0;

@@ -249,7 +249,8 @@ WorkAck Driver::completion(const WorkItemLeased& item, std::string result) {
 AckResult Driver::ack(const WorkAck& ack) { return get(store.ack_work_items({&ack, 1})).at(0); }
 
 RenewResult Driver::renew(const WorkLease& lease_of_work, Duration extend) {
-  return get(store.renew_work_item_locks({&lease_of_work, 1}, extend)).at(0);
+  const WorkRenewal renewal{lease_of_work};
+  return get(store.renew_work_item_locks({&renewal, 1}, extend)).at(0);
 }
 
 void Driver::abandon(const WorkItemLeased& item, Duration delay, bool count_attempt) {

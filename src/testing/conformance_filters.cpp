@@ -8,10 +8,10 @@ using namespace std::chrono_literals;
 void fetch_takes_only_registered_names(Driver& d) {
   d.start("x", "X");
   d.start("y", "Y");
-  using Names = std::vector<std::string>;
-  d.check.equal(d.fetch_batch({.names = Names{}}).items.size(), 0u, "no name");
-  d.check.equal(d.fetch_batch({.names = Names{"Z", "x"}}).items.size(), 0u, "other names");
-  const auto items = d.fetch_batch({.names = Names{"Z", "Y"}}).items;
+  using Names = std::vector<RegisteredOrchestration>;
+  d.check.equal(d.fetch_batch({.orchestrations = Names{}}).items.size(), 0u, "no name");
+  d.check.equal(d.fetch_batch({.orchestrations = Names{{"Z"}, {"x"}}}).items.size(), 0u, "other names");
+  const auto items = d.fetch_batch({.orchestrations = Names{{"Z"}, {"Y"}}}).items;
   d.check.that(items.size() == 1 && items[0].instance == InstanceId{"y"}, "one of them");
   d.check.equal(d.fetch_one().instance, InstanceId{"x"}, "what was skipped is not leased");
 }
@@ -20,7 +20,7 @@ void a_skipped_instance_fills_no_limit(Driver& d) {
   for (int i = 0; i < 20; ++i) d.start("x" + std::to_string(i), "X");
   d.advance(1ms);
   d.start("y", "Y");
-  const auto items = d.fetch_batch({.limit = 1, .names = std::vector<std::string>{"Y"}}).items;
+  const auto items = d.fetch_batch({.limit = 1, .orchestrations = {{{"Y"}}}}).items;
   d.check.that(items.size() == 1 && items[0].instance == InstanceId{"y"}, "the one behind twenty others");
 }
 

@@ -23,10 +23,10 @@ class Recorder final : public ProviderListener {
       stolen_.insert(stolen_.end(), stolen.begin(), stolen.end());
     });
   }
-  void instances_changed(std::span<const InstanceId> instances) override {
+  void instances_changed(std::span<const ChangedInstance> instances) override {
     note([&] {
       if (instances.empty()) ++unnamed_changes_;
-      changed_.insert(changed_.end(), instances.begin(), instances.end());
+      for (const auto& [instance, status] : instances) changed_.push_back(instance);
     });
   }
 

@@ -154,7 +154,8 @@ void test_worker_lock_renewal_invalid_token(Driver& d) {
   const auto work = d.fetch_work();
   if (work.size() != 2) d.stop("two activities to run");
   const WorkLease unknown{{Incarnation{987654}, ExecutionId{1}, EventId{2}}, LeaseToken{5}};
-  const std::vector<WorkLease> leases{unknown, work[0].lease, {work[1].lease.key, work[0].lease.token}};
+  const std::vector<WorkRenewal> leases{
+      {unknown}, {work[0].lease}, {{work[1].lease.key, work[0].lease.token}}};
   const auto answers = d.get(d.store.renew_work_item_locks(leases, d.lease));
   if (answers.size() != 3) d.stop("one answer per lease");
   d.check.equal(answers[0].outcome, RenewOutcome::lease_lost, "an unknown row");

@@ -3,13 +3,12 @@
 #include "testing/simulation_random.hpp"
 
 #include <mutex>
-#include <type_traits>
 #include <utility>
 
 namespace duramen::inline v0::testing {
 
 FaultSchedule random_faults(std::uint64_t seed, double rate) {
-  return [random = SeededRandom(seed), rate](const ProviderCall&) mutable {
+  return [random = SeededRandom(seed), rate](const ProviderCall&, std::uint64_t) mutable {
     if (!random.chance(rate)) return Fault::none;
     return random.coin() ? Fault::error : Fault::lost_answer;
   };
@@ -17,124 +16,68 @@ FaultSchedule random_faults(std::uint64_t seed, double rate) {
 
 FaultSchedule single_fault(std::string operation, std::uint64_t nth, Fault fault) {
   return [operation = std::move(operation), nth, fault,
-          seen = std::uint64_t{0}](const ProviderCall& call) mutable {
+          seen = std::uint64_t{0}](const ProviderCall& call, std::uint64_t) mutable {
     return call.operation == operation && ++seen == nth ? fault : Fault::none;
   };
 }
 
-struct FaultyProvider::Impl {
-  Impl(std::shared_ptr<Provider> i, FaultSchedule s) : inner(std::move(i)), schedule(std::move(s)) {}
-
-  template <class Call>
-  std::invoke_result_t<Call, Provider&> run(std::string_view operation, bool changes, Call call) {
-    Fault fault = Fault::none;
-    {
-      std::lock_guard lock(mutex);
-      fault = schedule(ProviderCall{operation, ++calls, changes});
-      if (fault != Fault::none) ++faults;
-    }
-    const char* what = "an injected fault: the store was not reached";
-    if (fault != Fault::error) {
-      auto answer = call(*inner);
-      if (fault == Fault::none) return answer;
-      what = "an injected fault: the answer was lost";
-    }
-    return Error{ErrorCode::unavailable, std::string(operation), what, true};
-  }
-
-  const std::shared_ptr<Provider> inner;
+struct FaultyProvider::State {
   mutable std::mutex mutex;
-  FaultSchedule schedule;    // guarded by mutex
-  std::uint64_t calls = 0;   // guarded by mutex
-  std::uint64_t faults = 0;  // guarded by mutex
+  FaultSchedule schedule;       // guarded by mutex
+  std::uint64_t calls = 0;      // guarded by mutex
+  std::uint64_t faults = 0;     // guarded by mutex
+  bool crashed = false;         // guarded by mutex
+  std::function<void()> wait;
 };
 
-FaultyProvider::FaultyProvider(std::shared_ptr<Provider> inner, FaultSchedule schedule)
-    : impl_(std::make_unique<Impl>(std::move(inner), std::move(schedule))) {}
+namespace {
+
+Error not_reached(const ProviderCall& call) {
+  return {ErrorCode::unavailable, std::string(call.operation), "an injected fault: the store was not reached", true};
+}
+Error answer_lost(const ProviderCall& call) {
+  return {ErrorCode::unavailable, std::string(call.operation), "an injected fault: the answer was lost", true};
+}
+
+}  // namespace
+
+FaultyProvider::FaultyProvider(std::shared_ptr<Provider> inner, FaultSchedule schedule, std::function<void()> wait)
+    : ForwardingProvider(std::move(inner)), state_(std::make_unique<State>()) {
+  state_->schedule = std::move(schedule);
+  state_->wait = std::move(wait);
+}
 FaultyProvider::~FaultyProvider() = default;
 
 std::uint64_t FaultyProvider::faults() const {
-  std::lock_guard lock(impl_->mutex);
-  return impl_->faults;
+  std::lock_guard lock(state_->mutex);
+  return state_->faults;
 }
 
-std::string_view FaultyProvider::name() const noexcept { return impl_->inner->name(); }
-const Clock& FaultyProvider::clock() const noexcept { return impl_->inner->clock(); }
-
-Result<std::vector<StartOutcome>> FaultyProvider::start_instances(std::span<const StartRequest> requests) {
-  return impl_->run("start_instances", true,
-                    [&](Provider& inner) { return inner.start_instances(requests); });
+bool FaultyProvider::crashed() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->crashed;
 }
 
-Result<std::vector<EnqueueOutcome>> FaultyProvider::enqueue_for_orchestrator(
-    std::span<const OutboundMessage> messages) {
-  return impl_->run("enqueue_for_orchestrator", true,
-                    [&](Provider& inner) { return inner.enqueue_for_orchestrator(messages); });
+std::optional<Error> FaultyProvider::before(ProviderCall& call) {
+  Fault fault = Fault::none;
+  {
+    std::lock_guard lock(state_->mutex);
+    if (state_->crashed) return not_reached(call);
+    fault = state_->schedule(call, ++state_->calls);
+    if (fault != Fault::none) ++state_->faults;
+    if (fault == Fault::crash_before || fault == Fault::crash_after) state_->crashed = true;
+  }
+  call.note = static_cast<std::uint64_t>(fault);
+  if (fault == Fault::error || fault == Fault::crash_before) return not_reached(call);
+  if (fault == Fault::delay_before && state_->wait) state_->wait();
+  return std::nullopt;
 }
 
-Result<OrchestrationBatch> FaultyProvider::fetch_orchestration_items(const OrchestrationFetch& request) {
-  return impl_->run("fetch_orchestration_items", true,
-                    [&](Provider& inner) { return inner.fetch_orchestration_items(request); });
-}
-
-Result<std::vector<Event>> FaultyProvider::read_history(const InstanceId& instance, ExecutionId execution,
-                                                        EventId after) {
-  return impl_->run("read_history", false,
-                    [&](Provider& inner) { return inner.read_history(instance, execution, after); });
-}
-
-Result<std::vector<CommitResult>> FaultyProvider::ack_orchestration_items(
-    std::span<const TurnCommit> commits) {
-  return impl_->run("ack_orchestration_items", true,
-                    [&](Provider& inner) { return inner.ack_orchestration_items(commits); });
-}
-
-Result<void> FaultyProvider::abandon_orchestration_items(std::span<const TurnAbandon> items) {
-  return impl_->run("abandon_orchestration_items", true,
-                    [&](Provider& inner) { return inner.abandon_orchestration_items(items); });
-}
-
-Result<std::vector<bool>> FaultyProvider::renew_orchestration_item_locks(std::span<const TurnLease> leases,
-                                                                         Duration extend) {
-  return impl_->run("renew_orchestration_item_locks", true,
-                    [&](Provider& inner) { return inner.renew_orchestration_item_locks(leases, extend); });
-}
-
-Result<WorkBatch> FaultyProvider::fetch_work_items(const WorkFetch& request) {
-  return impl_->run("fetch_work_items", true,
-                    [&](Provider& inner) { return inner.fetch_work_items(request); });
-}
-
-Result<std::vector<AckResult>> FaultyProvider::ack_work_items(std::span<const WorkAck> acks) {
-  return impl_->run("ack_work_items", true, [&](Provider& inner) { return inner.ack_work_items(acks); });
-}
-
-Result<std::vector<RenewResult>> FaultyProvider::renew_work_item_locks(std::span<const WorkLease> leases,
-                                                                       Duration extend) {
-  return impl_->run("renew_work_item_locks", true,
-                    [&](Provider& inner) { return inner.renew_work_item_locks(leases, extend); });
-}
-
-Result<void> FaultyProvider::abandon_work_items(std::span<const WorkAbandon> items) {
-  return impl_->run("abandon_work_items", true,
-                    [&](Provider& inner) { return inner.abandon_work_items(items); });
-}
-
-Result<std::vector<StolenLease>> FaultyProvider::read_stolen_leases(const NodeId& node) {
-  return impl_->run("read_stolen_leases", true,
-                    [&](Provider& inner) { return inner.read_stolen_leases(node); });
-}
-
-Result<std::optional<InstanceInfo>> FaultyProvider::get_instance(const InstanceId& instance) {
-  return impl_->run("get_instance", false, [&](Provider& inner) { return inner.get_instance(instance); });
-}
-
-Result<KeyValues> FaultyProvider::get_key_values(const InstanceId& instance) {
-  return impl_->run("get_key_values", false, [&](Provider& inner) { return inner.get_key_values(instance); });
-}
-
-std::unique_ptr<Subscription> FaultyProvider::subscribe(NodeId node, ProviderListener& listener) {
-  return impl_->inner->subscribe(std::move(node), listener);
+std::optional<Error> FaultyProvider::after(const ProviderCall& call) {
+  const auto fault = static_cast<Fault>(call.note);
+  if (fault == Fault::delay_after && state_->wait) state_->wait();
+  if (fault == Fault::lost_answer || fault == Fault::crash_after) return answer_lost(call);
+  return std::nullopt;
 }
 
 }  // namespace duramen::inline v0::testing

@@ -170,7 +170,7 @@ void MemoryState::apply(const TurnCommit& commit, Instance& instance, CommitResu
 
   insert_worker_items(commit, instance);
   cancel(commit, instance, result);
-  news.changed.push_back(info.instance);
+  news.changed.push_back({info.instance, info.status});
 }
 
 void MemoryState::insert_worker_items(const TurnCommit& commit, const Instance& instance) {

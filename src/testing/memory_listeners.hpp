@@ -14,7 +14,7 @@ struct News {
   bool orchestrator_work = false;
   bool worker_work = false;
   std::vector<StolenLease> stolen;  ///< by somebody else than their owner
-  std::vector<InstanceId> changed;
+  std::vector<ChangedInstance> changed;
 };
 
 class Listeners {

@@ -106,10 +106,10 @@ Result<std::vector<AckResult>> MemoryProvider::ack_work_items(std::span<const Wo
   return impl_->run_each(acks, [](MemoryState& state, const WorkAck& a) { return state.ack(a); });
 }
 
-Result<std::vector<RenewResult>> MemoryProvider::renew_work_item_locks(std::span<const WorkLease> leases,
+Result<std::vector<RenewResult>> MemoryProvider::renew_work_item_locks(std::span<const WorkRenewal> leases,
                                                                        Duration extend) {
   return impl_->run_each(leases,
-                         [&](MemoryState& state, const WorkLease& l) { return state.renew(l, extend); });
+                         [&](MemoryState& state, const WorkRenewal& r) { return state.renew(r, extend); });
 }
 
 Result<void> MemoryProvider::abandon_work_items(std::span<const WorkAbandon> items) {

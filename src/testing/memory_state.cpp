@@ -14,7 +14,15 @@ bool wanted(const OrchestrationFetch& request, const Instance& instance) {
   const bool supported =
       !instance.engine_version || (*instance.engine_version >= request.min_engine_version &&
                                    *instance.engine_version <= request.max_engine_version);
-  return supported && wanted(request.names, instance.info.name);
+  if (!supported || !request.orchestrations) return supported;
+  // Once a turn has resolved the version, the node must have that very one.
+  const bool resolved =
+      instance.info.status != Status::pending && instance.info.status != Status::continued_as_new;
+  return std::ranges::any_of(*request.orchestrations, [&](const RegisteredOrchestration& known) {
+    return known.name == instance.info.name &&
+           (!resolved || known.versions.empty() ||
+            std::ranges::find(known.versions, instance.info.version) != known.versions.end());
+  });
 }
 
 void lower(std::optional<TimePoint>& earliest, TimePoint t) {
@@ -295,7 +303,8 @@ void MemoryState::abandon(const WorkAbandon& entry) {
   news.worker_work = true;
 }
 
-RenewResult MemoryState::renew(const WorkLease& lease, Duration extend) {
+RenewResult MemoryState::renew(const WorkRenewal& renewal, Duration extend) {
+  const WorkLease& lease = renewal.lease;
   if (WorkRow* row = find_leased(lease)) {
     row->lease_until = clock.lease_now() + extend;
     return {};

@@ -85,7 +85,7 @@ class MemoryState {
   WorkBatch fetch_work(const WorkFetch& request);
   AckResult ack(const WorkAck& ack);
   void abandon(const WorkAbandon& entry);
-  RenewResult renew(const WorkLease& lease, Duration extend);
+  RenewResult renew(const WorkRenewal& renewal, Duration extend);
   std::vector<StolenLease> read_stolen(const NodeId& node);
 
   Instance* find(const InstanceId& id);

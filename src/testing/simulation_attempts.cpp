@@ -57,9 +57,13 @@ struct Orchestration {
 
 Registry AttemptLog::watched(const Registry& registry, const NodeId& node) {
   Registry copy;
-  for (const std::string& name : registry.orchestration_names()) {
-    auto handler = registry.find_orchestration(name, std::nullopt);
-    copy.add(name, Orchestration{handler}, handler->version);
+  for (const auto& [name, versions] : registry.orchestrations()) {
+    for (const std::string& version : versions) {
+      auto handler = registry.find_orchestration(name, version);
+      OrchestrationOptions options(version);
+      if (handler->graceful) options.graceful();
+      copy.add(name, Orchestration{handler}, options);
+    }
   }
   for (const std::string& name : registry.activity_names()) {
     auto handler = registry.find_activity(name);

@@ -23,7 +23,7 @@ Simulation::World::World(Registry registry, SimulationOptions options)
       store_(std::make_shared<AuditedStore>(
           options_.wrap_store ? options_.wrap_store(memory_) : std::shared_ptr<Provider>(memory_), ledger_)),
       client_(clock_, SeededRandom(options_.seed, 1)),
-      client_store_(store_, [this](const ProviderCall&) { return random_fault(); }) {
+      client_store_(store_, [this](const ProviderCall&, std::uint64_t) { return random_fault(); }) {
   report_.seed = options_.seed;
 }
 
@@ -44,7 +44,7 @@ void Simulation::World::add_node() {
   SimulatedNode& made = *node;
   made.id = NodeId("node-" + std::to_string(number));
   std::shared_ptr<Provider> seen = std::make_shared<FaultyProvider>(
-      store_, [this, &made](const ProviderCall& call) { return fate(made, call); });
+      store_, [this, &made](const ProviderCall& call, std::uint64_t) { return fate(made, call); });
   if (options_.wrap_node) seen = options_.wrap_node(std::move(seen));
   made.store.emplace(std::move(seen));
 

@@ -149,7 +149,7 @@ TEST(MemoryProviderSubscription, MayEndAfterItsProvider) {
     void orchestrator_work_ready() override { ++calls; }
     void worker_work_ready() override {}
     void leases_stolen(std::span<const StolenLease>) override {}
-    void instances_changed(std::span<const InstanceId>) override {}
+    void instances_changed(std::span<const ChangedInstance>) override {}
     int calls = 0;
   } listener;
   ManualClock clock;

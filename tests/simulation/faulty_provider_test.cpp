@@ -61,7 +61,7 @@ TEST_F(FaultyProviderTest, PushPassesThrough) {
     void orchestrator_work_ready() override { ++orchestrator_work; }
     void worker_work_ready() override {}
     void leases_stolen(std::span<const StolenLease>) override {}
-    void instances_changed(std::span<const InstanceId>) override {}
+    void instances_changed(std::span<const ChangedInstance>) override {}
   } listener;
   FaultyProvider faulty(inner, random_faults(1, 1.0));
   const auto subscription = faulty.subscribe("node", listener);

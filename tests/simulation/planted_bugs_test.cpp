@@ -1,6 +1,8 @@
 // Does the simulator find what is broken? Each wrapper breaks one promise; some seed must notice.
 #include "simulation/workloads.hpp"
 
+#include <duramen/testing/forwarding_provider.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,66 +17,8 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using testing::SimulationOptions;
 
-/// A provider that only passes on. A planted bug overrides one method.
-class PassThrough : public Provider {
- public:
-  explicit PassThrough(std::shared_ptr<Provider> i) : inner(std::move(i)) {}
-
-  std::string_view name() const noexcept override { return inner->name(); }
-  const Clock& clock() const noexcept override { return inner->clock(); }
-  Result<std::vector<StartOutcome>> start_instances(std::span<const StartRequest> requests) override {
-    return inner->start_instances(requests);
-  }
-  Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
-      std::span<const OutboundMessage> messages) override {
-    return inner->enqueue_for_orchestrator(messages);
-  }
-  Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override {
-    return inner->fetch_orchestration_items(request);
-  }
-  Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
-                                          EventId after) override {
-    return inner->read_history(instance, execution, after);
-  }
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
-    return inner->ack_orchestration_items(commits);
-  }
-  Result<void> abandon_orchestration_items(std::span<const TurnAbandon> items) override {
-    return inner->abandon_orchestration_items(items);
-  }
-  Result<std::vector<bool>> renew_orchestration_item_locks(std::span<const TurnLease> leases,
-                                                           Duration extend) override {
-    return inner->renew_orchestration_item_locks(leases, extend);
-  }
-  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
-    return inner->fetch_work_items(request);
-  }
-  Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override {
-    return inner->ack_work_items(acks);
-  }
-  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkLease> leases,
-                                                         Duration extend) override {
-    return inner->renew_work_item_locks(leases, extend);
-  }
-  Result<void> abandon_work_items(std::span<const WorkAbandon> items) override {
-    return inner->abandon_work_items(items);
-  }
-  Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) override {
-    return inner->read_stolen_leases(node);
-  }
-  Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) override {
-    return inner->get_instance(instance);
-  }
-  Result<KeyValues> get_key_values(const InstanceId& instance) override {
-    return inner->get_key_values(instance);
-  }
-  std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override {
-    return inner->subscribe(std::move(node), listener);
-  }
-
- protected:
-  std::shared_ptr<Provider> inner;
-};
+/// A planted bug overrides one method.
+using PassThrough = testing::ForwardingProvider;
 
 template <class Bug>
 std::shared_ptr<Provider> plant(std::shared_ptr<Provider> inner) {
@@ -98,14 +42,14 @@ class DeliversWithoutARow final : public PassThrough {
  public:
   using PassThrough::PassThrough;
   Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override {
-    auto answer = inner->ack_work_items(acks);
+    auto answer = inner().ack_work_items(acks);
     for (std::size_t i = 0; answer && i < acks.size(); ++i) {
       const auto* result = acks[i].completion ? std::get_if<Payload>(&*acks[i].completion) : nullptr;
       if (answer->at(i).outcome == AckOutcome::done || result == nullptr) continue;
       const ActivityKey& key = acks[i].lease.key;
       const OutboundMessage message{acks[i].instance,
                                     work::ActivityCompleted{key.execution, key.activity, *result}};
-      std::ignore = inner->enqueue_for_orchestrator({&message, 1});
+      std::ignore = inner().enqueue_for_orchestrator({&message, 1});
     }
     return answer;
   }
@@ -124,7 +68,7 @@ class ForgetsAfterALostAnswer final : public PassThrough {
  public:
   using PassThrough::PassThrough;
   Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
-    auto answer = inner->ack_orchestration_items(commits);
+    auto answer = inner().ack_orchestration_items(commits);
     if (answer) return answer;
     return std::vector<CommitResult>(commits.size(), CommitResult{.incarnation = Incarnation{1}});
   }
@@ -141,7 +85,7 @@ class LeasesTwice final : public PassThrough {
  public:
   using PassThrough::PassThrough;
   Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
-    auto answer = inner->fetch_work_items(request);
+    auto answer = inner().fetch_work_items(request);
     if (!answer) return answer;
     if (answer->items.empty() && !given_.empty()) {
       answer->items.push_back(given_.front());
@@ -172,7 +116,7 @@ class KeepsCancelledRows final : public PassThrough {
       commit.cancelled_activities.clear();
       commit.cancel_rest.reset();
     }
-    return inner->ack_orchestration_items(changed);
+    return inner().ack_orchestration_items(changed);
   }
 };
 
@@ -187,15 +131,15 @@ class TellsNobody final : public PassThrough {
  public:
   using PassThrough::PassThrough;
   Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
-    auto answer = inner->ack_orchestration_items(commits);
+    auto answer = inner().ack_orchestration_items(commits);
     if (answer) {
       for (CommitResult& result : *answer) result.stolen.clear();
     }
     return answer;
   }
-  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkLease> leases,
+  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
                                                          Duration extend) override {
-    auto answer = inner->renew_work_item_locks(leases, extend);
+    auto answer = inner().renew_work_item_locks(leases, extend);
     if (answer) std::ranges::fill(*answer, RenewResult{});
     return answer;
   }

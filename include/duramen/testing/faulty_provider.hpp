@@ -5,7 +5,7 @@
 // differs. Push passes through.
 #pragma once
 
-#include <duramen/provider.hpp>
+#include <duramen/testing/forwarding_provider.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -17,19 +17,17 @@ namespace duramen::inline v0::testing {
 
 enum class Fault : std::uint8_t {
   none,
-  error,        ///< the inner provider is not called
-  lost_answer,  ///< the inner provider is called, and its answer thrown away
-};
-
-/// One call on its way to the store.
-struct ProviderCall {
-  std::string_view operation;  ///< the method's name: "ack_orchestration_items"
-  std::uint64_t number = 1;    ///< counted from 1 over all calls of this provider
-  bool changes = true;         ///< false for pure reads
+  error,         ///< the inner provider is not called
+  lost_answer,   ///< the inner provider is called, and its answer thrown away
+  delay_before,  ///< the caller waits, then the inner provider is called
+  delay_after,   ///< the inner provider is called, then the caller waits for the answer
+  crash_before,  ///< nothing reaches the inner provider, now and from now on: the process is gone
+  crash_after,   ///< the inner provider is called, but this and every later answer is lost: the process is gone
 };
 
 /// Decides the fate of each call. Called under a lock, one call at a time.
-using FaultSchedule = std::function<Fault(const ProviderCall&)>;
+/// `number` counts all calls of the provider from 1.
+using FaultSchedule = std::function<Fault(const ProviderCall& call, std::uint64_t number)>;
 
 /// Each call fails with the chance `rate` (0 to 1), half of them by losing the answer. The same seed gives
 /// the same faults to the same sequence of calls.
@@ -39,47 +37,24 @@ using FaultSchedule = std::function<Fault(const ProviderCall&)>;
 [[nodiscard]] FaultSchedule single_fault(std::string operation, std::uint64_t nth, Fault fault);
 
 /// Thread-safe if the inner provider is.
-class FaultyProvider final : public Provider {
+class FaultyProvider final : public ForwardingProvider {
  public:
-  FaultyProvider(std::shared_ptr<Provider> inner, FaultSchedule schedule);
+  /// `wait` is what a delay does; without it a delay is none.
+  FaultyProvider(std::shared_ptr<Provider> inner, FaultSchedule schedule, std::function<void()> wait = {});
   ~FaultyProvider() override;
 
   /// How many faults have been injected so far.
   [[nodiscard]] std::uint64_t faults() const;
+  /// After a crash nothing reaches the store any more.
+  [[nodiscard]] bool crashed() const;
 
-  [[nodiscard]] std::string_view name() const noexcept override;
-  [[nodiscard]] const Clock& clock() const noexcept override;
-
-  [[nodiscard]] Result<std::vector<StartOutcome>> start_instances(
-      std::span<const StartRequest> requests) override;
-  [[nodiscard]] Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
-      std::span<const OutboundMessage> messages) override;
-
-  [[nodiscard]] Result<OrchestrationBatch> fetch_orchestration_items(
-      const OrchestrationFetch& request) override;
-  [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
-                                                        EventId after) override;
-  [[nodiscard]] Result<std::vector<CommitResult>> ack_orchestration_items(
-      std::span<const TurnCommit> commits) override;
-  [[nodiscard]] Result<void> abandon_orchestration_items(std::span<const TurnAbandon> items) override;
-  [[nodiscard]] Result<std::vector<bool>> renew_orchestration_item_locks(std::span<const TurnLease> leases,
-                                                                         Duration extend) override;
-
-  [[nodiscard]] Result<WorkBatch> fetch_work_items(const WorkFetch& request) override;
-  [[nodiscard]] Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override;
-  [[nodiscard]] Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkLease> leases,
-                                                                       Duration extend) override;
-  [[nodiscard]] Result<void> abandon_work_items(std::span<const WorkAbandon> items) override;
-  [[nodiscard]] Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) override;
-
-  [[nodiscard]] Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) override;
-  [[nodiscard]] Result<KeyValues> get_key_values(const InstanceId& instance) override;
-
-  [[nodiscard]] std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override;
+ protected:
+  std::optional<Error> before(ProviderCall& call) override;
+  std::optional<Error> after(const ProviderCall& call) override;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace duramen::inline v0::testing

@@ -67,7 +67,7 @@ class MemoryProvider final : public Provider {
 
   [[nodiscard]] Result<WorkBatch> fetch_work_items(const WorkFetch& request) override;
   [[nodiscard]] Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override;
-  [[nodiscard]] Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkLease> leases,
+  [[nodiscard]] Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
                                                                        Duration extend) override;
   [[nodiscard]] Result<void> abandon_work_items(std::span<const WorkAbandon> items) override;
   [[nodiscard]] Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) override;

@@ -39,7 +39,7 @@ StartOutcome Delivery::start(const Moment& moment, const StartRequest& request, 
   queue_.insert(moment, *key, request.instance, request.start, {}, news);
   // What was parked comes after the start.
   parked_.move_to(moment, request.instance, *key, queue_, news);
-  news.instances.push_back(request.instance);
+  news.instances.push_back({request.instance, Status::pending});
   return StartOutcome::created;
 }
 

@@ -17,7 +17,7 @@ struct News {
   bool orchestrator_work = false;
   bool worker_work = false;
   std::vector<StolenLease> stolen;  ///< from other nodes
-  std::vector<InstanceId> instances;
+  std::vector<ChangedInstance> instances;
 
   [[nodiscard]] Topics topics() const noexcept {
     return {orchestrator_work, worker_work, !stolen.empty(), !instances.empty()};

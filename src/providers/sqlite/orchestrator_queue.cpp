@@ -110,6 +110,19 @@ OrchestratorQueue::Load OrchestratorQueue::load_messages(const Moment& moment, O
   return item.attempt > 1 ? Load::retried : Load::ready;
 }
 
+namespace {
+
+/// Once a turn has resolved the version, the node must have that very one.
+bool has_handler(const OrchestrationFetch& request, std::string_view name, std::string_view version, bool resolved) {
+  if (!request.orchestrations) return true;
+  return std::ranges::any_of(*request.orchestrations, [&](const RegisteredOrchestration& known) {
+    return known.name == name && (!resolved || known.versions.empty() ||
+                                  std::ranges::find(known.versions, version) != known.versions.end());
+  });
+}
+
+}  // namespace
+
 OrchestrationBatch OrchestratorQueue::fetch(const Moment& moment, const OrchestrationFetch& request,
                                             Instances& instances, KeyValueTable& key_values,
                                             const std::function<LeaseToken()>& new_token) {
@@ -121,10 +134,10 @@ OrchestrationBatch OrchestratorQueue::fetch(const Moment& moment, const Orchestr
     while (batch.items.size() < request.limit && run.step()) {
       if (!seen.insert(run.number(0)).second) continue;
       if (!run.is_null(8) && run.integer(9) > moment.lease_now) continue;
-      if (request.names && std::ranges::find(*request.names, run.text(2)) == request.names->end()) continue;
       const Status status = parse_status(run.text(4)).value_or(Status::running);
       // An execution that has had no turn is pinned to nothing yet.
       const bool pinned = status != Status::pending && status != Status::continued_as_new;
+      if (!has_handler(request, run.text(2), run.text(3), pinned)) continue;
       const std::int64_t engine = run.integer(7);
       if (pinned && (engine < request.min_engine_version || engine > request.max_engine_version)) continue;
       if (run.integer(10) > moment.now) {

@@ -235,13 +235,13 @@ Result<std::vector<AckResult>> SqliteProvider::ack_work_items(std::span<const Wo
   });
 }
 
-Result<std::vector<RenewResult>> SqliteProvider::renew_work_item_locks(std::span<const WorkLease> leases,
+Result<std::vector<RenewResult>> SqliteProvider::renew_work_item_locks(std::span<const WorkRenewal> leases,
                                                                        Duration extend) {
   return guarded("renew_work_item_locks", [&]() -> Result<std::vector<RenewResult>> {
     auto results = writer_.write(Promise::lease_only, [&](const Moment& moment) {
       std::vector<RenewResult> outcomes;
       outcomes.reserve(leases.size());
-      for (const WorkLease& lease : leases) {
+      for (const auto& [lease, heartbeat] : leases) {
         RenewResult& result = outcomes.emplace_back();
         if (tables_.workers.renew(moment, lease, moment.lease_end(extend))) continue;
         const AckResult refusal = tables_.delivery.refusal(moment, lease);

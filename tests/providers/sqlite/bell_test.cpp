@@ -22,9 +22,9 @@ class Recorder final : public ProviderListener {
     ++stolen_;
     changed_.notify_all();
   }
-  void instances_changed(std::span<const InstanceId> instances) override {
+  void instances_changed(std::span<const ChangedInstance> instances) override {
     const std::lock_guard guard{mutex_};
-    named_instances_.insert(named_instances_.end(), instances.begin(), instances.end());
+    for (const auto& [instance, status] : instances) named_instances_.push_back(instance);
     ++instances_;
     changed_.notify_all();
   }

@@ -64,7 +64,7 @@ TEST(Costs, LeasesDoNotWaitForTheDisk) {
   const auto work = provider->fetch_work_items(fetch_work()).value().items.at(0);
   const TurnLease turn_lease{turn.incarnation, turn.lease};
   ASSERT_TRUE(provider->renew_orchestration_item_locks({&turn_lease, 1}, 60s).has_value());
-  ASSERT_TRUE(provider->renew_work_item_locks({&work.lease, 1}, 60s).has_value());
+  ASSERT_TRUE(provider->renew_work_item_locks(std::array{WorkRenewal{work.lease}}, 60s).has_value());
   const TurnAbandon turn_back{.lease = turn_lease};
   ASSERT_TRUE(provider->abandon_orchestration_items({&turn_back, 1}).has_value());
   const WorkAbandon work_back{.lease = work.lease};

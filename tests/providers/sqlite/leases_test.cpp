@@ -19,7 +19,7 @@ TEST(Leases, AreNeitherFreedNorFrozenByAJumpOfTheWallClock) {
   EXPECT_TRUE(provider->fetch_work_items(fetch_work("node-b")).value().items.empty());
   const TurnLease turn_lease{turn.incarnation, turn.lease};
   EXPECT_TRUE(provider->renew_orchestration_item_locks({&turn_lease, 1}, 30s).value().at(0));
-  EXPECT_EQ(provider->renew_work_item_locks({&work.lease, 1}, 30s).value().at(0).outcome,
+  EXPECT_EQ(provider->renew_work_item_locks(std::array{WorkRenewal{work.lease}}, 30s).value().at(0).outcome,
             RenewOutcome::renewed);
 
   clock.advance(31s);
@@ -45,7 +45,7 @@ TEST(Leases, EndWithTheBootOfTheMachine) {
   }
   RawConnection{dir.file("t.db")}.execute("UPDATE boots SET boot_id = 'the boot before this one'");
   const auto provider = open_at(dir.file("t.db"), &clock);
-  EXPECT_EQ(provider->renew_work_item_locks({&held, 1}, 30s).value().at(0).outcome, RenewOutcome::lease_lost);
+  EXPECT_EQ(provider->renew_work_item_locks(std::array{WorkRenewal{held}}, 30s).value().at(0).outcome, RenewOutcome::lease_lost);
   EXPECT_EQ(provider->fetch_orchestration_items(fetch_turns("node-b")).value().items.size(), 1u);
   EXPECT_EQ(provider->fetch_work_items(fetch_work("node-b")).value().items.size(), 1u);
 }
@@ -56,7 +56,7 @@ TEST(Leases, ThatEndAreNeverRevived) {
   commit_one(*provider, first_turn("work", 1));
   const auto work = provider->fetch_work_items(fetch_work()).value().items.at(0);
   clock.advance(30s);
-  EXPECT_EQ(provider->renew_work_item_locks({&work.lease, 1}, 30s).value().at(0).outcome,
+  EXPECT_EQ(provider->renew_work_item_locks(std::array{WorkRenewal{work.lease}}, 30s).value().at(0).outcome,
             RenewOutcome::lease_lost);
   const WorkAck ack{work.lease, "work", Payload::text("late")};
   EXPECT_EQ(provider->ack_work_items({&ack, 1}).value().at(0).outcome, AckOutcome::lease_lost);

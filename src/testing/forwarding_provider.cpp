@@ -1,0 +1,109 @@
+#include <duramen/testing/forwarding_provider.hpp>
+
+namespace duramen::inline v0::testing {
+
+template <class Call>
+auto ForwardingProvider::pass(ProviderCall call, Call run) -> decltype(run(std::declval<Provider&>())) {
+  if (auto error = before(call)) return std::move(*error);
+  auto answer = run(*inner_);
+  if (auto error = after(call)) return std::move(*error);
+  return answer;
+}
+
+Result<std::vector<StartOutcome>> ForwardingProvider::start_instances(std::span<const StartRequest> requests) {
+  return pass({"start_instances", true}, [&](Provider& inner) { return inner.start_instances(requests); });
+}
+
+Result<std::vector<EnqueueOutcome>> ForwardingProvider::enqueue_for_orchestrator(std::span<const OutboundMessage> messages) {
+  return pass({"enqueue_for_orchestrator", true}, [&](Provider& inner) { return inner.enqueue_for_orchestrator(messages); });
+}
+
+Result<OrchestrationBatch> ForwardingProvider::fetch_orchestration_items(const OrchestrationFetch& request) {
+  return pass({"fetch_orchestration_items", true}, [&](Provider& inner) { return inner.fetch_orchestration_items(request); });
+}
+
+Result<std::vector<Event>> ForwardingProvider::read_history(const InstanceId& instance, ExecutionId execution, EventId after) {
+  return pass({"read_history", false}, [&](Provider& inner) { return inner.read_history(instance, execution, after); });
+}
+
+Result<std::vector<CommitResult>> ForwardingProvider::ack_orchestration_items(std::span<const TurnCommit> commits) {
+  return pass({"ack_orchestration_items", true}, [&](Provider& inner) { return inner.ack_orchestration_items(commits); });
+}
+
+Result<void> ForwardingProvider::abandon_orchestration_items(std::span<const TurnAbandon> items) {
+  return pass({"abandon_orchestration_items", true}, [&](Provider& inner) { return inner.abandon_orchestration_items(items); });
+}
+
+Result<std::vector<bool>> ForwardingProvider::renew_orchestration_item_locks(std::span<const TurnLease> leases, Duration extend) {
+  return pass({"renew_orchestration_item_locks", true}, [&](Provider& inner) { return inner.renew_orchestration_item_locks(leases, extend); });
+}
+
+Result<WorkBatch> ForwardingProvider::fetch_work_items(const WorkFetch& request) {
+  return pass({"fetch_work_items", true}, [&](Provider& inner) { return inner.fetch_work_items(request); });
+}
+
+Result<std::vector<AckResult>> ForwardingProvider::ack_work_items(std::span<const WorkAck> acks) {
+  return pass({"ack_work_items", true}, [&](Provider& inner) { return inner.ack_work_items(acks); });
+}
+
+Result<std::vector<RenewResult>> ForwardingProvider::renew_work_item_locks(std::span<const WorkRenewal> leases, Duration extend) {
+  return pass({"renew_work_item_locks", true}, [&](Provider& inner) { return inner.renew_work_item_locks(leases, extend); });
+}
+
+Result<void> ForwardingProvider::abandon_work_items(std::span<const WorkAbandon> items) {
+  return pass({"abandon_work_items", true}, [&](Provider& inner) { return inner.abandon_work_items(items); });
+}
+
+Result<std::vector<StolenLease>> ForwardingProvider::read_stolen_leases(const NodeId& node) {
+  return pass({"read_stolen_leases", true}, [&](Provider& inner) { return inner.read_stolen_leases(node); });
+}
+
+Result<std::size_t> ForwardingProvider::renew_sessions(std::span<const std::string> owners, Duration extend, Duration idle_timeout) {
+  return pass({"renew_sessions", true}, [&](Provider& inner) { return inner.renew_sessions(owners, extend, idle_timeout); });
+}
+
+Result<std::size_t> ForwardingProvider::release_sessions(const std::string& owner) {
+  return pass({"release_sessions", true}, [&](Provider& inner) { return inner.release_sessions(owner); });
+}
+
+Result<SweepResult> ForwardingProvider::sweep(std::size_t limit) {
+  return pass({"sweep", true}, [&](Provider& inner) { return inner.sweep(limit); });
+}
+
+Result<std::optional<InstanceInfo>> ForwardingProvider::get_instance(const InstanceId& instance) {
+  return pass({"get_instance", false}, [&](Provider& inner) { return inner.get_instance(instance); });
+}
+
+Result<KeyValues> ForwardingProvider::get_key_values(const InstanceId& instance) {
+  return pass({"get_key_values", false}, [&](Provider& inner) { return inner.get_key_values(instance); });
+}
+
+Result<InstancePage> ForwardingProvider::list_instances(const InstanceQuery& query) {
+  return pass({"list_instances", false}, [&](Provider& inner) { return inner.list_instances(query); });
+}
+
+Result<std::vector<ExecutionInfo>> ForwardingProvider::list_executions(const InstanceId& instance) {
+  return pass({"list_executions", false}, [&](Provider& inner) { return inner.list_executions(instance); });
+}
+
+Result<std::vector<InstanceInfo>> ForwardingProvider::get_instance_tree(const InstanceId& root) {
+  return pass({"get_instance_tree", false}, [&](Provider& inner) { return inner.get_instance_tree(root); });
+}
+
+Result<std::vector<DeleteResult>> ForwardingProvider::delete_instances(std::span<const InstanceId> instances, DeleteMode mode) {
+  return pass({"delete_instances", true}, [&](Provider& inner) { return inner.delete_instances(instances, mode); });
+}
+
+Result<std::vector<PruneResult>> ForwardingProvider::prune_executions(std::span<const InstanceId> instances, const PruneOptions& options) {
+  return pass({"prune_executions", true}, [&](Provider& inner) { return inner.prune_executions(instances, options); });
+}
+
+Result<StoreMetrics> ForwardingProvider::get_metrics() {
+  return pass({"get_metrics", false}, [&](Provider& inner) { return inner.get_metrics(); });
+}
+
+Result<QueueDepths> ForwardingProvider::get_queue_depths() {
+  return pass({"get_queue_depths", false}, [&](Provider& inner) { return inner.get_queue_depths(); });
+}
+
+}  // namespace duramen::inline v0::testing
