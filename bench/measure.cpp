@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <string>
 #include <sys/resource.h>
+#include <time.h>
 
 namespace bench {
 
@@ -40,6 +41,12 @@ double cpu_seconds() {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
   };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double thread_cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
 double peak_rss_mib() {

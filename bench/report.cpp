@@ -52,6 +52,22 @@ void Report::add(const Row& row) {
   std::fflush(stdout);
 }
 
+void Report::add(const Figure& figure) {
+  if (json_) {
+    print_json(figure);
+  } else {
+    print_line(figure);
+  }
+  std::fflush(stdout);
+}
+
+/// What every table in one output shares.
+void Report::print_origin() {
+  if (!std::exchange(origin_printed_, true)) {
+    std::printf("commit %s on %s\n", commit_.c_str(), machine_.c_str());
+  }
+}
+
 void Report::print_json(const Row& row) const {
   nlohmann::ordered_json line;
   line["workload"] = row.workload;
@@ -78,9 +94,9 @@ void Report::print_json(const Row& row) const {
 }
 
 void Report::print_line(const Row& row) {
-  if (!std::exchange(begun_, true)) {
-    std::printf("commit %s on %s\n\n", commit_.c_str(), machine_.c_str());
-    std::printf("%-24s %-6s %-5s %6s %8s %9s %8s %8s %8s %9s %6s %7s %6s %5s %7s %7s %7s\n", "workload",
+  if (!std::exchange(rows_begun_, true)) {
+    print_origin();
+    std::printf("\n%-24s %-6s %-5s %6s %8s %9s %8s %8s %8s %9s %6s %7s %6s %5s %7s %7s %7s\n", "workload",
                 "store", "sync", "width", "count", "/s", "p50 ms", "p95 ms", "p99 ms", "raw /s", "ratio",
                 "syncs", "rows", "cores", "MiB", "disk /s", "sync ms");
   }
@@ -92,6 +108,33 @@ void Report::print_line(const Row& row) {
               as_text(row.syncs, "%.4f").c_str(), as_text(row.row_writes, "%.2f").c_str(), row.cpu_cores,
               row.rss_mib, as_text(row.disk_rate, "%.0f").c_str(),
               as_text(row.synced_commit_ms, "%.3f").c_str());
+}
+
+void Report::print_json(const Figure& figure) const {
+  nlohmann::ordered_json line;
+  line["workload"] = figure.workload;
+  line["figure"] = figure.figure;
+  line["size"] = figure.size;
+  line["runs"] = figure.runs;
+  line["per_second"] = as_json(figure.per_second);
+  line["ns_each"] = as_json(figure.ns_each);
+  line["bytes_each"] = as_json(figure.bytes_each);
+  line["growth"] = as_json(figure.growth);
+  line["commit"] = commit_;
+  line["machine"] = machine_;
+  std::printf("%s\n", line.dump().c_str());
+}
+
+void Report::print_line(const Figure& figure) {
+  if (!std::exchange(figures_begun_, true)) {
+    print_origin();
+    std::printf("\n%-10s %-34s %8s %5s %10s %9s %8s %7s\n", "workload", "figure", "size", "runs", "/s", "ns each",
+                "B each", "growth");
+  }
+  std::printf("%-10s %-34s %8zu %5zu %10s %9s %8s %7s\n", figure.workload.c_str(), figure.figure.c_str(),
+              figure.size, figure.runs, as_text(figure.per_second, "%.0f").c_str(),
+              as_text(figure.ns_each, "%.1f").c_str(), as_text(figure.bytes_each, "%.1f").c_str(),
+              as_text(figure.growth, "%.2f").c_str());
 }
 
 }  // namespace bench

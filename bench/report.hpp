@@ -31,6 +31,18 @@ struct Row {
   std::optional<double> synced_commit_ms;
 };
 
+/// One figure of the engine alone: `size` things, and what one of them costs.
+struct Figure {
+  std::string workload;
+  std::string figure;
+  std::size_t size = 0;
+  std::size_t runs = 1;
+  std::optional<double> per_second;
+  std::optional<double> ns_each;
+  std::optional<double> bytes_each;
+  std::optional<double> growth;
+};
+
 /// Fills in the percentiles. Sorts.
 void set_percentiles(Row& row, std::vector<double>& milliseconds);
 
@@ -39,15 +51,21 @@ class Report {
   Report(bool json, std::string commit, std::string machine);
   /// Printed at once: a run that is interrupted has said what it knew.
   void add(const Row& row);
+  void add(const Figure& figure);
 
  private:
   void print_json(const Row& row) const;
   void print_line(const Row& row);
+  void print_json(const Figure& figure) const;
+  void print_line(const Figure& figure);
+  void print_origin();
 
   const bool json_;
   const std::string commit_;
   const std::string machine_;
-  bool begun_ = false;
+  bool origin_printed_ = false;
+  bool rows_begun_ = false;
+  bool figures_begun_ = false;
 };
 
 }  // namespace bench

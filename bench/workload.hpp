@@ -29,5 +29,6 @@ void run_chain(Scene& scene);
 void run_cancel(Scene& scene);
 void run_cancel2(Scene& scene);
 void run_store(Scene& scene);
+void run_replay(Scene& scene);
 
 }  // namespace bench

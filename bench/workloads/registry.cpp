@@ -19,6 +19,10 @@ const std::vector<Workload>& all_workloads() {
       {"store",
        "turns committed by one thread straight to the store; `width` is the batch (default 1, 10, 100, 1000)",
        false, run_store},
+      {"replay",
+       "the engine without a store: replay, completions, join and select, memory; `width` is how many things "
+       "(default 1000, 10000, 100000)",
+       false, run_replay},
   };
   return workloads;
 }

@@ -1,0 +1,52 @@
+// Drives one core::Execution turn by turn, without a store, a clock or a thread: what the engine alone costs.
+#pragma once
+
+#include "core/execution.hpp"
+#include <duramen/history.hpp>
+#include <duramen/registry.hpp>
+#include <duramen/work_item.hpp>
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace bench {
+
+using OrchestrationCode = std::shared_ptr<const duramen::OrchestrationHandler>;
+
+/// The code as an execution takes it: `f` is a coroutine that takes an int, how much of it there should be.
+template <class F>
+[[nodiscard]] OrchestrationCode as_code(F f) {
+  duramen::Registry registry;
+  registry.add("Subject", std::move(f));
+  return registry.find_orchestration("Subject", std::nullopt);
+}
+
+/// A resident execution. Its turns are taken as committed.
+class CoreSubject {
+ public:
+  explicit CoreSubject(const OrchestrationCode& code);
+
+  /// The first turn.
+  duramen::core::TurnOutcome start(std::size_t size);
+  duramen::core::TurnOutcome deliver(std::span<const duramen::WorkItem> messages);
+  duramen::core::TurnOutcome deliver(const duramen::WorkItem& message) { return deliver({&message, 1}); }
+  duramen::core::TurnOutcome replay(std::span<const duramen::Event> history);
+
+ private:
+  duramen::core::Execution execution_;
+};
+
+/// Every activity gives back the number 1.
+[[nodiscard]] duramen::WorkItem completion_of(duramen::EventId activity);
+
+/// The event that record_history() raises for whoever waits for it, and the one it never raises.
+inline constexpr std::string_view answered_event = "go";
+inline constexpr std::string_view unanswered_event = "never";
+
+/// Runs the code one message per turn, answering whatever it asks for, until it waits for `unanswered_event`.
+[[nodiscard]] std::vector<duramen::Event> record_history(const OrchestrationCode& code, std::size_t size);
+
+}  // namespace bench
