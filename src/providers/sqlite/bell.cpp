@@ -11,7 +11,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -23,11 +22,9 @@ constexpr std::size_t file_size = 4096;
 constexpr std::chrono::seconds look_interval{1};
 
 [[noreturn]] void fail(const std::string& path, int code) {
-  const bool full = code == ENOSPC || code == EDQUOT || code == EMFILE || code == ENFILE;
-  throw StoreError({ErrorCode::unavailable, "",
-                    "cannot create " + path + ": " + std::generic_category().message(code) +
-                        "; a store needs a directory it can write to",
-                    full});
+  const FileTrouble trouble = file_trouble(code);
+  throw StoreError(
+      {ErrorCode::unavailable, "", "cannot create " + path + ": " + trouble.text, trouble.retryable});
 }
 
 void futex_wait(std::uint32_t* word, std::uint32_t seen, std::chrono::seconds limit) noexcept {

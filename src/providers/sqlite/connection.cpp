@@ -22,8 +22,9 @@ Connection::Connection(const std::string& path, Mode mode) {
   const int code = sqlite3_open_v2(path.c_str(), &connection_, flags, nullptr);
   if (code != SQLITE_OK) {
     const std::string message = connection_ != nullptr ? sqlite3_errmsg(connection_) : sqlite3_errstr(code);
+    const int system_error = connection_ != nullptr ? sqlite3_system_errno(connection_) : 0;
     sqlite3_close(connection_);
-    throw SqlError(code, message);
+    throw SqlError(code, message, system_error);
   }
   sqlite3_busy_timeout(connection_, busy_timeout_ms);
   try {
@@ -46,13 +47,18 @@ void Connection::execute(const std::string& sql) {
 std::int64_t Connection::query_number(const std::string& sql) {
   Statement statement{*this, sql};
   Run run = statement.run();
-  return run.step() ? run.integer(0) : 0;
+  const std::int64_t number = run.step() ? run.integer(0) : 0;
+  run.finish();
+  return number;
 }
 
 std::string Connection::query_text(const std::string& sql) {
   Statement statement{*this, sql};
   Run run = statement.run();
-  return run.step() ? run.string(0) : std::string{};
+  std::string text = run.step() ? run.string(0) : std::string{};
+  // To the end: a pragma that changes the file commits there, and fails there.
+  run.finish();
+  return text;
 }
 
 std::uint64_t Connection::total_changes() const {

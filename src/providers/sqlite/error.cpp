@@ -2,11 +2,31 @@
 
 #include <sqlite3.h>
 
+#include <cerrno>
+#include <system_error>
+
 namespace duramen::inline v0::sqlite::detail {
 
+namespace {
+
+bool is_full(int system_error) { return system_error == ENOSPC || system_error == EDQUOT; }
+bool is_out_of_files(int system_error) { return system_error == EMFILE || system_error == ENFILE; }
+
+constexpr const char* free_space = "; free some disk space or raise the quota, nothing was lost";
+
+}  // namespace
+
+FileTrouble file_trouble(int system_error) {
+  const std::string why = std::generic_category().message(system_error);
+  if (is_full(system_error)) return {why + free_space, true};
+  if (is_out_of_files(system_error)) return {why + "; raise the limit of open files (ulimit -n)", true};
+  if (system_error == EIO || system_error == ENOMEM) return {why + "; check the machine", true};
+  return {why + "; a store needs a directory it can write to", false};
+}
+
 void throw_sql_error(sqlite3* connection, int code) {
-  const char* text = connection != nullptr ? sqlite3_errmsg(connection) : sqlite3_errstr(code);
-  throw SqlError(code, text);
+  if (connection == nullptr) throw SqlError(code, sqlite3_errstr(code));
+  throw SqlError(code, sqlite3_errmsg(connection), sqlite3_system_errno(connection));
 }
 
 bool concerns_one_entry(const SqlError& error) noexcept {
@@ -32,7 +52,7 @@ Error to_error(const SqlError& error, const std::string& operation) {
       return make(ErrorCode::busy, "; another program holds the file. Try again, or close that program",
                   true);
     case SQLITE_FULL:
-      return make(ErrorCode::unavailable, "; free some disk space, nothing was lost", true);
+      return make(ErrorCode::unavailable, free_space, true);
     case SQLITE_IOERR:
     case SQLITE_PROTOCOL:
       return make(ErrorCode::unavailable, "; check the disk, its free space and quota", true);
@@ -48,6 +68,9 @@ Error to_error(const SqlError& error, const std::string& operation) {
     case SQLITE_AUTH:
       return make(ErrorCode::unavailable, "; make the file and its directory writable", false);
     case SQLITE_CANTOPEN:
+      if (const FileTrouble trouble = file_trouble(error.system_error()); trouble.retryable) {
+        return make(ErrorCode::unavailable, ": " + trouble.text, true);
+      }
       return make(ErrorCode::unavailable, "; check that its directory exists and is writable", false);
     case SQLITE_TOOBIG:
       return make(ErrorCode::limit_exceeded, "; SQLite keeps at most 1 GB in one value", false);

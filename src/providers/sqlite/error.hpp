@@ -13,16 +13,20 @@ struct sqlite3;
 
 namespace duramen::inline v0::sqlite::detail {
 
-/// A call into SQLite that failed. `code` is the extended result code.
+/// A call into SQLite that failed. `code` is the extended result code, `system_error` the errno behind it if there
+/// is one.
 class SqlError : public std::runtime_error {
  public:
-  SqlError(int code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  SqlError(int code, const std::string& message, int system_error = 0)
+      : std::runtime_error(message), code_(code), system_error_(system_error) {}
   [[nodiscard]] int code() const noexcept { return code_; }
   /// The code without its extension: SQLITE_BUSY, SQLITE_FULL, ...
   [[nodiscard]] int primary_code() const noexcept { return code_ & 0xff; }
+  [[nodiscard]] int system_error() const noexcept { return system_error_; }
 
  private:
   int code_;
+  int system_error_;
 };
 
 /// Something about the store's files that is not SQLite's to say.
@@ -34,6 +38,14 @@ class StoreError : public std::runtime_error {
  private:
   Error error_;
 };
+
+/// Why a file could not be made, opened or written, and what to do: to follow "cannot create x: ". May be tried again
+/// or not.
+struct FileTrouble {
+  std::string text;
+  bool retryable = false;
+};
+[[nodiscard]] FileTrouble file_trouble(int system_error);
 
 /// Throws SqlError with the connection's message for `code`.
 [[noreturn]] void throw_sql_error(sqlite3* connection, int code);

@@ -37,11 +37,9 @@ void wait_for(int file, short type, off_t byte) {
 SideLock::SideLock(const std::string& path) {
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0) {
-    const bool full = errno == ENOSPC || errno == EDQUOT || errno == EMFILE || errno == ENFILE;
-    const std::string why = std::generic_category().message(errno);
-    throw StoreError({ErrorCode::unavailable, "",
-                      "cannot create " + path + ": " + why + "; a store needs a directory it can write to",
-                      full});
+    const FileTrouble trouble = file_trouble(errno);
+    throw StoreError(
+        {ErrorCode::unavailable, "", "cannot create " + path + ": " + trouble.text, trouble.retryable});
   }
   try {
     wait_for(file_, F_RDLCK, presence_byte);

@@ -1,18 +1,14 @@
 #include "providers/sqlite/writer.hpp"
 
 #include "providers/sqlite/error.hpp"
+#include "providers/sqlite/log_file.hpp"
 #include "providers/sqlite/schema.hpp"
 #include "providers/sqlite/statement.hpp"
 
 #include <sqlite3.h>
 
-#include <algorithm>
 #include <chrono>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <thread>
-#include <unistd.h>
-#include <vector>
 
 namespace duramen::inline v0::sqlite::detail {
 
@@ -27,6 +23,8 @@ constexpr int open_attempts = 500;
 
 bool is_memory(const std::string& path) { return path == ":memory:"; }
 
+bool is_failed_sync(int code) { return code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC; }
+
 }  // namespace
 
 Writer::Writer(const Options& options)
@@ -36,6 +34,9 @@ Writer::Writer(const Options& options)
     throw StoreError({ErrorCode::invalid_argument, "", "the path of the store is empty; name a file", false});
   }
   connection_ = std::make_unique<Connection>(options.path, Connection::Mode::read_write);
+  begin_ = std::make_unique<Statement>(*connection_, "BEGIN IMMEDIATE");
+  commit_ = std::make_unique<Statement>(*connection_, "COMMIT");
+  rollback_ = std::make_unique<Statement>(*connection_, "ROLLBACK");
   if (is_memory(options.path)) {
     migrate_schema(*connection_, options.path);
     boot_ = current_boot_number(*connection_);
@@ -47,9 +48,6 @@ Writer::Writer(const Options& options)
     prepare_file(options);
   }
   numbers_ = std::make_unique<Numbers>(*connection_);
-  begin_ = std::make_unique<Statement>(*connection_, "BEGIN IMMEDIATE");
-  commit_ = std::make_unique<Statement>(*connection_, "COMMIT");
-  rollback_ = std::make_unique<Statement>(*connection_, "ROLLBACK");
   data_version_ = std::make_unique<Statement>(*connection_, "PRAGMA data_version");
   (void)changed_by_others();
 }
@@ -64,6 +62,10 @@ Writer::~Writer() {
     } catch (const std::exception&) {
       // Closing without it is what SQLite does anyway.
     }
+  }
+  if (log_is_suspect_) {
+    // Left as it is, for whoever opens the store next.
+    sqlite3_db_config(connection_->handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   }
   numbers_.reset();
   begin_.reset();
@@ -82,7 +84,7 @@ void Writer::prepare_file(const Options& options) {
     connection_->execute(durable_ ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=OFF");
     migrate_schema(*connection_, options.path);
     boot_ = current_boot_number(*connection_);
-    if (durable_) grow_wal(options.path + "-wal", options.initial_wal_bytes);
+    if (durable_) prepare_log(options.initial_wal_bytes);
     sqlite3_wal_hook(connection_->handle(), &Writer::on_wal_commit, this);
   } catch (...) {
     side_lock_->unlock();
@@ -107,29 +109,31 @@ void Writer::use_wal() {
   }
 }
 
-void Writer::grow_wal(const std::string& path, std::size_t bytes) {
-  // Zeros after the last frame are no frame: SQLite reads a log up to the first frame whose checksum is
-  // wrong. The write lock keeps everybody from appending meanwhile. Only a saving, so that failures do not
-  // matter.
-  connection_->execute("BEGIN IMMEDIATE");
-  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (file >= 0) {
-    struct stat status{};
-    if (::fstat(file, &status) == 0) {
-      const std::vector<char> zeros(64u << 10);
-      auto at = static_cast<std::size_t>(status.st_size);
-      const bool grows = at < bytes;
-      while (at < bytes) {
-        const ssize_t written =
-            ::pwrite(file, zeros.data(), std::min(zeros.size(), bytes - at), static_cast<off_t>(at));
-        if (written <= 0) break;
-        at += static_cast<std::size_t>(written);
-      }
-      if (grows) ::fdatasync(file);
-    }
-    ::close(file);
+void Writer::prepare_log(std::size_t bytes) {
+  // The write lock keeps everybody from appending meanwhile.
+  begin_->execute();
+  try {
+    LogFile log{*connection_};
+    const std::int64_t found = log.size();
+    // What a process left that died may not be synced, and we will soon answer that it is there.
+    if (found > 0 && side_lock_->alone()) log.rewrite();
+    // Zeros after the last frame are no frame: SQLite reads a log up to the first frame whose checksum is
+    // wrong. Only a saving, so that a failure does not matter.
+    const bool grown = log.grow(found, static_cast<std::int64_t>(bytes));
+    if (found > 0 || grown) log.sync();
+    commit_->execute();
+  } catch (...) {
+    if (connection_->in_transaction()) rollback_->execute();
+    throw;
   }
-  connection_->execute("COMMIT");
+}
+
+void Writer::secure_log() {
+  if (!log_is_suspect_) return;
+  LogFile log{*connection_};
+  log.rewrite();
+  log.sync();
+  log_is_suspect_ = false;
 }
 
 void Writer::set_synchronous(Promise promise) {
@@ -155,6 +159,9 @@ void Writer::checkpoint_if_due() noexcept {
   try {
     const std::lock_guard guard{mutex_};
     if (!checkpoint_due()) return;  // another thread was faster
+    // Moving a log that may not be on the disk would mix it with the file when power fails; the next
+    // transaction will see to it.
+    if (log_is_suspect_) return;
     side_lock_->lock();
     sqlite3_busy_timeout(connection_->handle(), checkpoint_patience_ms);
     const int code = sqlite3_wal_checkpoint_v2(connection_->handle(), nullptr, SQLITE_CHECKPOINT_RESTART,
@@ -162,6 +169,7 @@ void Writer::checkpoint_if_due() noexcept {
     sqlite3_busy_timeout(connection_->handle(), busy_timeout_ms);
     side_lock_->unlock();
     if (code == SQLITE_OK) wal_frames_ = 0;
+    if (is_failed_sync(code)) log_is_suspect_ = true;
     checkpointed_frames_ = wal_frames_.load();
   } catch (const std::exception&) {
     checkpointed_frames_ = wal_frames_.load();
@@ -191,8 +199,10 @@ Writer::Transaction::Transaction(Writer& writer, Promise promise)
   try {
     writer_.set_synchronous(promise);
     writer_.begin_->execute();
+    writer_.secure_log();
     open_ = true;
   } catch (...) {
+    roll_back();
     if (writer_.side_lock_) writer_.side_lock_->unlock();
     throw;
   }
@@ -201,18 +211,27 @@ Writer::Transaction::Transaction(Writer& writer, Promise promise)
 Writer::Transaction::~Transaction() {
   if (open_) {
     writer_.numbers_->forget();
-    // SQLite has rolled back by itself after some errors; then there is nothing to do.
-    try {
-      if (writer_.connection_->in_transaction()) writer_.rollback_->execute();
-    } catch (const std::exception&) {
-      // The next BEGIN will say what is wrong.
-    }
+    roll_back();
   }
   if (writer_.side_lock_) writer_.side_lock_->unlock();
 }
 
+void Writer::Transaction::roll_back() noexcept {
+  // SQLite has rolled back by itself after some errors; then there is nothing to do.
+  try {
+    if (writer_.connection_->in_transaction()) writer_.rollback_->execute();
+  } catch (const std::exception&) {
+    // The next BEGIN will say what is wrong.
+  }
+}
+
 void Writer::Transaction::commit() {
-  writer_.commit_->execute();
+  try {
+    writer_.commit_->execute();
+  } catch (const SqlError& error) {
+    if (is_failed_sync(error.code())) writer_.log_is_suspect_ = true;
+    throw;
+  }
   open_ = false;
   const std::uint64_t changes = writer_.connection_->total_changes() - changes_before_;
   if (changes == 0) return;  // no page was written, so nothing was synced

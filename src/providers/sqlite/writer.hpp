@@ -53,6 +53,8 @@ class Writer {
   /// right now.
   [[nodiscard]] bool changed_by_others() noexcept;
 
+  /// Now, in the form in which rows hold times.
+  [[nodiscard]] Moment moment() const { return Moment::of(clock_, boot_); }
   [[nodiscard]] Connection& connection() noexcept { return *connection_; }
   [[nodiscard]] Numbers& numbers() noexcept { return *numbers_; }
   [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
@@ -74,16 +76,19 @@ class Writer {
     void commit();
 
    private:
+    void roll_back() noexcept;
+
     Writer& writer_;
     const Promise promise_;
     const std::uint64_t changes_before_;
     bool open_ = false;
   };
 
-  [[nodiscard]] Moment moment() const { return Moment::of(clock_, boot_); }
   void prepare_file(const Options& options);
   void use_wal();
-  void grow_wal(const std::string& path, std::size_t bytes);
+  void prepare_log(std::size_t bytes);
+  /// Makes sure that everything in the log is on the disk, or throws. Inside a write transaction.
+  void secure_log();
   void set_synchronous(Promise promise);
   [[nodiscard]] bool checkpoint_due() const noexcept;
   static int on_wal_commit(void* self, sqlite3* connection, const char* name, int frames);
@@ -104,6 +109,7 @@ class Writer {
   std::unique_ptr<Statement> rollback_;
   std::unique_ptr<Statement> data_version_;
   Promise synchronous_ = Promise::durable;
+  bool log_is_suspect_ = false;  // a sync of it failed: what it should have written may be nowhere
   std::int64_t last_data_version_ = 0;
 
   std::atomic<int> wal_frames_ = 0;

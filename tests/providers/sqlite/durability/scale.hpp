@@ -1,0 +1,27 @@
+// How much of a long test is run.
+#pragma once
+
+#include <duramen/sqlite.hpp>
+
+#include <cstdlib>
+#include <string>
+
+namespace duramen::sqlite::test {
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr bool under_sanitizer = true;
+#else
+inline constexpr bool under_sanitizer = false;
+#endif
+#else
+inline constexpr bool under_sanitizer = false;
+#endif
+
+/// What the environment variable says; otherwise `normal`, or `sanitized` in a build with sanitizers.
+inline std::size_t amount(const char* variable, std::size_t normal, std::size_t sanitized) {
+  if (const char* value = std::getenv(variable)) return std::stoul(value);
+  return under_sanitizer ? sanitized : normal;
+}
+
+}  // namespace duramen::sqlite::test
