@@ -88,20 +88,21 @@ EventId Execution::schedule(detail::Leaf& leaf) {
   }
   EventBody body = std::visit(
       Overloaded{
-          [this](const detail::TimerRequest& request) -> EventBody {
+          [this](detail::TimerRequest& request) -> EventBody {
             const Duration longest = TimePoint::max() - now_;
             return event::TimerCreated{now_ + std::clamp(request.delay, Duration::zero(), longest)};
           },
-          [this](event::SubOrchestrationScheduled request) -> EventBody {
+          [this](event::SubOrchestrationScheduled& request) -> EventBody {
             if (!request.explicit_id) {
               request.instance = InstanceId(identity_.instance.value + "::sub::" +
                                             std::to_string(identity_.execution.value) + "." +
                                             std::to_string(last_event_id_.next().value));
             }
-            return request;
+            return std::move(request);
           },
           [](detail::RecordedValue) -> EventBody { return event::KeyValuesCleared{}; },  // not reached
-          [](const auto& request) -> EventBody { return request; },
+          // Moved, as a leaf is started once: while it waits, only history holds the input.
+          [](auto& request) -> EventBody { return std::move(request); },
       },
       leaf.request());
   const Event* event = emit(std::move(body), leaf.where());
@@ -168,7 +169,7 @@ void Execution::drop(detail::Leaf& leaf, CancelReason reason) noexcept {
     if (!replaying_) dropped_timers_.push_back(id);
   } else {
     mailboxes_.drop(id);
-    cancels_.try_emplace(id, Drop{reason, leaf.where()});
+    cancels_.try_emplace(cancels_.end(), id, Drop{reason, leaf.where()});  // mostly in order
   }
 }
 

@@ -235,7 +235,7 @@ void Execution::settle_new() {
     const CancelReason reason = terminal_reason();
     for (ScheduleKind kind : {ScheduleKind::activity, ScheduleKind::sub_orchestration, ScheduleKind::external,
                               ScheduleKind::queue}) {
-      for (EventId id : schedules_.open(kind)) cancels_.try_emplace(id, Drop{reason, {}});
+      for (EventId id : schedules_.open(kind)) cancels_.try_emplace(cancels_.end(), id, Drop{reason, {}});
     }
   }
   for (const auto& [id, drop] : std::exchange(cancels_, {})) {

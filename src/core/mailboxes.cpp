@@ -10,8 +10,8 @@ std::optional<EventId> Mailboxes::arrive(Kind kind, const std::string& name, con
     box.arrivals.push_back({++arrived_, data});
     return std::nullopt;
   }
-  const EventId wait = box.waits.front();
-  box.waits.pop_front();
+  const EventId wait = *box.waits.begin();
+  box.waits.erase(box.waits.begin());
   waiting_.erase(wait);
   return wait;
 }
@@ -19,8 +19,8 @@ std::optional<EventId> Mailboxes::arrive(Kind kind, const std::string& name, con
 std::optional<Payload> Mailboxes::wait(Kind kind, const std::string& name, EventId wait) {
   Box& box = boxes_[{kind, name}];
   if (box.arrivals.empty()) {
-    box.waits.push_back(wait);
-    waiting_.emplace(wait, Name{kind, name});
+    box.waits.insert(box.waits.end(), wait);
+    waiting_.emplace(wait, &box);
     return std::nullopt;
   }
   Payload data = std::move(box.arrivals.front().data);
@@ -31,7 +31,7 @@ std::optional<Payload> Mailboxes::wait(Kind kind, const std::string& name, Event
 void Mailboxes::drop(EventId wait) {
   const auto found = waiting_.find(wait);
   if (found == waiting_.end()) return;
-  std::erase(boxes_[found->second].waits, wait);
+  found->second->waits.erase(wait);
   waiting_.erase(found);
 }
 

@@ -8,7 +8,9 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -38,11 +40,11 @@ class Mailboxes {
   };
   struct Box {
     std::deque<Arrival> arrivals;
-    std::deque<EventId> waits;
+    std::set<EventId> waits;  // ordered as they were recorded, and quick to drop from: a select may drop thousands
   };
   using Name = std::pair<Kind, std::string>;
-  std::map<Name, Box> boxes_;
-  std::map<EventId, Name> waiting_;
+  std::map<Name, Box> boxes_;  // a map: a Box stays where it is
+  std::unordered_map<EventId, Box*> waiting_;
   std::uint64_t arrived_ = 0;
 };
 
