@@ -114,7 +114,8 @@ class [[nodiscard("a DurableFuture that is dropped does nothing, or cancels what
     operation().detach();
     operation_.reset();
   }
-  /// A failure becomes a value instead of an exception. Of what is a Result already, nothing changes.
+  /// A failure becomes a value instead of an exception; so does a graceful cancellation that ends the wait. Of what is a
+  /// Result already, nothing changes.
   DurableFuture<detail::AsResult<T>> as_result() && {
     if constexpr (std::is_same_v<T, detail::AsResult<T>>) {
       return std::move(*this);

@@ -240,7 +240,14 @@ class FutureAwaiter final : public Interruptible {
     future_.operation().add_waiter(*this);
   }
   T await_resume() {
-    if (interrupted_) throw_cancelled(awaiting_.execution());
+    if (interrupted_) {
+      // Who asked for failures as values gets this one as a value too.
+      if constexpr (std::is_same_v<T, AsResult<T>>) {
+        return T{cancelled_failure(awaiting_.execution())};
+      } else {
+        throw_cancelled(awaiting_.execution());
+      }
+    }
     return future_.take();
   }
 

@@ -42,6 +42,7 @@ std::string format_guid(std::uint64_t high, std::uint64_t low) {
 const Event* Execution::emit(EventBody body, const std::source_location& where) {
   if (torn_down_ || stopped_) return nullptr;
   if (replaying_) return match(body, where);
+  last_action_ = where;
   if (++actions_ > options_.max_actions_per_turn) {
     stop(engine_failure(FailureKind::limit, "TooManyActions",
                         "one turn took more than " + std::to_string(options_.max_actions_per_turn) +
@@ -75,6 +76,7 @@ const Event* Execution::match(const EventBody& body, const std::source_location&
   }
   ++cursor_;
   last_event_id_ = recorded->id;
+  last_action_ = where;
   schedules_.note(*recorded);
   return recorded;
 }
@@ -154,10 +156,9 @@ EventId Execution::schedule_recorded_value(detail::Leaf& leaf, detail::RecordedV
 
 Payload Execution::make_value(detail::RecordedValue value) {
   if (value == detail::RecordedValue::utc_now) return encode_payload(to_unix_ms(now_));
-  entropy_ = mix(entropy_);
-  const std::uint64_t high = entropy_;
-  entropy_ = mix(entropy_ ^ last_event_id_.value);
-  return Payload::text(format_guid(high, entropy_));
+  // From the turn's entropy and the place in history alone: a segment gives the same in whichever batch it is run.
+  const std::uint64_t high = mix(entropy_ + mix(last_event_id_.value));
+  return Payload::text(format_guid(high, mix(high ^ entropy_)));
 }
 
 void Execution::drop(detail::Leaf& leaf, CancelReason reason) noexcept {

@@ -25,6 +25,19 @@ EventBody cancel_event(ScheduleKind kind, CancelReason reason) {
   }
 }
 
+/// What an event answers, if it is an answer.
+ScheduleKind completed_kind(const EventBody& body) {
+  return std::visit(Overloaded{
+                        [](const event::ActivityCompleted&) { return ScheduleKind::activity; },
+                        [](const event::ActivityFailed&) { return ScheduleKind::activity; },
+                        [](const event::TimerFired&) { return ScheduleKind::timer; },
+                        [](const event::SubOrchestrationCompleted&) { return ScheduleKind::sub_orchestration; },
+                        [](const event::SubOrchestrationFailed&) { return ScheduleKind::sub_orchestration; },
+                        [](const auto&) { return ScheduleKind::none; },
+                    },
+                    body);
+}
+
 }  // namespace
 
 Execution::Execution(ExecutionIdentity identity, std::shared_ptr<const OrchestrationHandler> handler,
@@ -47,12 +60,20 @@ void Execution::tear_down() noexcept {
 TurnOutcome Execution::run_turn(const TurnInput& input) {
   now_ = input.now;
   entropy_ = input.entropy;
-  if (!last_event_id_ && decided_without_code(input)) handler_ = nullptr;
+  if (stopped_) {  // ended by an earlier turn
+    ignored_ += input.messages.size();
+    return finish_turn();
+  }
+  if (!last_event_id_ && (input.condemned != nullptr || decided_without_code(input))) handler_ = nullptr;
 
   replay(input.history);
-  for (const WorkItem& message : input.messages) {
-    if (stopped_) break;
-    react(message);
+  if (input.condemned != nullptr) {
+    condemn(input);
+  } else {
+    for (const WorkItem& message : input.messages) {
+      if (stopped_) break;
+      react(message);
+    }
   }
   if (stopped_) impose_failure();
   return finish_turn();
@@ -64,11 +85,13 @@ void Execution::replay(std::span<const Event> history) {
   recorded_ = history;
   cursor_ = 0;
   if (history.empty()) return;
+  if (end_) return read_rest();
   if (!check_order(history)) return;
   if (event_class(history.back()) == EventClass::terminal) {
     // It is over: nothing the code does now can change it.
+    const Event& last = history.back();
     read_rest();
-    end_ = Threw{};
+    read_end(last);
     return;
   }
   replaying_ = true;
@@ -82,6 +105,7 @@ void Execution::replay(std::span<const Event> history) {
       mismatch(event.id, describe_action(event.body), "nothing more", nullptr);
       break;
     }
+    if (!check_completion(event)) break;
     ++cursor_;
     last_event_id_ = event.id;
     schedules_.note(event);
@@ -108,9 +132,32 @@ bool Execution::check_order(std::span<const Event> history) {
                               std::to_string(event.id.value) + " is " + std::string(event_type(event))));
       return false;
     }
+    if (event_class(event) == EventClass::terminal && &event != &history.back()) {
+      stop(engine_failure(FailureKind::nondeterminism, "CorruptHistory",
+                          "history goes on after its end at event " + std::to_string(event.id.value)));
+      return false;
+    }
     last = event.id;
   }
   return true;
+}
+
+/// A recorded completion answers something that is open, or was cancelled and not answered since.
+bool Execution::check_completion(const Event& event) {
+  const ScheduleKind kind = completed_kind(event.body);
+  if (kind == ScheduleKind::none) return true;
+  const std::string which = std::string(event_type(event)) + " at event " + std::to_string(event.id.value) +
+                            " answers event " + std::to_string(event.source.value);
+  if (schedules_.kind(event.source) != kind) {
+    stop(engine_failure(FailureKind::nondeterminism, "CorruptHistory", which + ", which did not schedule such a thing"));
+  } else if (schedules_.state(event.source) == ScheduleState::closed) {
+    stop(engine_failure(FailureKind::nondeterminism, "CorruptHistory", which + ", which was answered before"));
+  } else if (kind == ScheduleKind::timer && schedules_.state(event.source) == ScheduleState::cancelled) {
+    // No event says that a timer was dropped, but a dropped one does not fire.
+    mismatch(event.id, "the timer of event " + std::to_string(event.source.value) + " fires", "it was dropped before",
+             nullptr);
+  }
+  return !stopped_;
 }
 
 /// Takes the rest of history as it stands, without running code: only what is open matters.
@@ -128,7 +175,25 @@ void Execution::read_rest() {
       version_ = started->version;
       parent_ = started->parent;
       custom_status_ = started->initial_custom_status;
+    } else if (const auto* request = std::get_if<event::OrchestrationCancelRequested>(&event.body)) {
+      cancelling_ = *request;
     }
+  }
+}
+
+/// How an execution ended, from its last event.
+void Execution::read_end(const Event& terminal) {
+  if (const auto* completed = std::get_if<event::OrchestrationCompleted>(&terminal.body)) {
+    end_ = Returned{completed->output};
+  } else if (const auto* failed = std::get_if<event::OrchestrationFailed>(&terminal.body)) {
+    // Only who was asked to stop was cancelled; code may pass on the cancellation of a child as its own failure.
+    if (cancelling_ && failed->details.kind == FailureKind::cancelled) {
+      end_ = Cancelled{failed->details.message, cancelling_->origin};
+    } else {
+      end_ = Threw{failed->details};
+    }
+  } else if (const auto* continued = std::get_if<event::OrchestrationContinuedAsNew>(&terminal.body)) {
+    end_ = Continued{continued->input, {}};
   }
 }
 
@@ -162,7 +227,8 @@ void Execution::settle_recorded() {
       mismatch(event.id, describe_action(event.body), "nothing more before the next event", nullptr);
       return;
     }
-    if (kind == EventClass::cancel && !decided.erase(event.source)) {
+    const bool same_kind = event.body.index() == cancel_event(schedules_.kind(event.source), {}).index();
+    if (kind == EventClass::cancel && (!same_kind || !decided.erase(event.source))) {
       const auto live = leaves_.find(event.source);
       mismatch(event.id,
                "event " + std::to_string(event.source.value) + " dropped (" + std::string(event_type(event)) + ")",
@@ -220,6 +286,7 @@ bool Execution::pass_on(const WorkItem& message) {
 
 void Execution::begin_segment(Event inbound) {
   segments_.push_back(delta_.size());
+  traces_before_ = traces_.size();
   append(std::move(inbound.body), inbound.source);
 }
 
@@ -262,7 +329,10 @@ void Execution::apply(const Event& inbound) {
   // `inbound` may stand in delta_, which grows while the code runs: nothing here reads it after that has begun.
   const EventId source = inbound.source;
   std::visit(Overloaded{
-                 [this](const event::OrchestrationStarted& e) { begin(e); },
+                 [this, at = inbound.timestamp](const event::OrchestrationStarted& e) {
+                   started_at_ = at;
+                   begin(e);
+                 },
                  [this, source](const event::ActivityCompleted& e) { resolve(source, e.result); },
                  [this, source](const event::ActivityFailed& e) { resolve(source, e.details); },
                  [this, source](const event::TimerFired&) { resolve(source, Payload::none()); },
@@ -312,8 +382,6 @@ void Execution::cancel(const event::OrchestrationCancelRequested& request) {
     return;
   }
   cancelling_ = request;
-  drop_reason_ = request.origin == CancelOrigin::parent ? CancelReason::parent_cancelled
-                                                        : CancelReason::orchestration_terminal_cancelled;
   // The innermost Task that the root waits for, directly, is where the code stands. What runs inside a combinator ends
   // with the combinator; what is shielded is left alone, and whoever awaits it is told afterwards.
   detail::TaskPromiseBase* at = &root_->promise();
@@ -321,6 +389,14 @@ void Execution::cancel(const event::OrchestrationCancelRequested& request) {
   if (at->shielded() || at->awaiter() == nullptr) return;
   at->awaiter()->interrupt();
   ready_.push(*at->awaiter());
+}
+
+CancelReason Execution::drop_reason() const noexcept {
+  if (drop_reason_) return *drop_reason_;
+  // What goes as a cancellation unwinds the code goes because of that; what shielded code lets go, it lets go itself.
+  if (!cancelling_ || shielded_now_) return CancelReason::dropped_future;
+  return cancelling_->origin == CancelOrigin::parent ? CancelReason::parent_cancelled
+                                                     : CancelReason::orchestration_terminal_cancelled;
 }
 
 void Execution::run_code() {
@@ -355,17 +431,24 @@ void Execution::stop(Failure failure) {
 void Execution::mismatch(EventId event, const std::string& recorded, const std::string& now,
                          const std::source_location* where) {
   stop(engine_failure(FailureKind::nondeterminism, "Nondeterminism",
-                      describe_mismatch(event, recorded, now, where)));
+                      describe_mismatch(event, recorded, now, where, last_action_ ? &*last_action_ : nullptr)));
 }
 
-/// The code cannot go on. Finished segments stand; of the segment under way only its inbound event does. The execution
-/// ends here, and everything still open is cancelled.
+void Execution::condemn(const TurnInput& input) {
+  // A history begins with its start, also one that ends at once.
+  if (!last_event_id_ && !input.messages.empty()) react(input.messages.front());
+  if (!end_) stop(*input.condemned);
+}
+
+/// The code cannot go on. Finished segments stand; of the segment under way only its inbound event does: what it did and
+/// traced never happened. The execution ends here, and everything still open is cancelled.
 void Execution::impose_failure() {
   tear_down();
   cancels_.clear();
   read_rest();  // a mismatch leaves it unread
   if (segment_open_) {
     delta_.resize(segments_.back() + 1);
+    traces_.erase(traces_.begin() + static_cast<std::ptrdiff_t>(traces_before_), traces_.end());
     last_event_id_ = delta_.back().id;
     schedules_.forget_after(last_event_id_);
   } else {

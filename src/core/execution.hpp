@@ -69,6 +69,7 @@ class Execution {
   void set_incarnation(Incarnation incarnation) noexcept { identity_.incarnation = incarnation; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const std::string& version() const noexcept { return version_; }
+  [[nodiscard]] TimePoint started_at() const noexcept { return started_at_; }
   [[nodiscard]] bool is_replaying() const noexcept { return replaying_; }
   [[nodiscard]] OrchestrationContext& context() noexcept { return context_; }
 
@@ -91,8 +92,12 @@ class Execution {
 
   void make_ready(detail::WaiterList& waiters) noexcept;
   [[nodiscard]] std::uint64_t next_completion_order() noexcept { return ++completions_; }
-  [[nodiscard]] CancelReason drop_reason() const noexcept { return drop_reason_; }
-  CancelReason set_drop_reason(CancelReason reason) noexcept { return std::exchange(drop_reason_, reason); }
+  /// Why what is dropped now is dropped.
+  [[nodiscard]] CancelReason drop_reason() const noexcept;
+  /// While it is set, this is the reason.
+  std::optional<CancelReason> set_drop_reason(std::optional<CancelReason> reason) noexcept {
+    return std::exchange(drop_reason_, reason);
+  }
   /// A graceful cancellation has reached the code.
   [[nodiscard]] const event::OrchestrationCancelRequested* cancelling() const noexcept {
     return cancelling_ ? &*cancelling_ : nullptr;
@@ -124,7 +129,9 @@ class Execution {
   // The two sources of segments.
   void replay(std::span<const Event> history);
   [[nodiscard]] bool check_order(std::span<const Event> history);
+  [[nodiscard]] bool check_completion(const Event& event);
   void read_rest();
+  void read_end(const Event& terminal);
   void follow_mail(const Event& event);
   void react(const WorkItem& message);
   [[nodiscard]] bool pass_on(const WorkItem& message);
@@ -159,6 +166,7 @@ class Execution {
   [[nodiscard]] Payload make_value(detail::RecordedValue value);
 
   // When the engine ends it.
+  void condemn(const TurnInput& input);
   void stop(Failure failure);
   void mismatch(EventId event, const std::string& recorded, const std::string& now, const std::source_location* where);
   void impose_failure();
@@ -168,6 +176,7 @@ class Execution {
   [[nodiscard]] CancelReason terminal_reason() const;
   [[nodiscard]] TurnOutcome finish_turn();
   void fill_end(TurnOutcome& outcome) const;
+  void send_end(TurnOutcome& outcome) const;
   void fill_effects(TurnOutcome& outcome, const Event& event, EventId first_new) const;
   [[nodiscard]] OutboundMessage start_of(const event::SubOrchestrationScheduled& child, EventId event) const;
   [[nodiscard]] ParentLink link_to(EventId event) const;
@@ -181,6 +190,7 @@ class Execution {
   // The execution so far.
   std::string name_;
   std::string version_;
+  TimePoint started_at_;
   std::optional<ParentLink> parent_;
   EventId last_event_id_;
   bool graceful_ = false;
@@ -213,13 +223,15 @@ class Execution {
 
   // This segment.
   bool segment_open_ = false;
+  std::size_t traces_before_ = 0;
   std::map<EventId, Drop> cancels_;
   std::optional<Continued> continue_;
 
   // Live code. Declared last: frames are destroyed before what they refer to.
   bool torn_down_ = false;
   bool shielded_now_ = false;
-  CancelReason drop_reason_ = CancelReason::dropped_future;
+  std::optional<CancelReason> drop_reason_;
+  std::optional<std::source_location> last_action_;  // where the code did something last
   std::uint64_t completions_ = 0;
   detail::WaiterList ready_;
   std::unordered_map<EventId, detail::Leaf*> leaves_;

@@ -108,12 +108,17 @@ std::string describe_action(const EventBody& body) {
 }
 
 std::string describe_mismatch(EventId event, const std::string& recorded, const std::string& now,
-                              const std::source_location* where) {
+                              const std::source_location* where, const std::source_location* last_action) {
+  const auto place = [](const std::source_location& at) {
+    return std::string(at.file_name()) + ":" + std::to_string(at.line());
+  };
   std::string text = "the code no longer does what history says it did, at event " + std::to_string(event.value);
   text += "\n  - recorded: " + recorded;
   text += "\n  + now:      " + now;
   if (where != nullptr) {
-    text += "\n  at " + std::string(where->file_name()) + ":" + std::to_string(where->line());
+    text += "\n  at " + place(*where);
+  } else if (last_action != nullptr) {
+    text += "\n  after " + place(*last_action);
   }
   text +=
       "\n  What to do: run the code this instance was started with, and register the change as a new version of the "

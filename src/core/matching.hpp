@@ -29,8 +29,10 @@ enum class ActionMatch : std::uint8_t { same, other_input, different };
 /// One line for a person: `activity "Charge" with input {"id":7}`.
 [[nodiscard]] std::string describe_action(const EventBody& body);
 
-/// The text of a nondeterminism failure: a small diff, where in the code, and what to do about it.
+/// The text of a nondeterminism failure: a small diff, where in the code, and what to do about it. What is no longer
+/// there has no place in the code; then `last_action` says where the code did something last.
 [[nodiscard]] std::string describe_mismatch(EventId event, const std::string& recorded, const std::string& now,
-                                            const std::source_location* where);
+                                            const std::source_location* where,
+                                            const std::source_location* last_action);
 
 }  // namespace duramen::v0::core

@@ -29,9 +29,10 @@ CancelReason drop_reason(const core::Execution& execution) noexcept { return exe
 void make_ready(core::Execution& execution, WaiterList& waiters) noexcept { execution.make_ready(waiters); }
 
 bool is_cancelling(const core::Execution& execution) noexcept { return execution.cancelling() != nullptr; }
-void throw_cancelled(const core::Execution& execution) {
-  throw CancelledError(Failure::cancelled(execution.cancelling()->reason));
+Failure cancelled_failure(const core::Execution& execution) {
+  return Failure::cancelled(execution.cancelling()->reason);
 }
+void throw_cancelled(const core::Execution& execution) { throw CancelledError(cancelled_failure(execution)); }
 bool shielded_now(const core::Execution& execution) noexcept { return execution.shielded_now(); }
 bool set_shielded_now(core::Execution& execution, bool shielded) noexcept {
   return execution.set_shielded_now(shielded);

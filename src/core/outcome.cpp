@@ -11,7 +11,10 @@ namespace duramen::inline v0::core {
 CancelReason Execution::terminal_reason() const {
   return std::visit(Overloaded{
                         [](const Returned&) { return CancelReason::orchestration_terminal_completed; },
-                        [](const Threw&) { return CancelReason::orchestration_terminal_failed; },
+                        [](const Threw& end) {
+                          return end.failure.kind == FailureKind::poison ? CancelReason::poison
+                                                                         : CancelReason::orchestration_terminal_failed;
+                        },
                         [](const Cancelled& end) {
                           return end.origin == CancelOrigin::parent ? CancelReason::parent_cancelled
                                                                     : CancelReason::orchestration_terminal_cancelled;
@@ -24,7 +27,8 @@ CancelReason Execution::terminal_reason() const {
 TurnOutcome Execution::finish_turn() {
   TurnOutcome outcome;
   outcome.status = cancelling_ ? Status::cancelling : Status::running;
-  if (end_ && !delta_.empty()) fill_end(outcome);
+  if (end_) fill_end(outcome);
+  if (end_ && !delta_.empty()) send_end(outcome);
 
   const EventId first_new = delta_.empty() ? last_event_id_.next() : delta_.front().id;
   for (const Event& event : delta_) fill_effects(outcome, event, first_new);
@@ -45,39 +49,41 @@ TurnOutcome Execution::finish_turn() {
 }
 
 void Execution::fill_end(TurnOutcome& outcome) const {
-  const auto answer = [this, &outcome](WorkItem item) {
-    if (parent_) outcome.messages.push_back(OutboundMessage{parent_->instance, std::move(item), {}, {}});
-  };
   std::visit(Overloaded{
                  [&](const Returned& end) {
                    outcome.status = Status::completed;
                    outcome.output = end.output;
-                   if (parent_) answer(work::SubOrchCompleted{*parent_, end.output});
                  },
                  [&](const Threw& end) {
                    outcome.status = Status::failed;
                    outcome.failure = end.failure;
-                   if (parent_) answer(work::SubOrchFailed{*parent_, end.failure});
                  },
                  [&](const Cancelled& end) {
                    outcome.status = Status::cancelled;
                    outcome.failure = Failure::cancelled(end.reason);
-                   if (parent_) answer(work::SubOrchFailed{*parent_, *outcome.failure});
                  },
-                 [&](const Continued& end) {
-                   outcome.status = Status::continued_as_new;
-                   work::ContinueAsNew next;
-                   next.orchestration = name_;
-                   next.input = end.input;
-                   next.version = end.version;
-                   next.carry_forward = mailboxes_.unclaimed();
-                   next.initial_custom_status = custom_status_;
-                   next.parent = parent_;
-                   outcome.messages.push_back(OutboundMessage{identity_.instance, std::move(next), {}, {}});
-                 },
+                 [&](const Continued&) { outcome.status = Status::continued_as_new; },
              },
              *end_);
+}
+
+/// The end as others learn of it: once, with the turn that decided it.
+void Execution::send_end(TurnOutcome& outcome) const {
   outcome.cancel_rest = terminal_reason();
+  if (const auto* continued = std::get_if<Continued>(&*end_)) {
+    work::ContinueAsNew next;
+    next.orchestration = name_;
+    next.input = continued->input;
+    next.version = continued->version;
+    next.carry_forward = mailboxes_.unclaimed();
+    next.initial_custom_status = custom_status_;
+    next.parent = parent_;
+    outcome.messages.push_back(OutboundMessage{identity_.instance, std::move(next), {}, {}});
+  } else if (parent_) {
+    WorkItem answer = outcome.failure ? WorkItem(work::SubOrchFailed{*parent_, *outcome.failure})
+                                      : WorkItem(work::SubOrchCompleted{*parent_, *outcome.output});
+    outcome.messages.push_back(OutboundMessage{parent_->instance, std::move(answer), {}, {}});
+  }
 }
 
 void Execution::fill_effects(TurnOutcome& outcome, const Event& event, EventId first_new) const {

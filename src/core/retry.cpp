@@ -52,9 +52,14 @@ Task<Payload> try_repeatedly(core::Execution& execution, event::ActivitySchedule
   for (std::uint32_t attempt = 1;; ++attempt) {
     auto activity = DurableFuture<Payload>(std::make_unique<Leaf>(execution, request, where), &read_leaf<Payload>);
     if (policy.attempt_timeout()) activity = ctx.with_timeout(*policy.attempt_timeout(), std::move(activity));
-    auto result = co_await std::move(activity).as_result();
-    if (result) co_return std::move(*result);
-    Failure failure = std::move(result.error());
+    Failure failure;
+    try {
+      co_return co_await std::move(activity);
+    } catch (const CancelledError&) {
+      throw;  // not the attempt's failure, but the orchestration's end
+    } catch (...) {
+      failure = failure_from(std::current_exception());
+    }
     failure.attempt = attempt;
     if (failure.kind == FailureKind::timeout && failure.timeout == TimeoutKind::total) {
       failure.timeout = TimeoutKind::start_to_close;  // the limit of one attempt, not of them all
@@ -74,9 +79,13 @@ Task<Payload> retry(core::Execution& execution, event::ActivityScheduled request
   auto attempts = try_repeatedly(execution, std::move(request), std::move(policy), where);
   if (!limit) co_return co_await std::move(attempts);
   auto limited = execution.context().with_timeout(*limit, std::move(attempts));
-  auto result = co_await std::move(limited).as_result();
-  if (!result) throw ActivityError(std::move(result.error()));
-  co_return std::move(*result);
+  try {
+    co_return co_await std::move(limited);
+  } catch (const CancelledError&) {
+    throw;
+  } catch (const DurableError& error) {
+    throw ActivityError(error.failure());
+  }
 }
 
 }  // namespace

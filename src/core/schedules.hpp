@@ -39,6 +39,7 @@ class Schedules {
   void open(EventId id, ScheduleKind kind);
   void set_state(EventId id, ScheduleState state);
 
+  std::uint64_t last_ = 0;             // the event noted last
   std::vector<std::uint8_t> entries_;  // kind in the low nibble, state in the high one; index is the event id
 };
 

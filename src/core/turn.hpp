@@ -28,6 +28,9 @@ struct TurnInput {
   TimePoint now;
   /// What new_guid() is made of. Recorded, so it may differ each time.
   std::uint64_t entropy = 0;
+  /// Ends the execution with this failure, from history alone: no code runs, and the messages go unseen. For what cannot
+  /// be run, or was tried too often.
+  const Failure* condemned = nullptr;
 };
 
 /// A line of ctx.trace(), to be written once the turn is committed: never on replay, never for a turn that was refused.

@@ -1,6 +1,6 @@
 #include "core/harness.hpp"
 
-#include "base/overloaded.hpp"
+#include "core/inbound.hpp"
 #include <duramen/failure.hpp>
 
 #include <gmock/gmock.h>
@@ -23,38 +23,6 @@ bool is_imposed(const std::optional<Failure>& failure) {
 }
 
 bool is_inbound(const Event& event) { return event_class(event) == EventClass::inbound; }
-
-/// The message that an inbound event was made from.
-WorkItem message_behind(const Event& event, const core::ExecutionIdentity& identity) {
-  const ExecutionId execution = identity.execution;
-  const ParentLink link{identity.instance, identity.incarnation, execution, event.source};
-  return std::visit(
-      Overloaded{
-          [](const event::OrchestrationStarted& e) -> WorkItem {
-            return work::ContinueAsNew{e.name, e.input, {}, e.carry_forward, e.initial_custom_status, e.parent};
-          },
-          [](const event::OrchestrationCancelRequested& e) -> WorkItem {
-            return work::CancelInstance{e.reason, e.mode, e.origin, {}};
-          },
-          [&](const event::ActivityCompleted& e) -> WorkItem {
-            return work::ActivityCompleted{execution, event.source, e.result};
-          },
-          [&](const event::ActivityFailed& e) -> WorkItem {
-            return work::ActivityFailed{execution, event.source, e.details};
-          },
-          [&](const event::TimerFired& e) -> WorkItem {
-            return work::TimerFired{execution, event.source, e.fire_at};
-          },
-          [&](const event::SubOrchestrationCompleted& e) -> WorkItem {
-            return work::SubOrchCompleted{link, e.result};
-          },
-          [&](const event::SubOrchestrationFailed& e) -> WorkItem { return work::SubOrchFailed{link, e.details}; },
-          [](const event::ExternalEvent& e) -> WorkItem { return work::ExternalRaised{e.name, e.data}; },
-          [](const event::QueueEventDelivered& e) -> WorkItem { return work::QueueMessage{e.name, e.data}; },
-          [](const auto&) -> WorkItem { throw std::logic_error("no message makes this event"); },
-      },
-      event.body);
-}
 
 std::vector<std::string> texts_of(const std::vector<core::TraceLine>& traces) {
   std::vector<std::string> texts;
@@ -150,7 +118,7 @@ void Instance::remember(TurnOutcome outcome) {
   for (EventId timer : turn_.dropped_timers) timers_.erase(timer);
   if (turn_.cancel_rest) timers_.clear();  // a store deletes them with the terminal commit
   check_turn();
-  if (turn_.ended()) check_nothing_is_left();
+  if (turn_.ended() && !turn_.events.empty()) check_nothing_is_left();
 }
 
 void Instance::take_from_queues(const std::vector<WorkItem>& messages) {

@@ -186,5 +186,44 @@ TEST(Regression, AnAddedDropNamesTheLineOfTheSchedule) {
   EXPECT_THAT(instance.failure().message, HasSubstr("regressions_test.cpp:"));
 }
 
+// 10. An execution that is kept after the engine ended it writes a second end with the next message.
+TEST(Regression, AKeptExecutionIsEndedByTheEngineOnce) {
+  Instance instance{one_step, Mode::resident};
+  instance.start();
+  instance.complete(EventId{9});
+  const std::size_t size = instance.history().size();
+  EXPECT_EQ(instance.complete("A", "late").ignored_messages, 1u);
+  EXPECT_EQ(instance.history().size(), size) << testing::PrintToString(instance.story());
+}
+
+// 11. A turn that only ignores messages calls an execution running that has ended: a commit would store that.
+TEST(Regression, ATurnAfterTheEndStillSaysHowItEnded) {
+  for (const Mode mode : {Mode::resident, Mode::fresh}) {
+    Instance completed{one_step, mode};
+    completed.start();
+    completed.complete("A", "a");
+    EXPECT_EQ(completed.cancel("late").status, Status::completed);
+    EXPECT_EQ(completed.turn().output, Payload::text("a"));
+    EXPECT_THAT(completed.turn().messages, IsEmpty());
+
+    Instance failed{one_step, mode};
+    failed.start();
+    failed.fail("A", "no");
+    EXPECT_EQ(failed.cancel("late").status, Status::failed);
+    EXPECT_EQ(failed.turn().failure->message, "no");
+
+    Instance cancelled{graceful(one_step), mode};
+    cancelled.start();
+    cancelled.cancel("enough");
+    EXPECT_EQ(cancelled.complete("A", "late").status, Status::cancelled);
+    EXPECT_EQ(cancelled.turn().failure, Failure::cancelled("enough"));
+
+    Instance continued{[](Context& ctx) -> Task<std::string> { co_return co_await ctx.continue_as_new("next"); }, mode};
+    continued.start();
+    EXPECT_EQ(continued.cancel("late").status, Status::continued_as_new);
+    EXPECT_THAT(continued.turn().messages, IsEmpty());
+  }
+}
+
 }  // namespace
 }  // namespace duramen::core_test

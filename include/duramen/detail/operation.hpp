@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include <duramen/failure.hpp>
 
@@ -140,6 +141,7 @@ void make_ready(core::Execution& execution, WaiterList& waiters) noexcept;
 /// A graceful cancellation is under way: awaits that are not shielded end with it.
 [[nodiscard]] bool is_cancelling(const core::Execution& execution) noexcept;
 [[noreturn]] void throw_cancelled(const core::Execution& execution);
+[[nodiscard]] Failure cancelled_failure(const core::Execution& execution);
 /// Whether the code that runs at this moment is shielded: what it starts inherits that.
 [[nodiscard]] bool shielded_now(const core::Execution& execution) noexcept;
 bool set_shielded_now(core::Execution& execution, bool shielded) noexcept;
@@ -154,7 +156,7 @@ class DropScope {
 
  private:
   core::Execution& execution_;
-  CancelReason previous_;
+  std::optional<CancelReason> previous_;
 };
 
 /// Around every resumption of a coroutine.

@@ -1,0 +1,13 @@
+// Back from history to the world: the message that an inbound event was made from.
+#pragma once
+
+#include "core/execution.hpp"
+#include <duramen/history.hpp>
+#include <duramen/work_item.hpp>
+
+namespace duramen::core_test {
+
+/// Throws std::logic_error for an event that no message makes.
+[[nodiscard]] WorkItem message_behind(const Event& event, const core::ExecutionIdentity& identity);
+
+}  // namespace duramen::core_test

@@ -1,0 +1,61 @@
+// The world around one execution: the worker queue, the timers, the children, and whoever sends it messages.
+//
+// It takes in what a turn sends out, and says what arrives next: answers in any order, one or several in a batch, some
+// twice, some late, some for somebody else, and now and then an event or a cancellation.
+#pragma once
+
+#include "core/execution.hpp"
+#include "core/property/rng.hpp"
+#include "core/turn.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace duramen::core_test::property {
+
+struct Batch {
+  std::vector<WorkItem> messages;
+  bool genuine = false;  ///< one message, and the execution waits for it: it must not be ignored
+  bool foreign = false;  ///< holds an answer to something that was never asked: the engine must end the execution
+};
+
+class Outside {
+ public:
+  Outside(core::ExecutionIdentity identity, std::optional<ParentLink> parent)
+      : identity_(std::move(identity)), parent_(std::move(parent)) {}
+
+  [[nodiscard]] Batch next_batch(Rng& rng);
+  /// What may stand behind the start in the first batch.
+  void add_early_messages(Rng& rng, std::vector<WorkItem>& messages);
+  [[nodiscard]] TimePoint now() const { return now_; }
+
+  /// Takes in what a turn decided; `history` ends with its events. Says what is wrong with it, if anything is.
+  [[nodiscard]] std::optional<std::string> take(const core::TurnOutcome& turn, const std::vector<WorkItem>& batch,
+                                                const std::vector<Event>& history);
+
+ private:
+  [[nodiscard]] std::optional<WorkItem> answer(Rng& rng);
+  [[nodiscard]] WorkItem complete_activity(EventId id, Rng& rng) const;
+  [[nodiscard]] WorkItem complete_child(EventId id, Rng& rng) const;
+  [[nodiscard]] WorkItem raise(Rng& rng) const;
+  [[nodiscard]] WorkItem cancel(Rng& rng) const;
+  [[nodiscard]] std::optional<WorkItem> odd_one(Rng& rng, bool& foreign);
+  [[nodiscard]] std::optional<std::string> take_activities(const core::TurnOutcome& turn,
+                                                           const std::vector<Event>& history);
+  [[nodiscard]] std::optional<std::string> take_messages(const core::TurnOutcome& turn);
+  [[nodiscard]] std::optional<std::string> check_against(const std::vector<Event>& history, bool ended) const;
+
+  core::ExecutionIdentity identity_;
+  std::optional<ParentLink> parent_;
+  TimePoint now_ = from_unix_ms(1'000'000);
+  std::map<EventId, std::string> workers_;  // the activity's name
+  std::map<EventId, TimePoint> timers_;
+  std::map<EventId, InstanceId> children_;
+  std::vector<EventId> stopped_activities_;
+  std::map<EventId, InstanceId> stopped_children_;
+  std::vector<WorkItem> delivered_;
+};
+
+}  // namespace duramen::core_test::property
