@@ -13,6 +13,7 @@ namespace {
 
 constexpr off_t writer_byte = 0;
 constexpr off_t presence_byte = 1;
+constexpr off_t turnstile_byte = 2;
 
 struct flock one_byte(short type, off_t byte) {
   struct flock lock{};
@@ -30,6 +31,11 @@ void wait_for(int file, short type, off_t byte) {
     const std::string why = std::generic_category().message(errno);
     throw StoreError({ErrorCode::unavailable, "", "cannot lock the store's side file: " + why, true});
   }
+}
+
+void release(int file, off_t byte) noexcept {
+  struct flock lock = one_byte(F_UNLCK, byte);
+  fcntl(file, F_OFD_SETLK, &lock);
 }
 
 }  // namespace
@@ -51,12 +57,18 @@ SideLock::SideLock(const std::string& path) {
 
 SideLock::~SideLock() { ::close(file_); }
 
-void SideLock::lock() { wait_for(file_, F_WRLCK, writer_byte); }
-
-void SideLock::unlock() noexcept {
-  struct flock lock = one_byte(F_UNLCK, writer_byte);
-  fcntl(file_, F_OFD_SETLK, &lock);
+void SideLock::lock() {
+  wait_for(file_, F_WRLCK, turnstile_byte);
+  try {
+    wait_for(file_, F_WRLCK, writer_byte);
+  } catch (...) {
+    release(file_, turnstile_byte);
+    throw;
+  }
+  release(file_, turnstile_byte);
 }
+
+void SideLock::unlock() noexcept { release(file_, writer_byte); }
 
 bool SideLock::alone() const noexcept {
   // Asks who would stand in the way of an exclusive lock; our own shared one does not.

@@ -434,10 +434,15 @@ std::optional<int> SimulatedDisk::count(Operation operation, bool needs_space) {
     return SQLITE_IOERR;
   }
   if (fail_at_ == 0 || operations_ < fail_at_) return std::nullopt;
+  if (fault_ == Fault::lost_sync) {
+    if (operation != Operation::sync) return std::nullopt;
+    fail_at_ = 0;
+    ++failures_;
+    return failing(operation);
+  }
   if (operations_ > fail_at_ && !lasting_) return std::nullopt;
   // A full disk goes on with what takes no space.
   if (operations_ > fail_at_ && fault_ == Fault::full && !needs_space) return std::nullopt;
-  if (fault_ == Fault::lost_sync && operation != Operation::sync) return std::nullopt;
   ++failures_;
   return failing(operation);
 }

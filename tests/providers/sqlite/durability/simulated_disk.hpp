@@ -40,7 +40,9 @@ class SimulatedDisk {
   enum class Fault {
     full,       ///< no space: SQLITE_FULL
     io_error,   ///< EIO
-    lost_sync,  ///< EIO of a sync, after which the system takes the pages for clean: only writing them again helps
+    /// EIO of the first sync from there on, after which the system takes the pages for clean: only writing them
+    /// again helps.
+    lost_sync,
   };
   /// The nth operation from the beginning fails; with `lasting`, so does every one after it that needs space
   /// (full) or writes at all (io_error).
