@@ -314,6 +314,25 @@ double open_bytes(const OrchestrationCode& code, std::size_t size) {
   return bytes_per(size, before);
 }
 
+/// While one of these lives, freed memory is kept: what a page of fresh memory costs is the kernel's figure,
+/// and only the large sizes would pay it.
+class KeepFreedMemory {
+ public:
+  KeepFreedMemory() { set(1 << 30, 1 << 30); }
+  ~KeepFreedMemory() {
+    set(128 << 10, 128 << 10);  // as it is by default
+    ::malloc_trim(0);
+  }
+  KeepFreedMemory(const KeepFreedMemory&) = delete;
+  KeepFreedMemory& operator=(const KeepFreedMemory&) = delete;
+
+ private:
+  static void set(int mmap_threshold, int trim_threshold) {
+    ::mallopt(M_MMAP_THRESHOLD, mmap_threshold);
+    ::mallopt(M_TRIM_THRESHOLD, trim_threshold);
+  }
+};
+
 // -- all of it ----------------------------------------------------------------------------------------------
 
 /// Far apart, and sooner or later all of them: no divisor of any size that is asked for.
@@ -374,6 +393,7 @@ void measure(const Scene& scene, const TimedFigure& figure, const std::vector<st
 }  // namespace
 
 void run_replay(Scene& scene) {
+  const KeepFreedMemory keep;
   std::vector<std::size_t> sizes = scene.arguments.widths;
   if (sizes.empty()) sizes = {1'000, 10'000, 100'000};
   std::sort(sizes.begin(), sizes.end());

@@ -117,6 +117,32 @@ TEST(Bench, EveryOtherWorkloadRunsOnSqlite) {
                                              "cancel2-client", "cancel2-steal", "store"}));
 }
 
+TEST(Bench, TheEngineAlonePrintsOneLinePerFigureAndSize) {
+  const Output output = run("replay --width 20 --width 10 --pairs 1 --json", "2>/dev/null");
+  EXPECT_EQ(output.exit_code, 0);
+  const std::set<std::string> names{"workload",   "figure", "size",   "runs",   "per_second", "ns_each",
+                                    "bytes_each", "growth", "commit", "machine"};
+  std::set<std::string> timed;
+  std::set<std::string> weighed;
+  for (const json& line : lines_of(output)) {
+    ASSERT_TRUE(line.is_object()) << line;
+    std::set<std::string> found;
+    for (const auto& [name, value] : line.items()) found.insert(name);
+    EXPECT_EQ(found, names) << line;
+    EXPECT_EQ(line["workload"], "replay");
+    const bool time = !line["ns_each"].is_null();
+    EXPECT_EQ(time, line["bytes_each"].is_null()) << line;
+    EXPECT_GT(line[time ? "ns_each" : "bytes_each"].get<double>(), 0) << line;
+    // The smallest size comes first and is what the other is compared with.
+    EXPECT_EQ(time && line["size"] == 20, !line["growth"].is_null()) << line;
+    (time ? timed : weighed).insert(line["figure"].get<std::string>() + " " + line["size"].dump());
+  }
+  EXPECT_EQ(timed.size(), 26u) << output.text;
+  EXPECT_EQ(weighed, (std::set<std::string>{"open-activity 20", "open-task 20", "resident-on-activity 20",
+                                            "resident-on-timer 20"}));
+  EXPECT_TRUE(timed.contains("replay-sequence 10") && timed.contains("join-turn-each-reverse 20")) << output.text;
+}
+
 TEST(Bench, PrintsATableForPeople) {
   const Output output = run("latency --store memory --count 20 --pairs 1", "2>/dev/null");
   EXPECT_EQ(output.exit_code, 0);
@@ -127,7 +153,7 @@ TEST(Bench, PrintsATableForPeople) {
 TEST(Bench, ShowsHelpWithEveryWorkload) {
   const Output output = run("--help");
   EXPECT_EQ(output.exit_code, 0);
-  for (const char* name : {"hello", "chain", "latency", "fanout", "cancel", "cancel2", "store"}) {
+  for (const char* name : {"hello", "chain", "latency", "fanout", "cancel", "cancel2", "store", "replay"}) {
     EXPECT_NE(output.text.find(name), std::string::npos) << name;
   }
 }
@@ -136,7 +162,7 @@ TEST(Bench, RefusesAnUnknownWorkloadAndListsTheOthers) {
   const Output output = run("no-such-thing", "2>&1");
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_NE(output.text.find("no-such-thing"), std::string::npos);
-  EXPECT_NE(output.text.find("hello chain latency fanout cancel cancel2 store"), std::string::npos);
+  EXPECT_NE(output.text.find("hello chain latency fanout cancel cancel2 store replay"), std::string::npos);
 }
 
 TEST(Bench, RefusesOptionsItDoesNotUnderstand) {
