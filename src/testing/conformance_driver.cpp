@@ -16,6 +16,28 @@ Event raised(std::uint64_t id, std::string name) {
   return make_event(id, event::ExternalEvent{std::move(name), Payload::text("")});
 }
 
+ActivityExecute plain(std::string name) {
+  return {.name = std::move(name),
+          .input = Payload::text("x"),
+          .orchestration_name = "Orch",
+          .orchestration_version = "1.0.0"};
+}
+ActivityExecute in_session(std::string session) {
+  ActivityExecute activity = plain();
+  activity.session_id = std::move(session);
+  return activity;
+}
+ActivityExecute tagged(std::string tag) {
+  ActivityExecute activity = plain();
+  activity.tag = std::move(tag);
+  return activity;
+}
+ActivityExecute limited(ActivityOptions limits) {
+  ActivityExecute activity = plain();
+  activity.options = limits;
+  return activity;
+}
+
 work::ExternalRaised raise(std::string name, std::string data) {
   return {std::move(name), Payload::text(std::move(data))};
 }
@@ -27,6 +49,20 @@ std::string names_of(const std::vector<InboxMessage>& messages) {
     names += (names.empty() ? "" : " ") + (event ? event->name : "?");
   }
   return names;
+}
+
+std::string ids_of(const std::vector<InstanceInfo>& instances) {
+  std::string ids;
+  for (const InstanceInfo& info : instances) ids += (ids.empty() ? "" : " ") + info.instance.value;
+  return ids;
+}
+
+std::string numbers_of(const std::vector<WorkItemLeased>& items) {
+  std::string numbers;
+  for (const WorkItemLeased& item : items) {
+    numbers += (numbers.empty() ? "" : " ") + std::to_string(item.lease.key.activity.value);
+  }
+  return numbers;
 }
 
 void Driver::stop(std::string_view why, Check::Where where) {
@@ -174,6 +210,45 @@ OrchestrationItem Driver::woken(const InstanceId& id, Check::Where where) {
   return fetch_one(where);
 }
 
+void Driver::schedule(const InstanceId& id, std::vector<ActivityExecute> activities, Check::Where where) {
+  const OrchestrationItem item = woken(id, where);
+  TurnCommit commit = turn(item);
+  EventId last = item.last_event_id;
+  for (ActivityExecute& activity : activities) {
+    last = last.next();
+    activity.instance = id;
+    activity.key = {item.incarnation, item.execution, last};
+    commit.events.push_back(scheduled(last.value));
+    commit.worker_items.push_back({.activity = std::move(activity)});
+  }
+  must_commit(commit, where);
+}
+
+InstanceInfo Driver::child(const InstanceId& parent, const InstanceId& id, Check::Where where) {
+  const OrchestrationItem item = woken(parent, where);
+  TurnCommit commit = turn(item);
+  const EventId event = item.last_event_id.next();
+  commit.events = {make_event(event.value, event::SubOrchestrationScheduled{.name = "Orch", .instance = id})};
+  const ParentLink link{parent, item.incarnation, item.execution, event};
+  commit.messages = {{id, work::StartOrchestration{.orchestration = "Orch", .parent = link}}};
+  must_commit(commit, where);
+  TurnCommit first = turn(fetch_one(where));
+  first.events = {started()};
+  first.change.version = "1.0.0";
+  first.change.parent = link;
+  must_commit(first, where);
+  return info(id).value();
+}
+
+void Driver::finish(const InstanceId& id, Check::Where where) {
+  must_commit(final_turn(woken(id, where)), where);
+}
+
+void Driver::continue_as_new(const InstanceId& id, Check::Where where) {
+  must_commit(continuing_turn(woken(id, where)), where);
+  must_commit(next_execution(fetch_one(where)), where);
+}
+
 TurnCommit Driver::final_turn(const OrchestrationItem& item) {
   TurnCommit last = turn(item);
   last.events = {
@@ -259,5 +334,33 @@ void Driver::abandon(const WorkItemLeased& item, Duration delay, bool count_atte
 }
 
 std::vector<StolenLease> Driver::stolen_from(const NodeId& who) { return get(store.read_stolen_leases(who)); }
+
+RenewResult Driver::beat(const WorkLease& lease_of_work, std::optional<std::string> details) {
+  WorkRenewal renewal{lease_of_work, Heartbeat{}};
+  if (details) renewal.heartbeat->details = Payload::text(std::move(*details));
+  return get(store.renew_work_item_locks({&renewal, 1}, lease)).at(0);
+}
+
+// -- what any node does for all, and management ---
+
+SweepResult Driver::sweep(std::size_t limit) { return get(store.sweep(limit)); }
+
+std::string Driver::list(const InstanceFilter& filter) {
+  const InstanceQuery query{.filter = filter, .order = InstanceOrder::oldest_first, .limit = 1000};
+  return ids_of(get(store.list_instances(query)).instances);
+}
+
+std::vector<ExecutionInfo> Driver::executions(const InstanceId& id) { return get(store.list_executions(id)); }
+
+DeleteResult Driver::remove(const InstanceId& id, DeleteMode mode) {
+  return get(store.delete_instances({&id, 1}, mode)).at(0);
+}
+
+PruneResult Driver::prune(const InstanceId& id, const PruneOptions& options) {
+  return get(store.prune_executions({&id, 1}, options)).at(0);
+}
+
+QueueDepths Driver::depths() { return get(store.get_queue_depths()); }
+StoreMetrics Driver::metrics() { return get(store.get_metrics()); }
 
 }  // namespace duramen::inline v0::testing

@@ -22,9 +22,18 @@ struct CaseStopped {};
 [[nodiscard]] Event scheduled(std::uint64_t id);
 [[nodiscard]] Event raised(std::uint64_t id, std::string name);
 
+[[nodiscard]] ActivityExecute plain(std::string name = "Act");
+[[nodiscard]] ActivityExecute in_session(std::string session);
+[[nodiscard]] ActivityExecute tagged(std::string tag);
+[[nodiscard]] ActivityExecute limited(ActivityOptions limits);
+
 [[nodiscard]] work::ExternalRaised raise(std::string name, std::string data = "");
 /// The names of external events among messages, "?" for anything else: "a b ?".
 [[nodiscard]] std::string names_of(const std::vector<InboxMessage>& messages);
+/// Their ids: "a b".
+[[nodiscard]] std::string ids_of(const std::vector<InstanceInfo>& instances);
+/// Their numbers: "2 3".
+[[nodiscard]] std::string numbers_of(const std::vector<WorkItemLeased>& items);
 
 class Driver {
  public:
@@ -85,6 +94,16 @@ class Driver {
                        Check::Where where = Check::Where::current());
   /// Wakes the instance and fetches it.
   OrchestrationItem woken(const InstanceId& id, Check::Where where = Check::Where::current());
+  /// A turn of the running instance that schedules these activities; their ids go on where history ended.
+  void schedule(const InstanceId& id, std::vector<ActivityExecute> activities,
+                Check::Where where = Check::Where::current());
+  /// A running child, started by a turn of its running parent.
+  InstanceInfo child(const InstanceId& parent, const InstanceId& id,
+                     Check::Where where = Check::Where::current());
+  /// Ends a running instance.
+  void finish(const InstanceId& id, Check::Where where = Check::Where::current());
+  /// Ends the current execution of a running instance and begins the next.
+  void continue_as_new(const InstanceId& id, Check::Where where = Check::Where::current());
   /// A turn of `node` that ends the instance.
   TurnCommit final_turn(const OrchestrationItem& item);
   /// A turn of `node` that ends the execution and has the next one begin.
@@ -107,6 +126,17 @@ class Driver {
   RenewResult renew(const WorkLease& lease, Duration extend = std::chrono::seconds{30});
   void abandon(const WorkItemLeased& item, Duration delay = {}, bool count_attempt = true);
   std::vector<StolenLease> stolen_from(const NodeId& who);
+  /// A renewal that brings a sign of life.
+  RenewResult beat(const WorkLease& lease, std::optional<std::string> details = {});
+
+  // -- what any node does for all, and management ---
+  SweepResult sweep(std::size_t limit = 100);
+  std::string list(const InstanceFilter& filter);  ///< ids_of() the matching instances, oldest first
+  std::vector<ExecutionInfo> executions(const InstanceId& id);
+  DeleteResult remove(const InstanceId& id, DeleteMode mode = DeleteMode::finished);
+  PruneResult prune(const InstanceId& id, const PruneOptions& options);
+  QueueDepths depths();
+  StoreMetrics metrics();
 
   [[noreturn]] void stop(std::string_view why, Check::Where where = Check::Where::current());
   /// The value of a call; stops the case if the store failed.

@@ -29,7 +29,8 @@ void an_activity_carries_all_it_was_scheduled_with(Driver& d) {
   commit.events = {scheduled(2), scheduled(3)};
   commit.worker_items = {item, Driver::activity(info, 3)};
   d.must_commit(commit);
-  const auto work = d.fetch_work();
+  const auto work =
+      d.fetch_work_batch({.tags = TagFilter::any(), .sessions = SessionClaim{"worker", 30s, {}, 1}}).items;
   if (work.size() != 2) d.stop("two activities to run");
   d.check.that(work[0].activity == item.activity, "everything that was given");
   d.check.that(work[1].activity == commit.worker_items[1].activity, "everything that was left out");

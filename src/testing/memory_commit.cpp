@@ -35,7 +35,7 @@ void change_key_value(KeyValues& values, const KeyValueChange& change) {
 /// Decides and stores every turn before any of their messages: what one turn sends is not yet there for its
 /// neighbour.
 std::vector<CommitResult> MemoryState::commit_all(std::span<const TurnCommit> commits) {
-  sweep();
+  forget_tombstones();
   ++commit_calls_;
   std::vector<CommitResult> results;
   results.reserve(commits.size());
@@ -73,9 +73,7 @@ CommitResult MemoryState::commit(const TurnCommit& commit) {
   if (fused) {
     instance = &create(commit.instance, fused->request.start);
     result.incarnation = instance->info.incarnation;
-    if (auto parked = parked_.extract(commit.instance)) {
-      for (auto& entry : parked.mapped()) deliver(entry.message);
-    }
+    deliver_parked(commit.instance);
   }
   apply(commit, *instance, result);
   return result;
@@ -98,8 +96,7 @@ bool MemoryState::basis_holds(const TurnCommit& commit, Instance* instance, Comm
       return false;
     }
   } else {
-    condition = instance && !is_live(instance->lease, instance->lease_until) &&
-                !is_final(instance->info.status) &&
+    condition = instance && !is_leased(*instance) && !is_final(instance->info.status) &&
                 instance->info.last_event_id == std::get<ConditionalLease>(commit.basis).last_event_id &&
                 !has_visible_message(*instance);
   }
@@ -141,13 +138,20 @@ void MemoryState::apply(const TurnCommit& commit, Instance& instance, CommitResu
     instance.not_before = {};
     if (has_visible_message(instance)) news.orchestrator_work = true;
   }
-  for (const WorkAck& entry : commit.work_acks) work_.erase(entry.lease.key);
+  for (const WorkAck& entry : commit.work_acks) {
+    const auto row = work.find(entry.lease.key);
+    use_session(row->second);
+    work.erase(row);
+  }
 
-  if (info.execution != commit.execution) info.last_event_id = {};
-  info.execution = commit.execution;
-  auto& history = instance.histories[commit.execution];
-  history.insert(history.end(), commit.events.begin(), commit.events.end());
-  if (!history.empty()) info.last_event_id = history.back().id;
+  if (info.execution != commit.execution) {
+    info.execution = commit.execution;
+    info.last_event_id = {};
+    instance.executions[commit.execution].info = {.execution = commit.execution, .started_at = clock.now()};
+  }
+  Execution& execution = instance.executions.at(commit.execution);
+  execution.history.insert(execution.history.end(), commit.events.begin(), commit.events.end());
+  if (!execution.history.empty()) info.last_event_id = execution.history.back().id;
 
   const InstanceChange& change = commit.change;
   info.status = change.status;
@@ -161,8 +165,16 @@ void MemoryState::apply(const TurnCommit& commit, Instance& instance, CommitResu
     ++info.custom_status_version;
   }
   for (const KeyValueChange& entry : change.key_values) change_key_value(instance.key_values, entry);
-  if (is_final(change.status) || change.status == Status::continued_as_new)
+
+  execution.info.status = info.status;
+  execution.info.version = info.version;
+  execution.info.last_event_id = info.last_event_id;
+  execution.info.output = change.output;
+  execution.info.failure = change.failure;
+  if (is_final(change.status) || change.status == Status::continued_as_new) {
+    execution.info.ended_at = clock.now();
     instance.settled = instance.key_values;
+  }
   // The next execution is pinned by its own first turn.
   instance.engine_version.reset();
   if (change.status != Status::continued_as_new) instance.engine_version = change.engine_version;
@@ -183,15 +195,12 @@ void MemoryState::insert_worker_items(const TurnCommit& commit, const Instance& 
     WorkRow row{.activity = item.activity, .position = {clock.now(), ++last_arrival_}};
     row.activity.key.incarnation = instance.info.incarnation;
     if (item.born_leased) {
-      row.owner = commit.node;
-      row.lease = *item.born_leased;
-      row.lease_until = clock.lease_now() + commit.worker_lease;
-      row.attempts = 1;
+      begin_attempt(row, commit.node, *item.born_leased, commit.worker_lease);
     } else {
       news.worker_work = true;
     }
     const ActivityKey key = row.activity.key;
-    work_.emplace(key, std::move(row));
+    work.emplace(key, std::move(row));
   }
 }
 
@@ -222,8 +231,8 @@ void MemoryState::cancel(const TurnCommit& commit, const Instance& instance, Com
     steal({incarnation, commit.execution, entry.activity}, entry.reason);
   }
   if (commit.cancel_rest) {
-    auto row = work_.lower_bound({incarnation, commit.execution, {}});
-    while (row != work_.end() && row->first.incarnation == incarnation &&
+    auto row = work.lower_bound({incarnation, commit.execution, {}});
+    while (row != work.end() && row->first.incarnation == incarnation &&
            row->first.execution == commit.execution) {
       const ActivityKey key = (row++)->first;
       steal(key, *commit.cancel_rest);

@@ -71,8 +71,8 @@ Result<std::vector<Event>> MemoryProvider::read_history(const InstanceId& id, Ex
   return impl_->run([&](MemoryState& state) {
     std::vector<Event> events;
     if (const Instance* instance = state.find(id)) {
-      if (const auto history = instance->histories.find(execution); history != instance->histories.end()) {
-        std::ranges::copy_if(history->second, std::back_inserter(events),
+      if (const auto found = instance->executions.find(execution); found != instance->executions.end()) {
+        std::ranges::copy_if(found->second.history, std::back_inserter(events),
                              [&](const Event& e) { return e.id > after; });
       }
     }
@@ -123,6 +123,19 @@ Result<std::vector<StolenLease>> MemoryProvider::read_stolen_leases(const NodeId
   return impl_->run([&](MemoryState& state) { return state.read_stolen(node); });
 }
 
+Result<std::size_t> MemoryProvider::renew_sessions(std::span<const std::string> owners, Duration extend,
+                                                   Duration idle_timeout) {
+  return impl_->run([&](MemoryState& state) { return state.renew_sessions(owners, extend, idle_timeout); });
+}
+
+Result<std::size_t> MemoryProvider::release_sessions(const std::string& owner) {
+  return impl_->run([&](MemoryState& state) { return state.release_sessions(owner); });
+}
+
+Result<SweepResult> MemoryProvider::sweep(std::size_t limit) {
+  return impl_->run([&](MemoryState& state) { return state.sweep(limit); });
+}
+
 Result<std::optional<InstanceInfo>> MemoryProvider::get_instance(const InstanceId& id) {
   return impl_->run([&](MemoryState& state) {
     const Instance* instance = state.find(id);
@@ -137,8 +150,59 @@ Result<KeyValues> MemoryProvider::get_key_values(const InstanceId& id) {
   });
 }
 
+Result<InstancePage> MemoryProvider::list_instances(const InstanceQuery& query) {
+  return impl_->run([&](MemoryState& state) { return state.list(query); });
+}
+
+Result<std::vector<ExecutionInfo>> MemoryProvider::list_executions(const InstanceId& id) {
+  return impl_->run([&](MemoryState& state) {
+    std::vector<ExecutionInfo> infos;
+    if (const Instance* instance = state.find(id)) {
+      for (const auto& [number, execution] : instance->executions) infos.push_back(execution.info);
+    }
+    return infos;
+  });
+}
+
+Result<std::vector<InstanceInfo>> MemoryProvider::get_instance_tree(const InstanceId& root) {
+  return impl_->run([&](MemoryState& state) { return state.tree(root); });
+}
+
+Result<PendingWork> MemoryProvider::list_pending_work(const InstanceId& id) {
+  return impl_->run([&](MemoryState& state) { return state.pending(id); });
+}
+
+Result<std::vector<DeleteResult>> MemoryProvider::delete_instances(std::span<const InstanceId> instances,
+                                                                   DeleteMode mode) {
+  return impl_->run_each(instances,
+                         [&](MemoryState& state, const InstanceId& id) { return state.remove(id, mode); });
+}
+
+Result<std::vector<PruneResult>> MemoryProvider::prune_executions(std::span<const InstanceId> instances,
+                                                                  const PruneOptions& options) {
+  if (!options.keep_last && !options.ended_before) {
+    return Error{ErrorCode::invalid_argument, "prune_executions",
+                 "say how many executions to keep, or until when they must have ended", false};
+  }
+  return impl_->run_each(instances,
+                         [&](MemoryState& state, const InstanceId& id) { return state.prune(id, options); });
+}
+
+Result<StoreMetrics> MemoryProvider::get_metrics() {
+  return impl_->run([](MemoryState& state) { return state.metrics(); });
+}
+
+Result<QueueDepths> MemoryProvider::get_queue_depths() {
+  return impl_->run([](MemoryState& state) { return state.depths(); });
+}
+
 std::unique_ptr<Subscription> MemoryProvider::subscribe(NodeId node, ProviderListener& listener) {
   return impl_->listeners.add(std::move(node), listener);
+}
+
+void with_tables(MemoryProvider& provider, const std::function<void(MemoryTables&)>& look) {
+  std::lock_guard lock(provider.impl_->mutex);
+  look(provider.impl_->state);
 }
 
 }  // namespace duramen::inline v0::testing

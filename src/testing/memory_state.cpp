@@ -6,10 +6,6 @@
 namespace duramen::inline v0::testing {
 namespace {
 
-bool wanted(const std::optional<std::vector<std::string>>& names, const std::string& name) {
-  return !names || std::ranges::find(*names, name) != names->end();
-}
-
 bool wanted(const OrchestrationFetch& request, const Instance& instance) {
   const bool supported =
       !instance.engine_version || (*instance.engine_version >= request.min_engine_version &&
@@ -25,10 +21,6 @@ bool wanted(const OrchestrationFetch& request, const Instance& instance) {
   });
 }
 
-void lower(std::optional<TimePoint>& earliest, TimePoint t) {
-  if (!earliest || t < *earliest) earliest = t;
-}
-
 /// A child's answer names the instance that asked, not one of the same name that came after it.
 bool is_for(const WorkItem& item, Incarnation incarnation) {
   if (const auto* done = std::get_if<work::SubOrchCompleted>(&item))
@@ -38,34 +30,20 @@ bool is_for(const WorkItem& item, Incarnation incarnation) {
   return true;
 }
 
-/// Things on a second attempt may be what brought the process down: they are handed out alone, when they are
-/// the longest waiting; until then those behind them go first.
-template <class T, class IsRetry>
-void keep_first_batch(std::vector<T*>& ready, std::size_t limit, IsRetry is_retry) {
-  if (ready.empty()) return;
-  if (is_retry(*ready.front())) {
-    ready.resize(std::min<std::size_t>(limit, 1));
-  } else {
-    std::erase_if(ready, [&](const T* candidate) { return is_retry(*candidate); });
-    ready.resize(std::min(ready.size(), limit));
-  }
-}
-
 }  // namespace
 
 MemoryState::MemoryState(const Clock& c, MemoryOptions o) : clock(c), options(o), random_(o.seed) {}
 
 // -- instances and messages
-// ------------------------------------------------------------------------------------------
 
 Instance* MemoryState::find(const InstanceId& id) {
-  const auto name = names_.find(id);
-  return name == names_.end() ? nullptr : find(name->second);
+  const auto name = names.find(id);
+  return name == names.end() ? nullptr : find(name->second);
 }
 
 Instance* MemoryState::find(Incarnation incarnation) {
-  const auto found = instances_.find(incarnation);
-  return found == instances_.end() ? nullptr : &found->second;
+  const auto found = instances.find(incarnation);
+  return found == instances.end() ? nullptr : &found->second;
 }
 
 bool MemoryState::has_visible_message(const Instance& instance) const {
@@ -88,10 +66,8 @@ StartOutcome MemoryState::start(const StartRequest& request) {
   if (const auto refused = refusal(request)) return *refused;
   Instance& instance = create(request.instance, request.start);
   enqueue(instance, request.start, {});
-  // What was parked comes after the start.
-  if (auto parked = parked_.extract(request.instance)) {
-    for (auto& entry : parked.mapped()) deliver(entry.message);
-  }
+  deliver_parked(request.instance);  // after the start
+  news.changed.push_back({request.instance, Status::pending});
   return StartOutcome::created;
 }
 
@@ -99,8 +75,8 @@ StartOutcome MemoryState::start(const StartRequest& request) {
 Instance& MemoryState::create(const InstanceId& id, const work::StartOrchestration& start) {
   if (const Instance* old = find(id)) erase(*old);
   last_incarnation_ = last_incarnation_.next();
-  names_[id] = last_incarnation_;
-  Instance& instance = instances_[last_incarnation_];
+  names[id] = last_incarnation_;
+  Instance& instance = instances[last_incarnation_];
   instance.info.instance = id;
   instance.info.incarnation = last_incarnation_;
   instance.info.name = start.orchestration;
@@ -108,18 +84,19 @@ Instance& MemoryState::create(const InstanceId& id, const work::StartOrchestrati
   instance.info.created_at = instance.info.updated_at = clock.now();
   instance.info.parent = start.parent;
   instance.start = start;
+  instance.executions[ExecutionId{1}].info = {.execution = ExecutionId{1}, .started_at = clock.now()};
   return instance;
 }
 
 void MemoryState::erase(const Instance& instance) {
   const Incarnation incarnation = instance.info.incarnation;
-  auto row = work_.lower_bound(ActivityKey{incarnation, {}, {}});
-  while (row != work_.end() && row->first.incarnation == incarnation) {
+  auto row = work.lower_bound(ActivityKey{incarnation, {}, {}});
+  while (row != work.end() && row->first.incarnation == incarnation) {
     const ActivityKey key = (row++)->first;
     if (auto stolen = remove_row(key, CancelReason::instance_deleted, {})) news.stolen.push_back(*stolen);
   }
-  names_.erase(instance.info.instance);
-  instances_.erase(incarnation);
+  names.erase(instance.info.instance);
+  instances.erase(incarnation);
 }
 
 void MemoryState::enqueue(Instance& target, WorkItem item, TimePoint visible_at) {
@@ -129,7 +106,6 @@ void MemoryState::enqueue(Instance& target, WorkItem item, TimePoint visible_at)
 }
 
 EnqueueOutcome MemoryState::deliver(const OutboundMessage& message) {
-  sweep();
   if (const auto* start = std::get_if<work::StartOrchestration>(&message.item))
     return deliver_start(message, *start);
   Instance* target = find(message.target);
@@ -156,37 +132,47 @@ EnqueueOutcome MemoryState::park(const OutboundMessage& message) {
   const bool may_wait = std::holds_alternative<work::ExternalRaised>(message.item) ||
                         std::holds_alternative<work::QueueMessage>(message.item);
   if (!may_wait) return EnqueueOutcome::not_found;
-  auto& parked = parked_[message.target];
+  auto& waiting = parked[message.target];
+  drop_expired(waiting, waiting.size());
   const auto same = [&](const ParkedMessage& other) {
     return other.message.message_id == message.message_id;
   };
-  if (message.message_id && std::ranges::any_of(parked, same)) return EnqueueOutcome::duplicate;
-  parked.push_back({message, clock.lease_now() + options.parked_for});
+  if (message.message_id && std::ranges::any_of(waiting, same)) return EnqueueOutcome::duplicate;
+  waiting.push_back({message, clock.lease_now() + options.parked_for});
   return EnqueueOutcome::parked;
 }
 
+/// The instance has come: what waited for it is delivered, if it has not waited for too long.
+void MemoryState::deliver_parked(const InstanceId& target) {
+  auto waiting = parked.extract(target);
+  if (!waiting) return;
+  drop_expired(waiting.mapped(), waiting.mapped().size());
+  for (const ParkedMessage& entry : waiting.mapped()) deliver(entry.message);
+}
+
 // -- turns
-// -----------------------------------------------------------------------------------------------------------
 
 OrchestrationBatch MemoryState::fetch_instances(const OrchestrationFetch& request) {
   const TimePoint now = clock.now();
   OrchestrationBatch batch;
   std::vector<Instance*> ready;
-  for (auto& [incarnation, instance] : instances_) {
+  for (auto& [incarnation, instance] : instances) {
     if (instance.inbox.empty() || !wanted(request, instance)) continue;
-    const auto visible_end = instance.inbox.upper_bound({now, std::numeric_limits<std::uint64_t>::max()});
-    if (instance.not_before > now) {
-      lower(batch.next_due, std::max(instance.not_before, instance.inbox.begin()->first.visible_at));
-    } else if (visible_end != instance.inbox.end()) {
-      lower(batch.next_due, visible_end->first.visible_at);
+    TimePoint due = std::max(instance.inbox.begin()->first.visible_at, instance.not_before);
+    if (is_leased(instance)) due = std::max(due, on_the_wall(instance.lease_until));
+    if (due > now) {
+      lower(batch.next_due, due);
+      continue;
     }
-    if (has_visible_message(instance) && !is_live(instance.lease, instance.lease_until))
-      ready.push_back(&instance);
+    ready.push_back(&instance);
+    const auto later = instance.inbox.upper_bound({now, std::numeric_limits<std::uint64_t>::max()});
+    if (later != instance.inbox.end()) lower(batch.next_due, later->first.visible_at);
   }
   std::ranges::sort(ready, {}, [](const Instance* i) { return i->inbox.begin()->first; });
-  keep_first_batch(ready, request.limit, [&](const Instance& instance) {
+  isolate_retries(ready, [&](const Instance& instance) {
     return std::ranges::any_of(instance.inbox, [](const auto& entry) { return entry.second.attempts > 0; });
   });
+  ready.resize(std::min(ready.size(), request.limit));
 
   for (Instance* instance : ready) {
     instance->lease = new_token();
@@ -214,8 +200,7 @@ OrchestrationBatch MemoryState::fetch_instances(const OrchestrationFetch& reques
 
 Instance* MemoryState::find_leased(const TurnLease& lease) {
   Instance* instance = find(lease.incarnation);
-  const bool held =
-      instance && instance->lease == lease.token && is_live(instance->lease, instance->lease_until);
+  const bool held = instance && instance->lease == lease.token && is_leased(*instance);
   return held ? instance : nullptr;
 }
 
@@ -238,140 +223,11 @@ bool MemoryState::renew(const TurnLease& lease, Duration extend) {
   return instance != nullptr;
 }
 
-// -- work items
-// ------------------------------------------------------------------------------------------------------
-
-WorkBatch MemoryState::fetch_work(const WorkFetch& request) {
-  const TimePoint now = clock.now();
-  WorkBatch batch;
-  std::vector<WorkRow*> ready;
-  for (auto& [key, row] : work_) {
-    if (is_live(row.lease, row.lease_until) || !wanted(request.names, row.activity.name)) continue;
-    if (row.position.visible_at > now) {
-      lower(batch.next_due, row.position.visible_at);
-    } else {
-      ready.push_back(&row);
-    }
-  }
-  std::ranges::sort(ready, {}, [](const WorkRow* row) { return row->position; });
-  keep_first_batch(ready, request.limit, [](const WorkRow& row) { return row.attempts > 0; });
-
-  for (WorkRow* row : ready) {
-    row->owner = request.node;
-    row->lease = new_token();
-    row->lease_until = clock.lease_now() + request.lease;
-    batch.items.push_back({.activity = row->activity,
-                           .lease = {row->activity.key, row->lease},
-                           .lease_until = row->lease_until,
-                           .attempt = ++row->attempts});
-  }
-  return batch;
-}
-
-WorkRow* MemoryState::find_leased(const WorkLease& lease) {
-  const auto row = work_.find(lease.key);
-  const bool held = row != work_.end() && row->second.lease == lease.token &&
-                    is_live(row->second.lease, row->second.lease_until);
-  return held ? &row->second : nullptr;
-}
-
-AckResult MemoryState::ack(const WorkAck& ack) {
-  if (!find_leased(ack.lease)) {
-    if (const auto reason = buried(ack.lease)) return {AckOutcome::cancelled, *reason};
-    return {AckOutcome::lease_lost, {}};
-  }
-  const ActivityKey key = ack.lease.key;
-  work_.erase(key);
-  Instance* target = find(key.incarnation);
-  if (ack.completion && target && !is_final(target->info.status)) {
-    if (const auto* result = std::get_if<Payload>(&*ack.completion)) {
-      enqueue(*target, work::ActivityCompleted{key.execution, key.activity, *result}, {});
-    } else {
-      enqueue(*target, work::ActivityFailed{key.execution, key.activity, std::get<Failure>(*ack.completion)},
-              {});
-    }
-  }
-  return {};
-}
-
-void MemoryState::abandon(const WorkAbandon& entry) {
-  WorkRow* row = find_leased(entry.lease);
-  if (!row) return;
-  row->lease = {};
-  if (!entry.count_attempt) --row->attempts;
-  if (entry.delay > Duration{0}) row->position.visible_at = clock.now() + entry.delay;
-  news.worker_work = true;
-}
-
-RenewResult MemoryState::renew(const WorkRenewal& renewal, Duration extend) {
-  const WorkLease& lease = renewal.lease;
-  if (WorkRow* row = find_leased(lease)) {
-    row->lease_until = clock.lease_now() + extend;
-    return {};
-  }
-  if (const auto reason = buried(lease)) return {RenewOutcome::cancelled, *reason};
-  return {RenewOutcome::lease_lost, {}};
-}
-
-/// Deletes a worker row. Whoever holds it learns of it by the tombstone.
-std::optional<StolenLease> MemoryState::remove_row(const ActivityKey& key, CancelReason reason,
-                                                   const NodeId& by) {
-  auto row = work_.extract(key);
-  if (!row || !is_live(row.mapped().lease, row.mapped().lease_until)) return std::nullopt;
-  const WorkRow& held = row.mapped();
-  StolenLease stolen{held.owner, {key, held.lease}, reason};
-  tombstones_[held.lease] = {stolen, held.lease_until + options.tombstone_margin, held.owner == by};
-  return stolen;
-}
-
-std::optional<CancelReason> MemoryState::buried(const WorkLease& lease) const {
-  const auto found = tombstones_.find(lease.token);
-  if (found == tombstones_.end() || found->second.lease.lease != lease) return std::nullopt;
-  if (found->second.until <= clock.lease_now()) return std::nullopt;
-  return found->second.lease.reason;
-}
-
-std::vector<StolenLease> MemoryState::read_stolen(const NodeId& node) {
-  sweep();
-  std::vector<StolenLease> unread;
-  for (auto& [token, tombstone] : tombstones_) {
-    if (tombstone.reported || tombstone.lease.owner != node) continue;
-    tombstone.reported = true;
-    unread.push_back(tombstone.lease);
-  }
-  return unread;
-}
-
 // -- the rest
-// --------------------------------------------------------------------------------------------------------
 
 LeaseToken MemoryState::new_token() {
   const std::uint64_t drawn = random_();
   return LeaseToken{drawn == 0 ? 1 : drawn};
-}
-
-/// Forgets what has been kept for long enough.
-void MemoryState::sweep() {
-  const LeaseTime now = clock.lease_now();
-  std::erase_if(tombstones_, [&](const auto& entry) { return entry.second.until <= now; });
-  for (auto& [target, messages] : parked_) {
-    dropped_parked_ +=
-        std::erase_if(messages, [&](const ParkedMessage& entry) { return entry.until <= now; });
-  }
-  std::erase_if(parked_, [](const auto& entry) { return entry.second.empty(); });
-}
-
-Snapshot MemoryState::snapshot() {
-  sweep();
-  Snapshot result{.instances = instances_.size(),
-                  .worker_rows = work_.size(),
-                  .tombstones = tombstones_.size(),
-                  .commit_calls = commit_calls_,
-                  .commits = commits_,
-                  .dropped_parked = dropped_parked_};
-  for (const auto& [incarnation, instance] : instances_) result.queued_messages += instance.inbox.size();
-  for (const auto& [target, messages] : parked_) result.parked_messages += messages.size();
-  return result;
 }
 
 }  // namespace duramen::inline v0::testing

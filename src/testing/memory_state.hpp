@@ -1,76 +1,25 @@
-// What a memory provider remembers, and the rules by which it changes. No lock: the provider holds one around
-// it.
+// The rules by which a memory provider's tables change. No lock: the provider holds one around it.
+//
+// memory_state.cpp: instances, messages, turns handed out. memory_commit.cpp: turns stored. memory_work.cpp:
+// activities and sessions. memory_sweep.cpp: what any node does for all. memory_management.cpp: finding,
+// counting, removing.
 #pragma once
 
 #include "testing/memory_listeners.hpp"
+#include "testing/memory_tables.hpp"
 #include <duramen/provider.hpp>
 #include <duramen/testing/memory_provider.hpp>
 
+#include <algorithm>
 #include <cstdint>
-#include <map>
 #include <random>
-#include <set>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace duramen::inline v0::testing {
 
-/// The order in which things are handed out: by the time they became visible, then by arrival.
-struct QueuePosition {
-  TimePoint visible_at;
-  std::uint64_t arrival = 0;
-  friend auto operator<=>(const QueuePosition&, const QueuePosition&) = default;
-};
-
-struct QueuedMessage {
-  WorkItem item;
-  std::uint32_t attempts = 0;
-  LeaseToken fetched_under;  ///< the last fetch that returned it
-};
-
-struct Instance {
-  InstanceInfo info;
-  work::StartOrchestration start;               ///< to tell a repeated start from another one
-  std::optional<std::uint32_t> engine_version;  ///< absent until the current execution has had a turn
-  CommitToken last_commit;
-  KeyValues key_values;  ///< as they are now
-  KeyValues settled;     ///< as earlier executions left them
-
-  std::map<ExecutionId, std::vector<Event>> histories;
-  std::map<QueuePosition, QueuedMessage> inbox;
-  std::set<std::string> message_ids;
-  /// Put back with a delay, or started for later. Holds back the whole inbox, so that messages keep their
-  /// order.
-  TimePoint not_before{};
-
-  LeaseToken lease;
-  LeaseTime lease_until{};
-};
-
-struct WorkRow {
-  ActivityExecute activity;
-  QueuePosition position;
-  std::uint32_t attempts = 0;
-  NodeId owner;
-  LeaseToken lease;
-  LeaseTime lease_until{};
-};
-
-struct ParkedMessage {
-  OutboundMessage message;
-  LeaseTime until;
-};
-
-/// A held lease that was taken away.
-struct Tombstone {
-  StolenLease lease;
-  LeaseTime until;
-  bool reported = false;  ///< its owner knows: it took the lease itself, or has read about it
-};
-
-class MemoryState {
+class MemoryState : public MemoryTables {
  public:
   MemoryState(const Clock& clock, MemoryOptions options);
 
@@ -88,7 +37,18 @@ class MemoryState {
   RenewResult renew(const WorkRenewal& renewal, Duration extend);
   std::vector<StolenLease> read_stolen(const NodeId& node);
 
+  std::size_t renew_sessions(std::span<const std::string> owners, Duration extend, Duration idle_timeout);
+  std::size_t release_sessions(const std::string& owner);
+  SweepResult sweep(std::size_t limit);
+
   Instance* find(const InstanceId& id);
+  InstancePage list(const InstanceQuery& query);
+  std::vector<InstanceInfo> tree(const InstanceId& root);
+  PendingWork pending(const InstanceId& id);
+  DeleteResult remove(const InstanceId& id, DeleteMode mode);
+  PruneResult prune(const InstanceId& id, const PruneOptions& options);
+  [[nodiscard]] StoreMetrics metrics() const;
+  [[nodiscard]] QueueDepths depths() const;
   Snapshot snapshot();
 
   const Clock& clock;
@@ -96,12 +56,18 @@ class MemoryState {
   News news;
 
  private:
+  struct Overdue {
+    TimePoint at;
+    TimeoutKind which;
+  };
+
   Instance* find(Incarnation incarnation);
   Instance* find_leased(const TurnLease& lease);
   WorkRow* find_leased(const WorkLease& lease);
-  [[nodiscard]] bool is_live(LeaseToken token, LeaseTime until) const {
-    return token && until > clock.lease_now();
-  }
+  [[nodiscard]] bool is_live(LeaseTime until) const { return until > clock.lease_now(); }
+  [[nodiscard]] bool is_leased(const Instance& i) const { return i.lease && is_live(i.lease_until); }
+  [[nodiscard]] bool is_leased(const WorkRow& row) const { return row.lease && is_live(row.lease_until); }
+  [[nodiscard]] TimePoint on_the_wall(LeaseTime t) const { return clock.now() + (t - clock.lease_now()); }
   [[nodiscard]] bool has_visible_message(const Instance& instance) const;
 
   std::optional<StartOutcome> refusal(const StartRequest& request);
@@ -110,6 +76,8 @@ class MemoryState {
   void enqueue(Instance& target, WorkItem item, TimePoint visible_at);
   EnqueueOutcome deliver_start(const OutboundMessage& message, const work::StartOrchestration& start);
   EnqueueOutcome park(const OutboundMessage& message);
+  void deliver_parked(const InstanceId& target);
+  std::size_t drop_expired(std::vector<ParkedMessage>& messages, std::size_t limit);
 
   CommitResult commit(const TurnCommit& commit);
   bool basis_holds(const TurnCommit& commit, Instance* instance, CommitResult& result);
@@ -121,20 +89,46 @@ class MemoryState {
   void cancel(const TurnCommit& commit, const Instance& instance, CommitResult& result);
   std::optional<StolenLease> remove_row(const ActivityKey& key, CancelReason reason, const NodeId& by);
   [[nodiscard]] std::optional<CancelReason> buried(const WorkLease& lease) const;
+
+  [[nodiscard]] bool may_take(const WorkFetch& request, const WorkRow& row) const;
+  void begin_attempt(WorkRow& row, const NodeId& owner, LeaseToken token, Duration lease);
+  void deliver_end(const ActivityKey& key, const std::variant<Payload, Failure>& completion);
+  void use_session(const WorkRow& row);
+  [[nodiscard]] bool is_live(const Session& session) const { return is_live(session.lease_until); }
+  [[nodiscard]] std::optional<Overdue> overdue(const WorkRow& row) const;
+  std::size_t fail_overdue(std::size_t limit);
+  std::size_t drop_parked(std::size_t limit);
+  std::size_t remove_sessions(std::size_t limit);
+
+  [[nodiscard]] bool has_parent(const Instance& instance) const;
+  bool matches(const InstanceFilter& filter, const Instance& instance);
+  std::vector<Incarnation> descendants(Incarnation root) const;
+
   LeaseToken new_token();
-  void sweep();
+  void forget_tombstones();
 
   std::mt19937_64 random_;
   std::uint64_t last_arrival_ = 0;
   Incarnation last_incarnation_;
-  std::map<InstanceId, Incarnation> names_;
-  std::map<Incarnation, Instance> instances_;
-  std::map<ActivityKey, WorkRow> work_;
-  std::map<InstanceId, std::vector<ParkedMessage>> parked_;
-  std::map<LeaseToken, Tombstone> tombstones_;
   std::uint64_t commit_calls_ = 0;
   std::uint64_t commits_ = 0;
   std::uint64_t dropped_parked_ = 0;
 };
+
+inline void lower(std::optional<TimePoint>& earliest, TimePoint t) {
+  if (!earliest || t < *earliest) earliest = t;
+}
+
+/// Things on a second attempt may be what brought the process down: they are handed out alone, when they are
+/// the longest waiting; until then those behind them go first.
+template <class T, class IsRetry>
+void isolate_retries(std::vector<T*>& ready, IsRetry is_retry) {
+  if (ready.empty()) return;
+  if (is_retry(*ready.front())) {
+    ready.resize(1);
+  } else {
+    std::erase_if(ready, [&](const T* candidate) { return is_retry(*candidate); });
+  }
+}
 
 }  // namespace duramen::inline v0::testing

@@ -83,11 +83,20 @@ TEST_F(MemoryProviderTest, ParkedMessagesAreDroppedAndCountedWhenNobodyComes) {
   EXPECT_EQ(send("a"), EnqueueOutcome::parked);
   EXPECT_EQ(provider.snapshot().parked_messages, 2u);
   clock.advance(1s);
+  EXPECT_EQ(provider.sweep(10).value().parked_dropped, 1u);
   EXPECT_EQ(provider.snapshot().parked_messages, 1u);
   EXPECT_EQ(provider.snapshot().dropped_parked, 1u);
   start("a");
   EXPECT_EQ(fetch().messages.size(), 2u);  // the start and the one that was still there
   EXPECT_EQ(provider.snapshot().parked_messages, 0u);
+}
+
+TEST_F(MemoryProviderTest, AMessageThatWasParkedForTooLongIsNotDeliveredEvenIfNobodySwept) {
+  EXPECT_EQ(send("a"), EnqueueOutcome::parked);
+  clock.advance(1min);
+  start("a");
+  EXPECT_EQ(fetch().messages.size(), 1u);
+  EXPECT_EQ(provider.snapshot().dropped_parked, 1u);
 }
 
 TEST_F(MemoryProviderTest, ARefusedCommitIsNotCounted) {

@@ -10,9 +10,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace duramen::inline v0::testing {
+
+struct MemoryTables;
 
 struct MemoryOptions {
   /// Lease tokens are drawn from a generator of this seed: calls in the same order see the same tokens.
@@ -31,6 +34,7 @@ struct Snapshot {
   std::size_t parked_messages = 0;
   std::size_t worker_rows = 0;
   std::size_t tombstones = 0;
+  std::size_t sessions = 0;  ///< also those that have ended, until a sweep
 
   std::uint64_t commit_calls = 0;    ///< calls of ack_orchestration_items
   std::uint64_t commits = 0;         ///< turns they stored
@@ -72,12 +76,28 @@ class MemoryProvider final : public Provider {
   [[nodiscard]] Result<void> abandon_work_items(std::span<const WorkAbandon> items) override;
   [[nodiscard]] Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) override;
 
+  [[nodiscard]] Result<std::size_t> renew_sessions(std::span<const std::string> owners, Duration extend,
+                                                   Duration idle_timeout) override;
+  [[nodiscard]] Result<std::size_t> release_sessions(const std::string& owner) override;
+  [[nodiscard]] Result<SweepResult> sweep(std::size_t limit) override;
+
   [[nodiscard]] Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) override;
   [[nodiscard]] Result<KeyValues> get_key_values(const InstanceId& instance) override;
+  [[nodiscard]] Result<InstancePage> list_instances(const InstanceQuery& query) override;
+  [[nodiscard]] Result<std::vector<ExecutionInfo>> list_executions(const InstanceId& instance) override;
+  [[nodiscard]] Result<std::vector<InstanceInfo>> get_instance_tree(const InstanceId& root) override;
+  [[nodiscard]] Result<PendingWork> list_pending_work(const InstanceId& instance) override;
+  [[nodiscard]] Result<std::vector<DeleteResult>> delete_instances(std::span<const InstanceId> instances,
+                                                                   DeleteMode mode) override;
+  [[nodiscard]] Result<std::vector<PruneResult>> prune_executions(std::span<const InstanceId> instances,
+                                                                  const PruneOptions& options) override;
+  [[nodiscard]] Result<StoreMetrics> get_metrics() override;
+  [[nodiscard]] Result<QueueDepths> get_queue_depths() override;
 
   [[nodiscard]] std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override;
 
  private:
+  friend void with_tables(MemoryProvider& provider, const std::function<void(MemoryTables&)>& look);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
