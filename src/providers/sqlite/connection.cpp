@@ -67,4 +67,8 @@ std::uint64_t Connection::total_changes() const {
 
 bool Connection::in_transaction() const { return sqlite3_get_autocommit(connection_) == 0; }
 
+void Connection::checkpoint_on_close(bool does) {
+  sqlite3_db_config(connection_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, does ? 0 : 1, nullptr);
+}
+
 }  // namespace duramen::inline v0::sqlite::detail

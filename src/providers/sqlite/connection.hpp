@@ -30,6 +30,9 @@ class Connection {
   [[nodiscard]] std::uint64_t total_changes() const;
   [[nodiscard]] bool in_transaction() const;
 
+  /// Whether the last connection to close moves the log into the file and removes it, as it normally does.
+  void checkpoint_on_close(bool does);
+
  private:
   sqlite3* connection_ = nullptr;
 };

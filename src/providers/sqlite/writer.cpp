@@ -1,6 +1,7 @@
 #include "providers/sqlite/writer.hpp"
 
 #include "providers/sqlite/error.hpp"
+#include "providers/sqlite/file_check.hpp"
 #include "providers/sqlite/log_file.hpp"
 #include "providers/sqlite/schema.hpp"
 #include "providers/sqlite/statement.hpp"
@@ -33,6 +34,7 @@ Writer::Writer(const Options& options)
   if (options.path.empty()) {
     throw StoreError({ErrorCode::invalid_argument, "", "the path of the store is empty; name a file", false});
   }
+  if (!is_memory(options.path)) check_files(options.path);
   connection_ = std::make_unique<Connection>(options.path, Connection::Mode::read_write);
   begin_ = std::make_unique<Statement>(*connection_, "BEGIN IMMEDIATE");
   commit_ = std::make_unique<Statement>(*connection_, "COMMIT");
@@ -42,7 +44,11 @@ Writer::Writer(const Options& options)
     boot_ = current_boot_number(*connection_);
   } else {
     // Looks before anything is written beside a file that may be somebody else's.
+    // If it is, its log stays as it is too.
+    const bool finds_log = has_log(options.path);
+    if (finds_log) connection_->checkpoint_on_close(false);
     check_schema(*connection_, options.path);
+    if (finds_log) connection_->checkpoint_on_close(true);
     side_lock_ = std::make_unique<SideLock>(options.path + "-lock");
     bell_ = std::make_unique<Bell>(options.path + "-bell");
     prepare_file(options);
@@ -63,10 +69,8 @@ Writer::~Writer() {
       // Closing without it is what SQLite does anyway.
     }
   }
-  if (log_is_suspect_) {
-    // Left as it is, for whoever opens the store next.
-    sqlite3_db_config(connection_->handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  }
+  // Left as it is, for whoever opens the store next.
+  if (log_is_suspect_) connection_->checkpoint_on_close(false);
   numbers_.reset();
   begin_.reset();
   commit_.reset();

@@ -12,10 +12,10 @@ using Fault = SimulatedDisk::Fault;
 
 Plan short_plan(std::uint64_t seed) {
   Plan plan{seed};
-  plan.calls = 14;
+  plan.calls = 11;
   plan.heavy = false;
   plan.initial_wal_bytes = 8u << 10;
-  plan.reopen_every = 9;
+  plan.reopen_every = 7;
   return plan;
 }
 

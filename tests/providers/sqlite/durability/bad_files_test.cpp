@@ -1,0 +1,268 @@
+// Files that cannot be opened, or should not be: each error says what to do, and nothing on the disk is changed.
+#include "providers/sqlite/fixture.hpp"
+
+#include <fstream>
+#include <functional>
+#include <map>
+#include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace duramen::sqlite::test {
+
+namespace {
+
+std::string bytes_of(const std::string& path) {
+  std::ostringstream bytes;
+  bytes << std::ifstream{path, std::ios::binary}.rdbuf();
+  return bytes.str();
+}
+
+/// Every file of a directory, by name; only while nobody has a store there open. The index of a log is left out: it
+/// is made anew whenever it is needed.
+std::map<std::string, std::string> content_of(const std::string& directory) {
+  std::map<std::string, std::string> content;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with("-shm")) continue;
+    content[name] = entry.is_directory() ? "a directory" : bytes_of(entry.path().string());
+  }
+  return content;
+}
+
+class BadFiles : public ::testing::Test {
+ protected:
+  BadFiles() { std::filesystem::create_directory(where); }
+
+  /// Opens, and expects to be refused with nothing changed.
+  Error refusal(const std::string& file) {
+    const auto before = content_of(where);
+    const auto opened = open_provider({.path = file});
+    EXPECT_FALSE(opened.has_value());
+    if (opened) return {};
+    EXPECT_TRUE(before == content_of(where)) << "something was changed";
+    EXPECT_NE(opened.error().message.find(file), std::string::npos) << opened.error().message;
+    EXPECT_EQ(opened.error().operation, "open");
+    EXPECT_FALSE(opened.error().retryable) << opened.error().message;
+    return opened.error();
+  }
+  void expect(const Error& error, ErrorCode code, const std::string& advice) {
+    EXPECT_EQ(error.code, code) << error.message;
+    EXPECT_NE(error.message.find(advice), std::string::npos) << error.message;
+  }
+
+  /// A store with some instances, closed.
+  void make_store() {
+    const auto provider = open_at(path);
+    for (int i = 0; i < 200; ++i) start(*provider, "instance-" + std::to_string(i));
+  }
+  /// A store as a killed process leaves it: some of it in the file, some in the log only.
+  void make_crashed_store(const std::function<void(RawConnection&)>& change = {}) {
+    const std::string original = dir.file("original.db");
+    {
+      const auto provider = open_at(original);
+      for (int i = 0; i < 50; ++i) start(*provider, "in-file-" + std::to_string(i));
+    }
+    const auto provider = open_at(original);
+    for (int i = 0; i < 50; ++i) start(*provider, "in-log-" + std::to_string(i));
+    RawConnection raw{original};
+    if (change) change(raw);
+    std::filesystem::copy_file(original, path);
+    std::filesystem::copy_file(original + "-wal", log);
+  }
+  void overwrite(const std::string& file, std::streamoff at, const std::string& bytes) {
+    std::fstream stream{file, std::ios::in | std::ios::out | std::ios::binary};
+    stream.seekp(at);
+    stream << bytes;
+  }
+
+  TempDir dir;
+  const std::string where = dir.file("place");
+  const std::string path = where + "/t.db";
+  const std::string log = path + "-wal";
+};
+
+/// Root may write everywhere; whoever is nobody may not.
+class AsNobody {
+ public:
+  explicit AsNobody(const std::vector<std::string>& owned) {
+    if (::geteuid() != 0) return;
+    for (const std::string& path : owned) {
+      if (::chown(path.c_str(), nobody, nobody) != 0) std::abort();
+    }
+    changed_ = ::seteuid(nobody) == 0;
+  }
+  ~AsNobody() {
+    if (changed_ && ::seteuid(0) != 0) std::abort();
+  }
+  AsNobody(const AsNobody&) = delete;
+  AsNobody& operator=(const AsNobody&) = delete;
+
+ private:
+  static constexpr uid_t nobody = 65534;
+  bool changed_ = false;
+};
+
+TEST_F(BadFiles, ANewerVersionIsRefused) {
+  make_store();
+  RawConnection{path}.execute("PRAGMA user_version = 999");
+  expect(refusal(path), ErrorCode::wrong_version, "use the newer Duramen");
+}
+
+TEST_F(BadFiles, ANewerVersionWithALogIsRefusedAndKeepsItsLog) {
+  make_crashed_store([](RawConnection& raw) { raw.execute("PRAGMA user_version = 999"); });
+  expect(refusal(path), ErrorCode::wrong_version, "999");
+  EXPECT_GT(std::filesystem::file_size(log), 0u);
+}
+
+TEST_F(BadFiles, TheDatabaseOfAnotherProgramIsRefused) {
+  RawConnection{path}.execute("CREATE TABLE theirs (x); PRAGMA user_version = 1;");
+  expect(refusal(path), ErrorCode::corrupt, "another program");
+}
+
+TEST_F(BadFiles, SomethingThatIsNoDatabaseIsRefused) {
+  for (const std::size_t size : {1u, 20u, 600u, 5000u, 100'000u}) {
+    SCOPED_TRACE(size);
+    std::ofstream{path, std::ios::binary | std::ios::trunc} << std::string(size, 'x');
+    expect(refusal(path), ErrorCode::corrupt, "choose another path");
+  }
+}
+
+TEST_F(BadFiles, AStoreWithADamagedHeaderIsRefused) {
+  make_store();
+  overwrite(path, 0, "SQLite format 4");
+  expect(refusal(path), ErrorCode::corrupt, "restore the file from a backup");
+}
+
+TEST_F(BadFiles, AStoreWithADamagedHeaderAndALogIsRefused) {
+  make_crashed_store();
+  overwrite(path, 0, std::string(100, '\x5a'));
+  overwrite(log, 32, std::string(64, '\x5a'));  // its first frame would bring the header back
+  expect(refusal(path), ErrorCode::corrupt, "restore the file from a backup");
+}
+
+TEST_F(BadFiles, AStoreWithADamagedSchemaIsRefused) {
+  make_store();
+  overwrite(path, 100, std::string(1000, '\x5a'));
+  expect(refusal(path), ErrorCode::corrupt, "restore the file from a backup");
+}
+
+TEST_F(BadFiles, ADamagedPageIsReportedWhenItIsReadAndNothingIsWritten) {
+  make_store();
+  const auto size = static_cast<std::streamoff>(std::filesystem::file_size(path));
+  // All after the beginning, where the schema is.
+  for (std::streamoff at = size / 3 / 4096 * 4096; at < size; at += 4096) overwrite(path, at, std::string(4096, '\x5a'));
+  const std::string before = bytes_of(path);
+  {
+    const auto opened = open_provider({.path = path});
+    if (opened) {
+      int damaged = 0;
+      for (int i = 0; i < 200; ++i) {
+        const auto read = (*opened)->get_instance("instance-" + std::to_string(i));
+        if (read) continue;
+        ++damaged;
+        expect(read.error(), ErrorCode::corrupt, "restore the file from a backup");
+        EXPECT_FALSE(read.error().retryable);
+      }
+      EXPECT_GT(damaged, 0);
+    } else {
+      expect(opened.error(), ErrorCode::corrupt, "restore the file from a backup");
+    }
+  }
+  EXPECT_TRUE(bytes_of(path) == before);
+}
+
+TEST_F(BadFiles, ADirectoryIsRefused) {
+  std::filesystem::create_directory(path);
+  expect(refusal(path), ErrorCode::unavailable, "is a directory; name a file in it");
+}
+
+TEST_F(BadFiles, SomethingThatIsNoFileIsRefused) {
+  const auto opened = open_provider({.path = "/dev/null"});
+  ASSERT_FALSE(opened.has_value());
+  expect(opened.error(), ErrorCode::unavailable, "not a regular file");
+}
+
+TEST_F(BadFiles, AMissingDirectoryIsNamed) {
+  expect(refusal(where + "/nowhere/t.db"), ErrorCode::unavailable, "create it first");
+  EXPECT_FALSE(std::filesystem::exists(where + "/nowhere"));
+}
+
+TEST_F(BadFiles, AFileInThePlaceOfTheDirectoryIsNamed) {
+  std::ofstream{where + "/file"} << "x";
+  expect(refusal(where + "/file/t.db"), ErrorCode::unavailable, where + "/file");
+}
+
+TEST_F(BadFiles, AFileThatCannotBeWrittenIsRefused) {
+  make_store();
+  for (const char* part : {"-lock", "-bell"}) std::filesystem::remove(path + part);
+  std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+  std::filesystem::permissions(dir.file(""), std::filesystem::perms::all);
+  const AsNobody nobody{{where, path}};
+  expect(refusal(path), ErrorCode::unavailable, "make it writable");
+}
+
+TEST_F(BadFiles, ADirectoryThatCannotBeWrittenIsRefused) {
+  make_store();
+  for (const char* part : {"-lock", "-bell"}) std::filesystem::remove(path + part);
+  std::filesystem::permissions(dir.file(""), std::filesystem::perms::all);
+  {
+    const AsNobody nobody{{where, path}};
+    std::filesystem::permissions(where,
+                                 std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+    expect(refusal(path), ErrorCode::unavailable, "cannot be written to");
+    expect(refusal(where + "/new.db"), ErrorCode::unavailable, "cannot be written to");
+  }
+  std::filesystem::permissions(where, std::filesystem::perms::owner_all);
+}
+
+TEST_F(BadFiles, AnEmptyFileBecomesAStore) {
+  std::ofstream{path}.flush();
+  start(*open_at(path), "a");
+  EXPECT_TRUE(open_at(path)->get_instance("a").value().has_value());
+}
+
+TEST_F(BadFiles, AnEmptyFileBesideALogIsRefusedAndKeepsTheLog) {
+  // SQLite deletes the log of an empty file, and with it everything that was committed.
+  make_crashed_store();
+  std::filesystem::resize_file(path, 0);
+  expect(refusal(path), ErrorCode::corrupt, "put");
+}
+
+TEST_F(BadFiles, ALogWithoutItsFileIsRefusedAndKept) {
+  make_crashed_store();
+  std::filesystem::remove(path);
+  expect(refusal(path), ErrorCode::corrupt, "whose file is missing");
+}
+
+TEST_F(BadFiles, ALogThatIsNoneIsRefused) {
+  // SQLite takes it for an empty one, and what had been committed would be gone without a word.
+  make_crashed_store();
+  overwrite(log, 0, std::string(32, '\x5a'));
+  expect(refusal(path), ErrorCode::corrupt, "move the log away");
+}
+
+TEST_F(BadFiles, ALogDamagedInTheMiddleCountsUpToThereAsAfterACrash) {
+  // Nobody can tell a damaged frame from one that was being written when the power failed.
+  make_crashed_store();
+  overwrite(log, 32 + 30 * (24 + 4096), std::string(100, '\x5a'));
+  const auto provider = open_at(path);
+  EXPECT_TRUE(provider->get_instance("in-file-49").value().has_value());
+  EXPECT_TRUE(provider->get_instance("in-log-0").value().has_value());
+  EXPECT_FALSE(provider->get_instance("in-log-49").value().has_value());
+  EXPECT_EQ(RawConnection{path}.text("PRAGMA integrity_check"), "ok");
+}
+
+TEST_F(BadFiles, ALogThatWasTakenAwayTakesWhatHadNotReachedTheFile) {
+  // A store that was closed has no log either, so that this cannot be told from it.
+  make_crashed_store();
+  std::filesystem::remove(log);
+  const auto provider = open_at(path);
+  EXPECT_TRUE(provider->get_instance("in-file-49").value().has_value());
+  EXPECT_FALSE(provider->get_instance("in-log-0").value().has_value());
+  EXPECT_EQ(RawConnection{path}.text("PRAGMA integrity_check"), "ok");
+}
+
+}  // namespace
+
+}  // namespace duramen::sqlite::test
