@@ -34,6 +34,11 @@ struct InstanceInfo {
   std::optional<ParentLink> parent;
   std::optional<std::string> custom_status;
   std::uint64_t custom_status_version = 0;  ///< grows with every turn that changed it
+
+  /// The result as a T; throws the failure (DurableError) if there is none, DecodeError if it is not a T. Defined in
+  /// <duramen/outcome.hpp>, which <duramen/client.hpp> includes.
+  template <class T>
+  [[nodiscard]] T output_as() const;
 };
 
 /// One run of an instance.
@@ -77,6 +82,42 @@ struct InstanceQuery {
 struct InstancePage {
   std::vector<InstanceInfo> instances;
   Incarnation next;  ///< none: this was the last page
+};
+
+// -- what is on its way to an instance -----------------------------------------------------------------------------------
+
+/// An activity in the worker queue.
+struct PendingActivity {
+  ExecutionId execution;
+  EventId activity;
+  std::string name;
+  std::optional<std::string> tag;
+  std::optional<std::string> session_id;
+  TimePoint visible_at;       ///< not handed out before this
+  std::uint32_t attempt = 0;  ///< how often it has been handed out
+  NodeId owner;               ///< who runs it; empty: nobody
+  friend bool operator==(const PendingActivity&, const PendingActivity&) = default;
+};
+
+/// A message in the orchestrator queue.
+struct PendingMessage {
+  std::string type;       ///< work_item_type(); empty if it cannot be read
+  ExecutionId execution;  ///< of a timer or a completion: which execution,
+  EventId event;          ///< and which event of it scheduled what this is about
+  TimePoint visible_at;
+  std::uint32_t attempt = 0;              ///< how often it has been handed out
+  std::optional<std::string> unreadable;  ///< what is wrong with it
+  friend bool operator==(const PendingMessage&, const PendingMessage&) = default;
+};
+
+struct PendingWork {
+  static constexpr std::size_t max_messages = 1000;
+
+  std::vector<PendingActivity> activities;  ///< in the order in which they were scheduled
+  std::vector<PendingMessage> messages;     ///< the first max_messages, in queue order
+  bool more_messages = false;
+  bool leased = false;  ///< a node works on the instance
+  TimePoint not_before{};  ///< the instance was given back with a delay: no turn before this
 };
 
 // -- removing ----------------------------------------------------------------------------------------------------------

@@ -305,6 +305,7 @@ struct WorkItemLeased {
   WorkLease lease;
   LeaseTime lease_until;
   std::uint32_t attempt = 1;
+  std::uint64_t fence = 1;                ///< grows with every lease on this row, also if the attempt did not count
   std::optional<Payload> heartbeat;       ///< the details an earlier attempt left
   std::optional<std::string> unreadable;  ///< what was wrong with a row that cannot be read; only its key is right
 };
@@ -445,6 +446,8 @@ class Provider {
   [[nodiscard]] virtual Result<std::vector<ExecutionInfo>> list_executions(const InstanceId& instance);
   /// The instance and everything below it, parents before children; empty for an unknown instance. Without results.
   [[nodiscard]] virtual Result<std::vector<InstanceInfo>> get_instance_tree(const InstanceId& root);
+  /// The activities and messages of an instance that wait or are being worked on; empty for an unknown instance.
+  [[nodiscard]] virtual Result<PendingWork> list_pending_work(const InstanceId& instance);
   /// Deletes each instance with everything below it: rows, messages, activities and key-values. Each tree goes whole or
   /// not at all. Who works on one loses its lease.
   [[nodiscard]] virtual Result<std::vector<DeleteResult>> delete_instances(std::span<const InstanceId> instances,

@@ -61,6 +61,7 @@ Result<std::vector<ExecutionInfo>> Provider::list_executions(const InstanceId&) 
 Result<std::vector<InstanceInfo>> Provider::get_instance_tree(const InstanceId&) {
   return unsupported("get_instance_tree");
 }
+Result<PendingWork> Provider::list_pending_work(const InstanceId&) { return unsupported("list_pending_work"); }
 Result<std::vector<DeleteResult>> Provider::delete_instances(std::span<const InstanceId>, DeleteMode) {
   return unsupported("delete_instances");
 }

@@ -1,0 +1,25 @@
+// What is on its way to one instance, for people who want to know what it waits for.
+#pragma once
+
+#include "providers/sqlite/connection.hpp"
+#include "providers/sqlite/moment.hpp"
+#include "providers/sqlite/statement.hpp"
+#include <duramen/ids.hpp>
+#include <duramen/management.hpp>
+
+namespace duramen::inline v0::sqlite::detail {
+
+/// Reads only.
+class PendingList {
+ public:
+  explicit PendingList(Connection& connection);
+
+  [[nodiscard]] PendingWork of(const Moment& moment, const InstanceId& instance);
+
+ private:
+  Statement instance_;
+  Statement activities_;
+  Statement messages_;
+};
+
+}  // namespace duramen::inline v0::sqlite::detail
