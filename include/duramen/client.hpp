@@ -1,9 +1,14 @@
-// The client: starts instances, waits for them, cancels them, looks at them.
+// The client: starts instances, waits for them, sends to them, cancels them, looks at them, looks after them.
 //
 // A client needs only the store. It works from any process; in the process of a runtime it is faster, because the two
-// find each other.
+// find each other. Calls may come from any thread and block until the store has answered, unless they say otherwise.
+//
+// Every call returns a Result. What is wrong with the arguments is found before the store is asked: names and ids are
+// UTF-8 without NUL, not empty, at most max_name_bytes; payloads at most default_payload_limit.
 #pragma once
 
+#include <concepts>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,11 +17,14 @@
 #include <utility>
 #include <vector>
 
+#include <duramen/bulk.hpp>
 #include <duramen/codec.hpp>
+#include <duramen/explanation.hpp>
 #include <duramen/failure.hpp>
 #include <duramen/function.hpp>
 #include <duramen/history.hpp>
 #include <duramen/ids.hpp>
+#include <duramen/outcome.hpp>
 #include <duramen/provider.hpp>
 #include <duramen/result.hpp>
 #include <duramen/status.hpp>
@@ -24,19 +32,13 @@
 
 namespace duramen::inline v0 {
 
-/// How an instance stands, or how it ended.
-struct InstanceState {
-  Status status = Status::pending;
-  std::optional<Payload> output;   ///< completed
-  std::optional<Failure> failure;  ///< failed, cancelled
+template <class Signature>
+class Orchestration;  // a typed handle, see <duramen/orchestration.hpp>
 
-  /// The result as a T; throws the failure (DurableError) if there is none, DecodeError if it is not a T.
-  template <class T>
-  [[nodiscard]] T output_as() const {
-    if (failure) throw DurableError(*failure);
-    return decode_payload<T>(output ? *output : Payload::none());
-  }
-};
+/// How long an instance id, a name of an orchestration, event, queue or key, a version or a message id may be.
+inline constexpr std::size_t max_name_bytes = 1024;
+/// How long the reason of a cancellation may be.
+inline constexpr std::size_t max_reason_bytes = std::size_t{16} << 10u;
 
 struct StartOptions {
   std::optional<std::string> version;  ///< absent: the highest that is registered
@@ -46,19 +48,33 @@ struct StartOptions {
 class Client {
  public:
   explicit Client(Store store);
+  /// Whoever still waits is told `shutting_down`.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
+  // -- start -----------------------------------------------------------------------------------------------------------
+
   /// Returns when the start is durable. Starting the same thing under the same id again is `exists`, not an error; the
   /// id of something else is the error `already_exists`.
   template <class In>
+    requires(!std::same_as<In, StartOptions>)
   Result<StartOutcome> start(InstanceId instance, std::string_view orchestration, const In& input,
                              StartOptions options = {}) {
     return start_payload(std::move(instance), orchestration, encode_input(input), std::move(options));
   }
-  Result<StartOutcome> start(InstanceId instance, std::string_view orchestration) {
-    return start_payload(std::move(instance), orchestration, Payload::none(), {});
+  Result<StartOutcome> start(InstanceId instance, std::string_view orchestration, StartOptions options = {}) {
+    return start_payload(std::move(instance), orchestration, Payload::none(), std::move(options));
+  }
+  /// The same through a handle: the input must be the one it declares.
+  template <class R, class In>
+  Result<StartOutcome> start(InstanceId instance, const Orchestration<R(In)>& orchestration,
+                             const std::type_identity_t<In>& input, StartOptions options = {}) {
+    return start_payload(std::move(instance), orchestration.name(), encode_payload<In>(input), std::move(options));
+  }
+  template <class R>
+  Result<StartOutcome> start(InstanceId instance, const Orchestration<R()>& orchestration, StartOptions options = {}) {
+    return start_payload(std::move(instance), orchestration.name(), Payload::none(), std::move(options));
   }
 
   /// The same without blocking: `done` is called when the start is durable, on a thread of the runtime or of this
@@ -66,8 +82,24 @@ class Client {
   using StartDone = UniqueFunction<void(Result<StartOutcome>)>;
   void start_async(StartRequest request, StartDone done);
 
-  /// Waits until the instance has ended. `timed_out` if it has not by then, `not_found` if there is none.
+  // -- wait ------------------------------------------------------------------------------------------------------------
+  // A waiter is told at once, by the runtime in this process or by the store. Looking again every few seconds is only
+  // the safety net. All answer `timed_out` (retryable) if it has not happened by then, `not_found` if there is no such
+  // instance.
+
+  /// Waits until the instance has ended.
   Result<InstanceState> wait(const InstanceId& instance, Duration timeout);
+  /// The same with the result as an R; `invalid_argument` if it is not one.
+  template <class R>
+  Result<Outcome<R>> wait_for(const InstanceId& instance, Duration timeout) {
+    return typed<R>(wait(instance, timeout));
+  }
+  /// The same for the result that the handle declares.
+  template <class R, class... In>
+  Result<Outcome<R>> wait(const InstanceId& instance, const Orchestration<R(In...)>& /*orchestration*/,
+                          Duration timeout) {
+    return wait_for<R>(instance, timeout);
+  }
 
   /// Calls `done` once when the instance has ended, or with an error if it does not exist. Must not block in it.
   using WaitDone = UniqueFunction<void(Result<InstanceState>)>;
@@ -76,8 +108,28 @@ class Client {
   /// Starts an instance and calls `done` once when it has ended. One call to the store less than start and wait.
   void run_async(StartRequest request, WaitDone done);
 
+  /// Waits until the custom status has changed since `last_version` (0: until there is one), or the instance has ended.
+  /// The next wait begins at the `custom_status_version` that this one returned.
+  Result<InstanceInfo> wait_for_status_change(const InstanceId& instance, std::uint64_t last_version, Duration timeout);
+
+  /// Waits until the key has a value. `not_found` if the instance ends without giving it one.
+  Result<Payload> wait_for_key_value(const InstanceId& instance, const std::string& key, Duration timeout);
+  /// The same as a T; `invalid_argument` if it is not one.
+  template <class T>
+  Result<T> wait_for_key_value(const InstanceId& instance, const std::string& key, Duration timeout) {
+    Result<Payload> value = wait_for_key_value(instance, key, timeout);
+    if (!value) return value.error();
+    return decoded<T>("wait_for_key_value", *value);
+  }
+
+  // -- send ------------------------------------------------------------------------------------------------------------
+
   /// Asks the instance to end. True: the request is durable. False: it had ended before. `not_found` if there is none.
   Result<bool> cancel(const InstanceId& instance, std::string reason, CancelMode mode = CancelMode::graceful);
+  /// The same for every instance that matches and has not ended (or has one of the statuses asked for). The filter must
+  /// name something; an empty id_prefix stands for everything.
+  Result<CancelReport> cancel_instances(InstanceFilter filter, std::string reason,
+                                        CancelMode mode = CancelMode::graceful, BulkOptions options = {});
 
   /// Sends an event to whoever waits for that name in the instance, now or later; it is kept until then. To an instance
   /// that does not exist yet it is kept for a while (`parked`); to one that has ended it is not (`finished`). Sending it
@@ -94,11 +146,66 @@ class Client {
     return send(instance, work::QueueMessage{std::move(queue), encode_input(data)}, std::move(message_id));
   }
 
+  // -- look ------------------------------------------------------------------------------------------------------------
+
+  [[nodiscard]] Result<InstanceInfo> get_instance(const InstanceId& instance);
+  /// One page of the instances that match.
+  [[nodiscard]] Result<InstancePage> list(const InstanceQuery& query);
+  /// Calls `visit` for every instance that matches, page by page, until it returns false (if it returns anything).
+  /// Answers how many it was called for. `query.limit` is the size of a page.
+  template <class Visit>
+  Result<std::size_t> for_each_instance(InstanceQuery query, Visit visit) {
+    return visit_instances(std::move(query), [&visit](const InstanceInfo& info) {
+      if constexpr (std::is_void_v<std::invoke_result_t<Visit&, const InstanceInfo&>>) {
+        std::invoke(visit, info);
+        return true;
+      } else {
+        return static_cast<bool>(std::invoke(visit, info));
+      }
+    });
+  }
+  /// The instance's executions that were not pruned, oldest first.
+  [[nodiscard]] Result<std::vector<ExecutionInfo>> list_executions(const InstanceId& instance);
+  /// The events of the instance's current execution, or of the one given.
+  [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance);
+  [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution);
+  /// The instance and everything below it, parents before children. Without results.
+  [[nodiscard]] Result<std::vector<InstanceInfo>> get_instance_tree(const InstanceId& root);
+
   /// What the instance's key-value store holds now; empty if there is no such instance.
   [[nodiscard]] Result<KeyValues> get_key_values(const InstanceId& instance);
-  [[nodiscard]] Result<InstanceInfo> get_instance(const InstanceId& instance);
-  /// The events of the instance's current execution.
-  [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance);
+  [[nodiscard]] Result<std::optional<Payload>> get_key_value(const InstanceId& instance, const std::string& key);
+  /// The same as a T; `invalid_argument` if it is not one.
+  template <class T>
+  [[nodiscard]] Result<std::optional<T>> get_key_value(const InstanceId& instance, const std::string& key) {
+    auto value = get_key_value(instance, key);
+    if (!value) return value.error();
+    if (!*value) return std::optional<T>{};
+    Result<T> read = decoded<T>("get_key_value", **value);
+    if (!read) return read.error();
+    return std::optional<T>{*std::move(read)};
+  }
+
+  /// What the instance waits for, what keeps it from going on, and why it or parts of it were cancelled.
+  [[nodiscard]] Result<Explanation> explain(const InstanceId& instance, const ExplainOptions& options = {});
+
+  // -- look after ------------------------------------------------------------------------------------------------------
+
+  /// Deletes the instance with everything below it. `not_found`; `conflict` if something of it has not ended and the
+  /// mode is not force; `invalid_argument` for a sub-orchestration, which goes with its root.
+  Result<DeleteResult> delete_instance(const InstanceId& instance, DeleteMode mode = DeleteMode::finished);
+  /// The same for every root that matches. `finished` looks only at instances that have ended, unless the filter asks
+  /// for other statuses. The filter must name something; an empty id_prefix stands for everything.
+  Result<DeleteReport> delete_instances(InstanceFilter filter, DeleteMode mode = DeleteMode::finished,
+                                        BulkOptions options = {});
+
+  /// Removes old executions of an instance, never the current one. The options must say which.
+  Result<PruneResult> prune_executions(const InstanceId& instance, const PruneOptions& options);
+  /// The same for every instance that matches. The filter must name something, as above.
+  Result<PruneReport> prune_executions(InstanceFilter filter, const PruneOptions& options, BulkOptions bulk = {});
+
+  [[nodiscard]] Result<StoreMetrics> metrics();
+  [[nodiscard]] Result<QueueDepths> queue_depths();
 
  private:
   template <class In>
@@ -109,9 +216,30 @@ class Client {
       return encode_payload<In>(input);
     }
   }
+  template <class T>
+  static Result<T> decoded(const char* operation, const Payload& payload) {
+    try {
+      return decode_payload<T>(payload);
+    } catch (const DecodeError& error) {
+      return Error{ErrorCode::invalid_argument, operation, error.what(), false};
+    }
+  }
+  template <class R>
+  static Result<Outcome<R>> typed(Result<InstanceState> state) {
+    if (!state) return state.error();
+    if (state->failure) return Outcome<R>::failed(state->status, std::move(*state->failure));
+    if constexpr (std::is_void_v<R>) {
+      return Outcome<R>::completed_with({});
+    } else {
+      Result<R> value = decoded<R>("wait", state->output ? *state->output : Payload::none());
+      if (!value) return value.error();
+      return Outcome<R>::completed_with(*std::move(value));
+    }
+  }
   Result<EnqueueOutcome> send(const InstanceId& instance, WorkItem item, std::optional<std::string> message_id);
   Result<StartOutcome> start_payload(InstanceId instance, std::string_view orchestration, Payload input,
                                      StartOptions options);
+  Result<std::size_t> visit_instances(InstanceQuery query, const std::function<bool(const InstanceInfo&)>& visit);
 
   class Impl;
   std::unique_ptr<Impl> impl_;

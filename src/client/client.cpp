@@ -1,30 +1,14 @@
+// Starting, waiting, sending. Looking and looking after are in management.cpp, explaining in explain.cpp.
 #include <duramen/client.hpp>
 
 #include "base/neighbourhood.hpp"
-#include "client/waits.hpp"
+#include "client/arguments.hpp"
+#include "client/errors.hpp"
+#include "client/impl.hpp"
 
 namespace duramen::inline v0 {
 
 namespace {
-
-constexpr std::size_t max_name_bytes = 1024;
-
-Error not_found(const char* operation, const InstanceId& instance) {
-  return Error{ErrorCode::not_found, operation, "there is no instance \"" + instance.value + "\"", false};
-}
-
-Result<void> check(const StartRequest& request) {
-  if (request.instance.empty()) {
-    return Error{ErrorCode::invalid_argument, "start", "an instance needs an id", false};
-  }
-  if (request.start.orchestration.empty()) {
-    return Error{ErrorCode::invalid_argument, "start", "name the orchestration to start", false};
-  }
-  for (const std::string& name : {request.instance.value, request.start.orchestration}) {
-    if (Result<void> ok = check_payload(Payload::text(name), max_name_bytes); !ok) return ok;
-  }
-  return check_payload(request.start.input, default_payload_limit);
-}
 
 Result<StartOutcome> settled(Result<StartOutcome> outcome, const InstanceId& instance) {
   if (outcome && *outcome == StartOutcome::conflict) {
@@ -35,16 +19,28 @@ Result<StartOutcome> settled(Result<StartOutcome> outcome, const InstanceId& ins
   return outcome;
 }
 
-}  // namespace
+Result<std::optional<InstanceInfo>> status_after(Provider& provider, const InstanceId& instance, std::uint64_t last) {
+  auto info = provider.get_instance(instance);
+  if (!info) return info.error();
+  if (!*info) return client::no_instance("wait_for_status_change", instance);
+  if ((*info)->custom_status_version <= last && !is_final((*info)->status)) return std::optional<InstanceInfo>{};
+  return info;
+}
 
-class Client::Impl {
- public:
-  explicit Impl(Store s)
-      : store(std::move(s)), provider(*store.provider()), waits(std::make_shared<client::Waits>(store)) {}
-  Store store;
-  Provider& provider;
-  std::shared_ptr<client::Waits> waits;
-};
+Result<std::optional<Payload>> value_of(Provider& provider, const InstanceId& instance, const std::string& key) {
+  // In this order: what the instance wrote with its last turn must not be missed.
+  auto info = provider.get_instance(instance);
+  if (!info) return info.error();
+  if (!*info) return client::no_instance("wait_for_key_value", instance);
+  auto values = provider.get_key_values(instance);
+  if (!values) return values.error();
+  if (const auto found = values->find(key); found != values->end()) return std::optional(found->second.value);
+  if (!is_final((*info)->status)) return std::optional<Payload>{};
+  return Error{ErrorCode::not_found, "wait_for_key_value",
+               "instance \"" + instance.value + "\" has ended without a value for the key \"" + key + "\"", false};
+}
+
+}  // namespace
 
 Client::Client(Store store) : impl_(std::make_unique<Impl>(std::move(store))) {}
 Client::~Client() { impl_->waits->close(); }
@@ -65,7 +61,7 @@ Result<StartOutcome> Client::start_payload(InstanceId instance, std::string_view
 }
 
 void Client::start_async(StartRequest request, StartDone done) {
-  if (Result<void> ok = check(request); !ok) return done(ok.error());
+  if (Result<void> ok = client::check_start(request); !ok) return done(ok.error());
   const InstanceId instance = request.instance;
   StartDone settle = [instance, done = std::move(done)](Result<StartOutcome> outcome) mutable {
     done(settled(std::move(outcome), instance));
@@ -80,64 +76,67 @@ void Client::start_async(StartRequest request, StartDone done) {
 // -- wait ------------------------------------------------------------------------------------------------------------
 
 Result<InstanceState> Client::wait(const InstanceId& instance, Duration timeout) {
-  return impl_->waits->wait(instance, timeout);
+  if (Result<void> ok = client::check_instance("wait", instance); !ok) return ok.error();
+  return impl_->waits->wait_for_end(instance, timeout);
 }
 
 void Client::wait_async(const InstanceId& instance, WaitDone done) {
-  impl_->waits->add(instance, std::move(done), true);
+  if (Result<void> ok = client::check_instance("wait", instance); !ok) return done(ok.error());
+  impl_->waits->add_end(instance, std::move(done), true);
 }
 
 void Client::run_async(StartRequest request, WaitDone done) {
+  if (Result<void> ok = client::check_start(request); !ok) return done(ok.error());
   const InstanceId instance = request.instance;
   // Waiting first: the end cannot be missed, and needs no look at the store.
-  auto wait = impl_->waits->add(instance, std::move(done), false);
+  auto wait = impl_->waits->add_end(instance, std::move(done), false);
   start_async(std::move(request), [waits = impl_->waits, wait](Result<StartOutcome> outcome) {
     if (!outcome) return waits->fail(wait, outcome.error());
     waits->started(wait, *outcome == StartOutcome::exists);
   });
 }
 
-// -- cancel, look ----------------------------------------------------------------------------------------------------
+Result<InstanceInfo> Client::wait_for_status_change(const InstanceId& instance, std::uint64_t last_version,
+                                                    Duration timeout) {
+  constexpr const char* operation = "wait_for_status_change";
+  if (Result<void> ok = client::check_instance(operation, instance); !ok) return ok.error();
+  return impl_->waits->wait_for<InstanceInfo>(
+      instance, timeout, operation, "changed its custom status since version " + std::to_string(last_version),
+      [last_version](Provider& provider, const InstanceId& id) { return status_after(provider, id, last_version); });
+}
+
+Result<Payload> Client::wait_for_key_value(const InstanceId& instance, const std::string& key, Duration timeout) {
+  constexpr const char* operation = "wait_for_key_value";
+  if (Result<void> ok = client::check_instance(operation, instance); !ok) return ok.error();
+  if (Result<void> ok = client::check_name(operation, "a key", key); !ok) return ok.error();
+  return impl_->waits->wait_for<Payload>(
+      instance, timeout, operation, "given the key \"" + key + "\" a value",
+      [key](Provider& provider, const InstanceId& id) { return value_of(provider, id, key); });
+}
+
+// -- send ------------------------------------------------------------------------------------------------------------
 
 Result<bool> Client::cancel(const InstanceId& instance, std::string reason, CancelMode mode) {
+  if (Result<void> ok = client::check_instance("cancel", instance); !ok) return ok.error();
+  if (Result<void> ok = client::check_cancel("cancel", reason); !ok) return ok.error();
   OutboundMessage message;
   message.target = instance;
   message.item = work::CancelInstance{std::move(reason), mode, CancelOrigin::client, {}};
   auto outcome = impl_->provider.enqueue_for_orchestrator(std::span(&message, 1));
   if (!outcome) return outcome.error();
-  if (outcome->front() == EnqueueOutcome::not_found) return not_found("cancel", instance);
+  if (outcome->front() == EnqueueOutcome::not_found) return client::no_instance("cancel", instance);
   return outcome->front() != EnqueueOutcome::finished;
 }
 
 Result<EnqueueOutcome> Client::send(const InstanceId& instance, WorkItem item, std::optional<std::string> message_id) {
-  const Payload* data = nullptr;
-  if (const auto* event = std::get_if<work::ExternalRaised>(&item)) data = &event->data;
-  if (const auto* message = std::get_if<work::QueueMessage>(&item)) data = &message->data;
-  if (Result<void> ok = check_payload(*data, default_payload_limit); !ok) return ok.error();
   OutboundMessage message;
   message.target = instance;
   message.item = std::move(item);
   message.message_id = std::move(message_id);
+  if (Result<void> ok = client::check_message(message); !ok) return ok.error();
   auto outcome = impl_->provider.enqueue_for_orchestrator(std::span(&message, 1));
   if (!outcome) return outcome.error();
   return outcome->front();
-}
-
-Result<KeyValues> Client::get_key_values(const InstanceId& instance) {
-  return impl_->provider.get_key_values(instance);
-}
-
-Result<InstanceInfo> Client::get_instance(const InstanceId& instance) {
-  auto info = impl_->provider.get_instance(instance);
-  if (!info) return info.error();
-  if (!*info) return not_found("get_instance", instance);
-  return std::move(**info);
-}
-
-Result<std::vector<Event>> Client::read_history(const InstanceId& instance) {
-  auto info = get_instance(instance);
-  if (!info) return info.error();
-  return impl_->provider.read_history(instance, info->execution, EventId{});
 }
 
 }  // namespace duramen::v0

@@ -1,30 +1,27 @@
 #include "client/waits.hpp"
 
-#include <atomic>
 #include <string>
 #include <utility>
 
 #include "base/neighbourhood.hpp"
+#include "base/time_text.hpp"
+#include "client/errors.hpp"
 
 namespace duramen::inline v0::client {
 
 namespace {
+
 constexpr Duration poll_interval{5000};
 
-InstanceState state_of(InstanceInfo info) {
-  return InstanceState{info.status, std::move(info.output), std::move(info.failure)};
+Result<std::optional<InstanceState>> end_of(Provider& provider, const InstanceId& instance) {
+  auto info = provider.get_instance(instance);
+  if (!info) return info.error();
+  if (!*info) return no_instance("wait", instance);
+  if (!is_final((*info)->status)) return std::optional<InstanceState>{};
+  return std::optional(InstanceState{(*info)->status, std::move((*info)->output), std::move((*info)->failure)});
 }
-}  // namespace
 
-class Waits::Wait {
- public:
-  Wait(InstanceId i, Client::WaitDone d) : instance(std::move(i)), done(std::move(d)) {}
-  const InstanceId instance;
-  Client::WaitDone done;
-  std::atomic<std::uint64_t> ticket{0};
-  std::atomic<bool> ended{false};
-  std::atomic<bool> started{true};  // false: its start is still on its way, so that the store need not know it yet
-};
+}  // namespace
 
 Waits::Waits(Store store)
     : store_(std::move(store)),
@@ -44,52 +41,41 @@ void Waits::close() {
     for (auto& [instance, waits] : open_) left.insert(left.end(), waits.begin(), waits.end());
   }
   for (const Handle& wait : left) {
-    end(wait, Error{ErrorCode::shutting_down, "wait", "the client is gone", false});
+    fail(wait, Error{ErrorCode::shutting_down, "wait", "the client is gone", false});
   }
 }
 
-Waits::Handle Waits::add(const InstanceId& instance, Client::WaitDone done, bool look_now) {
-  auto wait = std::make_shared<Wait>(instance, std::move(done));
+// -- who waits -------------------------------------------------------------------------------------------------------
+
+void Waits::add(const Handle& wait) {
+  std::lock_guard lock(mutex_);
+  open_[wait->instance].push_back(wait);
+}
+
+Waits::Handle Waits::add_end(const InstanceId& instance, Client::WaitDone done, bool look_now) {
+  auto wait = std::make_shared<WaitForEnd>(instance, Interest::end, end_of, std::move(done));
   wait->started = look_now;
+  add(wait);
+  const std::uint64_t ticket = store_.neighbourhood()->await_end(
+      instance, [self = shared_from_this(), wait](const detail::EndedInstance& ended) {
+        if (self->claim(wait)) wait->tell(InstanceState{ended.status, ended.output, ended.failure});
+      });
+  bool too_late = false;
   {
     std::lock_guard lock(mutex_);
-    open_[instance].push_back(wait);
+    wait->ticket = ticket;
+    too_late = wait->ended;
   }
-  wait->ticket = store_.neighbourhood()->await_end(
-      instance, [self = shared_from_this(), wait](const detail::EndedInstance& ended) {
-        self->end(wait, InstanceState{ended.status, ended.output, ended.failure});
-      });
   // It may have ended before the ticket was known; then there is nothing left to take back but the ticket itself.
-  if (wait->ended) store_.neighbourhood()->stop_waiting(instance, wait->ticket);
+  if (too_late) store_.neighbourhood()->stop_waiting(instance, ticket);
   if (look_now) look(wait);
   return wait;
 }
 
-Result<InstanceState> Waits::wait(const InstanceId& instance, Duration timeout) {
+Result<InstanceState> Waits::wait_for_end(const InstanceId& instance, Duration timeout) {
   Once<Result<InstanceState>> answer;
-  const Handle handle = add(instance, answer.setter(), true);
-  if (auto state = answer.wait_for(timeout)) return std::move(*state);
-  give_up(handle);
-  return Error{ErrorCode::timed_out, "wait",
-               "instance \"" + instance.value + "\" has not ended within " + std::to_string(timeout.count()) + " ms",
-               true};
-}
-
-void Waits::look(const Handle& wait) {
-  background_.post([this, wait] {
-    if (wait->ended) return;
-    auto info = provider_.get_instance(wait->instance);
-    if (!info) {
-      if (!info.error().retryable) end(wait, info.error());
-      return;  // the poll looks again
-    }
-    if (!*info) {
-      if (!wait->started) return;
-      end(wait, Error{ErrorCode::not_found, "wait", "there is no instance \"" + wait->instance.value + "\"", false});
-    } else if (is_final((*info)->status)) {
-      end(wait, state_of(std::move(**info)));
-    }
-  });
+  const Handle wait = add_end(instance, answer.setter(), true);
+  return answer_of(answer, wait, timeout, "wait", "ended");
 }
 
 void Waits::started(const Handle& wait, bool before) {
@@ -97,31 +83,40 @@ void Waits::started(const Handle& wait, bool before) {
   if (before) look(wait);
 }
 
-void Waits::fail(const Handle& wait, Error error) { end(wait, std::move(error)); }
-
-void Waits::give_up(const Handle& wait) {
-  if (wait->ended.exchange(true)) return;
-  store_.neighbourhood()->stop_waiting(wait->instance, wait->ticket);
-  std::lock_guard lock(mutex_);
-  const auto found = open_.find(wait->instance);
-  if (found == open_.end()) return;
-  std::erase(found->second, wait);
-  if (found->second.empty()) open_.erase(found);
+void Waits::fail(const Handle& wait, Error error) {
+  if (claim(wait)) wait->fail(std::move(error));
 }
 
-/// Ends a wait once, whoever comes first.
-void Waits::end(const Handle& wait, Result<InstanceState> state) {
-  if (wait->ended.exchange(true)) return;
-  store_.neighbourhood()->stop_waiting(wait->instance, wait->ticket);
+bool Waits::claim(const Handle& wait) {
+  std::uint64_t ticket = 0;
   {
     std::lock_guard lock(mutex_);
+    if (wait->ended.exchange(true)) return false;
+    ticket = wait->ticket;
     const auto found = open_.find(wait->instance);
     if (found != open_.end()) {
       std::erase(found->second, wait);
       if (found->second.empty()) open_.erase(found);
     }
   }
-  wait->done(std::move(state));
+  if (ticket != 0) store_.neighbourhood()->stop_waiting(wait->instance, ticket);
+  return true;
+}
+
+Error Waits::timed_out(const Wait& wait, Duration timeout, const char* operation, const std::string& what) {
+  return Error{ErrorCode::timed_out, operation,
+               "instance \"" + wait.instance.value + "\" has not " + what + " within " + base::in_words(timeout), true};
+}
+
+// -- looking ---------------------------------------------------------------------------------------------------------
+
+void Waits::look(const Handle& wait) {
+  if (wait->look_queued.exchange(true)) return;  // that look will see it
+  background_.post([this, wait] {
+    wait->look_queued = false;
+    if (wait->ended) return;
+    if (auto answer = wait->look(provider_); answer && claim(wait)) (*answer)();
+  });
 }
 
 void Waits::instances_changed(std::span<const ChangedInstance> instances) {
@@ -133,9 +128,11 @@ void Waits::instances_changed(std::span<const ChangedInstance> instances) {
       if (std::exchange(looking_, true)) return;
     }
     for (const auto& [instance, status] : instances) {
-      if (!is_final(status)) continue;
       const auto found = open_.find(instance);
-      if (found != open_.end()) concerned.insert(concerned.end(), found->second.begin(), found->second.end());
+      if (found == open_.end()) continue;
+      for (const Handle& wait : found->second) {
+        if (wait->interest == Interest::any_change || is_final(status)) concerned.push_back(wait);
+      }
     }
   }
   if (instances.empty()) return background_.post([this] { look_at_all(); });

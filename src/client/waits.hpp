@@ -1,14 +1,17 @@
-// Everyone who waits for an instance to end, in this client.
+// Everyone in this client who waits for something to happen to an instance.
 //
-// The end is learnt in one of three ways, whichever is first: a runtime in this process announces it, the provider says
-// that the instance changed and a look at the store finds it ended, or the slow poll does.
+// What is waited for is learnt in one of three ways, whichever is first: a runtime in this process announces an end, the
+// provider says that the instance changed and a look at the store finds it so, or the slow poll does.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <duramen/client.hpp>
@@ -37,7 +40,11 @@ class Once {
   }
   [[nodiscard]] std::optional<T> wait_for(Duration timeout) {
     std::unique_lock lock(state_->mutex);
-    if (!state_->set.wait_for(lock, timeout, [this] { return state_->value.has_value(); })) return std::nullopt;
+    // A deadline that is out of the clock's range would overflow; nobody waits that long.
+    constexpr Duration longest = std::chrono::hours{24 * 365 * 10};
+    if (!state_->set.wait_for(lock, std::min(timeout, longest), [this] { return state_->value.has_value(); })) {
+      return std::nullopt;
+    }
     return std::move(*state_->value);
   }
 
@@ -50,24 +57,92 @@ class Once {
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
+/// Which changes of an instance are worth a look.
+enum class Interest : std::uint8_t { end, any_change };
+
+/// One who waits. Ended once, by whoever comes first.
+class Wait {
+ public:
+  Wait(InstanceId i, Interest interest) : instance(std::move(i)), interest(interest) {}
+  virtual ~Wait() = default;
+
+  const InstanceId instance;
+  const Interest interest;
+  std::uint64_t ticket = 0;  // from the neighbourhood, if it was asked; guarded by Waits::mutex_
+  std::atomic<bool> ended{false};
+  std::atomic<bool> started{true};  // false: its start is still on its way, so that the store need not know it yet
+  std::atomic<bool> look_queued{false};
+
+ protected:
+  friend class Waits;
+  /// Reads the store, without a lock. The answer to give, if there is one now.
+  using Answer = UniqueFunction<void()>;
+  [[nodiscard]] virtual std::optional<Answer> look(Provider& provider) = 0;
+  virtual void fail(Error error) = 0;
+};
+
+/// One who waits for a T.
+template <class T>
+class WaitFor final : public Wait {
+ public:
+  /// What the store holds: the T; nothing, if it is not there yet; an error, if waiting makes no sense.
+  using Condition = std::function<Result<std::optional<T>>(Provider&, const InstanceId&)>;
+  using Done = UniqueFunction<void(Result<T>)>;
+
+  WaitFor(InstanceId instance, Interest interest, Condition condition, Done done)
+      : Wait(std::move(instance), interest), condition_(std::move(condition)), done_(std::move(done)) {}
+
+  void tell(Result<T> result) { done_(std::move(result)); }
+
+ private:
+  std::optional<Answer> look(Provider& provider) override {
+    Result<std::optional<T>> found = condition_(provider, instance);
+    if (found && !*found) return std::nullopt;
+    if (!found) {
+      if (found.error().retryable) return std::nullopt;  // the poll looks again
+      if (found.error().code == ErrorCode::not_found && !started) return std::nullopt;
+      return Answer([this, error = found.error()]() mutable { done_(std::move(error)); });
+    }
+    return Answer([this, value = std::move(**found)]() mutable { done_(std::move(value)); });
+  }
+  void fail(Error error) override { done_(std::move(error)); }
+
+  const Condition condition_;
+  Done done_;
+};
+
+using WaitForEnd = WaitFor<InstanceState>;
+
 /// Shared with whoever may still call back: a runtime may be about to announce an end while the client goes away.
 class Waits final : public ProviderListener, public std::enable_shared_from_this<Waits> {
  public:
-  class Wait;
   using Handle = std::shared_ptr<Wait>;
 
   explicit Waits(Store store);
   /// Tells whoever still waits that the client is gone. After this nothing is called back.
   void close();
 
-  /// `look_now`: the instance exists, and may have ended before. Otherwise its start is on its way: see started().
-  Handle add(const InstanceId& instance, Client::WaitDone done, bool look_now);
-  [[nodiscard]] Result<InstanceState> wait(const InstanceId& instance, Duration timeout);
+  /// Waits for the end of an instance. `look_now`: it exists, and may have ended before. Otherwise its start is on its
+  /// way: see started().
+  Handle add_end(const InstanceId& instance, Client::WaitDone done, bool look_now);
+  [[nodiscard]] Result<InstanceState> wait_for_end(const InstanceId& instance, Duration timeout);
+  /// Waits for anything else that the store can tell. `what` completes the sentence "instance x has not ...".
+  template <class T>
+  [[nodiscard]] Result<T> wait_for(const InstanceId& instance, Duration timeout, const char* operation,
+                                   const std::string& what, typename WaitFor<T>::Condition condition) {
+    Once<Result<T>> answer;
+    const auto wait =
+        std::make_shared<WaitFor<T>>(instance, Interest::any_change, std::move(condition), answer.setter());
+    add(wait);
+    look(wait);
+    return answer_of(answer, wait, timeout, operation, what);
+  }
+
   /// The start is durable; `before`: it had been all along.
   void started(const Handle& wait, bool before);
   void fail(const Handle& wait, Error error);
-  /// Looks at the store, in the background, and ends the wait if the instance has.
-  void look(const Handle& wait);
+  /// Looks at the store for everyone, in the background.
+  void look_at_all();
   void run_in_background(Job job) { background_.post(std::move(job)); }
 
   void orchestrator_work_ready() override {}
@@ -76,9 +151,19 @@ class Waits final : public ProviderListener, public std::enable_shared_from_this
   void instances_changed(std::span<const ChangedInstance> instances) override;
 
  private:
-  void end(const Handle& wait, Result<InstanceState> state);
-  void give_up(const Handle& wait);
-  void look_at_all();
+  template <class T>
+  Result<T> answer_of(Once<Result<T>>& answer, const Handle& wait, Duration timeout, const char* operation,
+                      const std::string& what) {
+    if (auto result = answer.wait_for(timeout)) return std::move(*result);
+    if (claim(wait)) return timed_out(*wait, timeout, operation, what);
+    return answer.wait();  // it came at the last moment, and is being told
+  }
+  static Error timed_out(const Wait& wait, Duration timeout, const char* operation, const std::string& what);
+  void add(const Handle& wait);
+  /// Looks at the store, in the background, and ends the wait if it holds what is waited for.
+  void look(const Handle& wait);
+  /// True for the one who may end the wait. After that nobody looks on its behalf.
+  bool claim(const Handle& wait);
   void poll();
 
   const Store store_;

@@ -115,7 +115,7 @@ TEST_F(Clients, RunAsyncOfAnEndedRepeatTellsItsEndToo) {
 TEST_F(Clients, AStartOnItsWayIsNotMistakenForAnInstanceThatDoesNotExist) {
   auto waits = std::make_shared<client::Waits>(world.store);
   Signal<ErrorCode> ended;
-  const auto wait = waits->add("on-its-way", [&](Result<InstanceState> state) { ended.set(state.error().code); }, false);
+  const auto wait = waits->add_end("on-its-way", [&](Result<InstanceState> state) { ended.set(state.error().code); }, false);
   waits->instances_changed({});
   Signal<bool> looked;
   waits->run_in_background([&] { waits->run_in_background([&] { looked.set(true); }); });
@@ -136,6 +136,59 @@ TEST_F(Clients, AClientThatGoesAwayTellsItsWaiters) {
     brief.wait_async("s", [&](Result<InstanceState> state) { code.set(state.error().code); });
   }
   EXPECT_EQ(code.wait(), ErrorCode::shutting_down);
+}
+
+inline constexpr Orchestration<std::string(std::string)> Echo{"echo"};
+inline constexpr Orchestration<void()> Sleep{"sleep"};
+inline constexpr Activity<void()> Block{"Block"};
+
+TEST_F(Clients, AHandleGivesTheTypesOfInputAndResult) {
+  world.run();
+  EXPECT_EQ(world.client.start("e", Echo, "text").value(), StartOutcome::created);
+  const Result<Outcome<std::string>> end = world.client.wait("e", Echo, forever);
+  EXPECT_EQ(end.value().value(), "text");
+
+  EXPECT_EQ(world.client.start("s", Sleep).value(), StartOutcome::created);
+  world.client.cancel("s", "enough").value();
+  const Result<Outcome<void>> cancelled = world.client.wait("s", Sleep, forever);
+  EXPECT_EQ(cancelled.value().status(), Status::cancelled);
+  EXPECT_THROW((void)cancelled.value().value(), DurableError);
+}
+
+TEST_F(Clients, TheVersionAskedForIsTheOneThatRuns) {
+  for (const char* version : {"1.0.0", "2.0.0", "1.5.0"}) {
+    world.registry.add(
+        "versioned", [](OrchestrationContext& ctx) -> Task<std::string> { co_return ctx.orchestration_version(); }, version);
+  }
+  world.run();
+  StartOptions old;
+  old.version = "1.5.0";
+  world.client.start("old", "versioned", old).value();
+  world.client.start("new", "versioned").value();
+  EXPECT_EQ(world.client.wait_for<std::string>("old", forever).value().value(), "1.5.0");
+  EXPECT_EQ(world.client.wait_for<std::string>("new", forever).value().value(), "2.0.0");
+}
+
+TEST_F(Clients, ARunningInstanceExplainsItself) {
+  world.registry.add(Block, [](ActivityContext& ctx) { ctx.wait_for(24h); });
+  world.registry.add("blocked", [](OrchestrationContext& ctx) -> Task<void> {
+    co_await ctx.select2(ctx.schedule_activity(Block), ctx.schedule_wait<int>("go"));
+  });
+  Runtime& runtime = world.run();
+  world.client.start("b", "blocked").value();
+  Explanation e = world.client.explain("b").value();
+  ASSERT_EQ(e.waits.size(), 2u);
+  EXPECT_EQ(e.waits[0].name, "Block");
+  EXPECT_EQ(e.waits[0].node, runtime.node());
+  EXPECT_EQ(e.waits[1].name, "go");
+
+  world.client.raise_event("b", "go", 1).value();
+  world.client.wait("b", forever).value();
+  e = world.client.explain("b").value();
+  EXPECT_TRUE(e.waits.empty());
+  ASSERT_EQ(e.cancelled.size(), 1u);
+  EXPECT_EQ(e.cancelled[0].name, "Block");
+  EXPECT_EQ(e.cancelled[0].reason, CancelReason::select_loser);
 }
 
 TEST_F(Clients, TheHistoryOfAnInstanceCanBeRead) {

@@ -1,0 +1,77 @@
+// Why an instance stands where it stands: what it waits for, whether it is stuck, who cancelled what.
+//
+// Everything here is read from the store at one moment or shortly after another; a busy instance may have moved on.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <duramen/failure.hpp>
+#include <duramen/history.hpp>
+#include <duramen/ids.hpp>
+#include <duramen/management.hpp>
+#include <duramen/status.hpp>
+#include <duramen/time.hpp>
+
+namespace duramen::inline v0 {
+
+/// One thing an instance waits for.
+struct Waiting {
+  enum class Kind : std::uint8_t { activity, timer, event, queue, child };
+  Kind kind = Kind::activity;
+  EventId event;     ///< the event that recorded it
+  std::string name;  ///< of the activity, event, queue or the child's orchestration; empty for a timer
+  TimePoint since;
+  std::optional<TimePoint> due;  ///< timer: when it fires; activity: when it may be handed out, if that is later
+
+  // -- activity ---
+  std::optional<std::string> tag;
+  std::optional<std::string> session;
+  NodeId node;                ///< who runs it; none: nobody
+  std::uint32_t attempt = 0;  ///< how often it has been handed out
+
+  // -- child ---
+  InstanceId child;
+  std::optional<Status> child_status;  ///< absent: it does not exist, or not yet
+
+  std::string text;  ///< all of it in words
+};
+
+/// Who asked the instance to end.
+struct CancelRequest {
+  std::string reason;
+  CancelMode mode = CancelMode::graceful;
+  CancelOrigin by = CancelOrigin::client;
+  std::optional<InstanceId> parent;  ///< with CancelOrigin::parent: which
+  TimePoint at;
+};
+
+/// Something the instance had asked for and no longer wanted.
+struct CancelledStep {
+  Waiting::Kind kind = Waiting::Kind::activity;
+  EventId event;  ///< that had recorded it
+  std::string name;
+  CancelReason reason{};
+  TimePoint at;
+};
+
+struct Explanation {
+  InstanceInfo info;
+  std::string status;                 ///< where it stands, as a sentence
+  std::vector<Waiting> waits;         ///< oldest first
+  std::optional<std::string> stuck;   ///< what keeps it from going on, and what to do; absent: nothing that can be seen
+  std::optional<CancelRequest> cancel_request;
+  std::vector<CancelledStep> cancelled;  ///< of the current execution, oldest first
+  std::string text;                   ///< all of it, in lines, for people
+};
+
+struct ExplainOptions {
+  /// What nobody has touched for so long counts as stuck.
+  Duration long_time = std::chrono::seconds{30};
+  /// Something that was handed out so often without an end counts as stuck.
+  std::uint32_t many_attempts = 3;
+};
+
+}  // namespace duramen::v0

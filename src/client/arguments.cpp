@@ -1,0 +1,120 @@
+#include "client/arguments.hpp"
+
+#include <duramen/client.hpp>
+#include <duramen/codec.hpp>
+
+#include "base/overloaded.hpp"
+#include "base/utf8.hpp"
+#include "client/errors.hpp"
+
+namespace duramen::inline v0::client {
+
+namespace {
+
+Result<void> check_text(const char* operation, const char* what, std::string_view text, std::size_t limit) {
+  if (text.size() > limit) {
+    return Error{ErrorCode::limit_exceeded, operation,
+                 std::string(what) + " has at most " + std::to_string(limit) + " bytes; this one has " +
+                     std::to_string(text.size()) + " and begins with \"" + base::to_text(base::excerpt(text, 40)) +
+                     "\"",
+                 false};
+  }
+  if (!base::is_text(text)) {
+    return bad_argument(operation, std::string(what) + " is UTF-8 text without NUL; \"" +
+                                       base::to_text(base::excerpt(text, 40)) + "\" is not");
+  }
+  return {};
+}
+
+Result<void> check_data(const char* operation, const Payload& data) {
+  Result<void> ok = check_payload(data, default_payload_limit);
+  if (!ok) ok.error().operation = operation;
+  return ok;
+}
+
+Result<void> check_all(std::initializer_list<Result<void>> checks) {
+  for (const Result<void>& check : checks) {
+    if (!check) return check;
+  }
+  return {};
+}
+
+Result<void> check_optional(const char* operation, const char* what, const std::optional<std::string>& name) {
+  return name ? check_name(operation, what, *name) : Result<void>{};
+}
+
+bool restricts(const InstanceFilter& f) {
+  return f.ids || f.id_prefix || f.name || f.version || !f.statuses.empty() || f.parent || f.created_from ||
+         f.created_before || f.ended_before;
+}
+
+}  // namespace
+
+Result<void> check_name(const char* operation, const char* what, std::string_view name) {
+  if (name.empty()) return bad_argument(operation, std::string(what) + " must not be empty");
+  return check_text(operation, what, name, max_name_bytes);
+}
+
+Result<void> check_instance(const char* operation, const InstanceId& instance) {
+  return check_name(operation, "an instance id", instance.value);
+}
+
+Result<void> check_start(const StartRequest& request) {
+  return check_all({check_instance("start", request.instance),
+                    check_name("start", "the name of an orchestration", request.start.orchestration),
+                    check_optional("start", "a version", request.start.version),
+                    check_data("start", request.start.input)});
+}
+
+Result<void> check_message(const OutboundMessage& message) {
+  const auto check = [&](const char* operation, const char* what, const std::string& name, const Payload& data) {
+    return check_all({check_instance(operation, message.target), check_name(operation, what, name),
+                      check_optional(operation, "a message id", message.message_id), check_data(operation, data)});
+  };
+  return std::visit(Overloaded{
+                        [&](const work::ExternalRaised& m) {
+                          return check("raise_event", "the name of an event", m.name, m.data);
+                        },
+                        [&](const work::QueueMessage& m) {
+                          return check("enqueue_event", "the name of a queue", m.name, m.data);
+                        },
+                        [](const auto&) { return Result<void>{}; },
+                    },
+                    message.item);
+}
+
+Result<void> check_cancel(const char* operation, std::string_view reason) {
+  return check_text(operation, "the reason of a cancellation", reason, max_reason_bytes);
+}
+
+Result<void> check_filter(const char* operation, const InstanceFilter& filter) {
+  if (filter.ids) {
+    for (const InstanceId& id : *filter.ids) {
+      if (Result<void> ok = check_instance(operation, id); !ok) return ok;
+    }
+  }
+  return check_all({
+      check_text(operation, "the beginning of an instance id", filter.id_prefix.value_or(""), max_name_bytes),
+      check_optional(operation, "the name of an orchestration", filter.name),
+      check_text(operation, "a version", filter.version.value_or(""), max_name_bytes),
+      filter.parent ? check_instance(operation, *filter.parent) : Result<void>{},
+  });
+}
+
+Result<void> check_restricting(const char* operation, const InstanceFilter& filter) {
+  if (!restricts(filter)) {
+    return bad_argument(operation,
+                        "an empty filter would match every instance; name ids, a name, statuses or times, or give an "
+                        "empty id_prefix if every instance is meant");
+  }
+  return check_filter(operation, filter);
+}
+
+Result<void> check_prune(const PruneOptions& options) {
+  if (options.keep_last || options.ended_before) return {};
+  return bad_argument("prune_executions",
+                      "empty options would remove every execution but the current one; give keep_last (how many to "
+                      "keep), ended_before (how old they must be), or both");
+}
+
+}  // namespace duramen::v0::client

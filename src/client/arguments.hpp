@@ -1,0 +1,26 @@
+// What may be handed to a store: checked here, so that a bad argument costs no call and the error names it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <duramen/management.hpp>
+#include <duramen/provider.hpp>
+#include <duramen/result.hpp>
+
+namespace duramen::inline v0::client {
+
+/// `what` as in "an instance id".
+[[nodiscard]] Result<void> check_name(const char* operation, const char* what, std::string_view name);
+[[nodiscard]] Result<void> check_instance(const char* operation, const InstanceId& instance);
+[[nodiscard]] Result<void> check_start(const StartRequest& request);
+[[nodiscard]] Result<void> check_message(const OutboundMessage& message);
+[[nodiscard]] Result<void> check_cancel(const char* operation, std::string_view reason);
+/// Its ids and names could be there.
+[[nodiscard]] Result<void> check_filter(const char* operation, const InstanceFilter& filter);
+/// The same, and it restricts something: nobody cancels or deletes everything by forgetting a line.
+[[nodiscard]] Result<void> check_restricting(const char* operation, const InstanceFilter& filter);
+[[nodiscard]] Result<void> check_prune(const PruneOptions& options);
+
+}  // namespace duramen::v0::client

@@ -1,0 +1,19 @@
+// What a client says when a call cannot be done.
+#pragma once
+
+#include <string>
+
+#include <duramen/ids.hpp>
+#include <duramen/result.hpp>
+
+namespace duramen::inline v0::client {
+
+[[nodiscard]] inline Error no_instance(const char* operation, const InstanceId& instance) {
+  return Error{ErrorCode::not_found, operation, "there is no instance \"" + instance.value + "\"", false};
+}
+
+[[nodiscard]] inline Error bad_argument(const char* operation, std::string what_to_change) {
+  return Error{ErrorCode::invalid_argument, operation, std::move(what_to_change), false};
+}
+
+}  // namespace duramen::v0::client

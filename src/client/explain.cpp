@@ -1,0 +1,261 @@
+// Why an instance stands where it stands. What history left open says what it waits for; the queues say where that is.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <duramen/client.hpp>
+
+#include "base/time_text.hpp"
+#include "client/arguments.hpp"
+#include "client/errors.hpp"
+#include "client/explanation_text.hpp"
+#include "client/impl.hpp"
+#include "client/open_steps.hpp"
+
+namespace duramen::inline v0 {
+
+namespace {
+
+using client::ago;
+using client::name_of;
+using Kind = Waiting::Kind;
+
+/// How far down the tree a stuck child is looked for, and how many children of one parent.
+constexpr int max_depth = 8;
+constexpr std::size_t max_children = 20;
+
+std::string times(std::uint32_t attempts) {
+  return attempts == 1 ? "once" : std::to_string(attempts) + " times";
+}
+
+class Explainer {
+ public:
+  Explainer(Provider& provider, const ExplainOptions& options)
+      : provider_(provider), options_(options), now_(provider.clock().now()) {}
+
+  Result<Explanation> explain(const InstanceId& instance, int depth = 0) {
+    auto info = provider_.get_instance(instance);
+    if (!info) return info.error();
+    if (!*info) return client::no_instance("explain", instance);
+    Explanation result;
+    result.info = std::move(**info);
+    auto history = provider_.read_history(instance, result.info.execution, EventId{});
+    if (!history) return unreadable(std::move(result), history.error());
+    auto pending = provider_.list_pending_work(instance);
+    // A store that cannot list its queues leaves the explanation with what history says.
+    const bool blind = !pending && pending.error().code == ErrorCode::invalid_argument;
+    if (!pending && !blind) return pending.error();
+
+    client::Steps steps = client::read_steps(*history);
+    result.cancelled = std::move(steps.cancelled);
+    result.cancel_request = std::move(steps.cancel_request);
+    result.status = client::status_sentence(result.info, now_);
+    if (!is_final(result.info.status)) {
+      const PendingWork* queues = pending ? &*pending : nullptr;
+      result.waits = std::move(steps.open);
+      if (queues) drop_forgotten_timers(result, *queues);
+      for (Waiting& wait : result.waits) {
+        if (Result<void> told = tell(wait, result.info.execution, queues); !told) return told.error();
+      }
+      result.stuck = stuck(result, queues, depth);
+    }
+    result.text = client::full_text(result, now_);
+    return result;
+  }
+
+ private:
+  Result<Explanation> unreadable(Explanation result, const Error& error) const {
+    if (error.code != ErrorCode::corrupt) return error;
+    result.status = client::status_sentence(result.info, now_);
+    result.stuck = "its history cannot be read: " + error.message;
+    result.text = client::full_text(result, now_);
+    return result;
+  }
+
+  /// A dropped timer leaves no event; what tells is that it is no longer on its way.
+  static void drop_forgotten_timers(Explanation& result, const PendingWork& queues) {
+    if (queues.more_messages) return;
+    std::erase_if(result.waits, [&](const Waiting& wait) {
+      return wait.kind == Kind::timer && !message_about(wait, result.info.execution, queues);
+    });
+  }
+
+  static const PendingMessage* message_about(const Waiting& wait, ExecutionId execution, const PendingWork& queues) {
+    const auto found = std::ranges::find_if(queues.messages, [&](const PendingMessage& message) {
+      return message.execution == execution && message.event == wait.event;
+    });
+    return found == queues.messages.end() ? nullptr : &*found;
+  }
+
+  // -- what it waits for ---
+
+  Result<void> tell(Waiting& wait, ExecutionId execution, const PendingWork* queues) {
+    wait.text = name_of(wait.kind, wait.event, wait.name);
+    switch (wait.kind) {
+      case Kind::activity:
+        if (queues) tell_activity(wait, execution, *queues);
+        return {};
+      case Kind::timer:
+        wait.text += *wait.due > now_ ? ": due in " + base::in_words(*wait.due - now_) : ": due " + ago(*wait.due, now_);
+        wait.text += ", at " + base::to_iso8601(*wait.due);
+        return {};
+      case Kind::event:
+      case Kind::queue:
+        wait.text += ", since " + base::in_words(now_ - wait.since);
+        return {};
+      case Kind::child:
+        return tell_child(wait);
+    }
+    return {};
+  }
+
+  void tell_activity(Waiting& wait, ExecutionId execution, const PendingWork& queues) const {
+    const auto row = std::ranges::find_if(queues.activities, [&](const PendingActivity& activity) {
+      return activity.execution == execution && activity.activity == wait.event;
+    });
+    wait.text += ", scheduled " + ago(wait.since, now_);
+    if (row == queues.activities.end()) {
+      wait.text += message_about(wait, execution, queues) ? ": has ended, its result is on its way"
+                                                          : ": is no longer queued";
+      return;
+    }
+    wait.node = row->owner;
+    wait.attempt = row->attempt;
+    if (!row->owner.empty()) {
+      wait.text += ": runs on node " + row->owner.value + ", attempt " + std::to_string(row->attempt);
+      return;
+    }
+    if (row->visible_at > now_) {
+      wait.due = row->visible_at;
+      wait.text += ": may be tried again in " + base::in_words(row->visible_at - now_);
+    } else {
+      wait.text += ": waits for a worker";
+    }
+    if (wait.tag) wait.text += " that takes the tag '" + *wait.tag + "'";
+    if (wait.session) wait.text += " (session '" + *wait.session + "')";
+    wait.text += row->attempt == 0 ? "; nobody has taken it yet" : "; was handed out " + times(row->attempt) + " before";
+  }
+
+  Result<void> tell_child(Waiting& wait) {
+    auto child = provider_.get_instance(wait.child);
+    if (!child) return child.error();
+    wait.text += ", instance \"" + wait.child.value + "\": ";
+    if (!*child) {
+      wait.text += "does not exist";
+      return {};
+    }
+    wait.child_status = (*child)->status;
+    wait.text += is_final((*child)->status) ? "has ended, its answer is on its way"
+                                            : client::status_sentence(**child, now_);
+    return {};
+  }
+
+  // -- what keeps it from going on ---
+
+  [[nodiscard]] bool long_ago(TimePoint then) const { return now_ - then >= options_.long_time; }
+
+  std::optional<std::string> stuck(const Explanation& e, const PendingWork* queues, int depth) {
+    if (queues) {
+      if (auto reason = stuck_messages(e.info, *queues)) return reason;
+    }
+    for (const Waiting& wait : e.waits) {
+      if (wait.kind != Kind::activity) continue;
+      if (auto reason = stuck_activity(wait, queues)) return reason;
+    }
+    if (auto reason = stuck_child(e.waits, depth)) return reason;
+    if (queues && queues->messages.empty() && !queues->leased) return stuck_in_silence(e);
+    return std::nullopt;
+  }
+
+  [[nodiscard]] static std::string orchestration_of(const InstanceInfo& info) {
+    return "the orchestration '" + info.name + "'" + (info.version.empty() ? "" : " in version " + info.version);
+  }
+
+  std::optional<std::string> stuck_messages(const InstanceInfo& info, const PendingWork& queues) const {
+    const PendingMessage* waiting = nullptr;  // the one that has been due longest
+    std::uint32_t attempts = 0;
+    for (const PendingMessage& message : queues.messages) {
+      if (message.unreadable) {
+        return "a message to it cannot be read: " + *message.unreadable +
+               "; was it written by another program or a newer Duramen?";
+      }
+      if (message.visible_at <= now_ && !waiting) waiting = &message;
+      attempts = std::max(attempts, message.attempt);
+    }
+    if (attempts >= options_.many_attempts) {
+      return "its messages were handed out " + times(attempts) +
+             " and no turn came of it: the log of the runtime that took them says why (code that is not registered, a "
+             "crash, a turn that never ends)";
+    }
+    if (!waiting || queues.leased || queues.not_before > now_) return std::nullopt;
+    if (!long_ago(std::max(waiting->visible_at, queues.not_before))) return std::nullopt;
+    return "a message to it (" + waiting->type + ") has been waiting for " + base::in_words(now_ - waiting->visible_at) +
+           " and no node has taken it: is a runtime up that has " + orchestration_of(info) + " registered?";
+  }
+
+  std::optional<std::string> stuck_activity(const Waiting& wait, const PendingWork* queues) const {
+    const std::string activity = name_of(wait.kind, wait.event, wait.name);
+    if (wait.attempt >= options_.many_attempts) {
+      return activity + " was handed out " + times(wait.attempt) +
+             " without an end: it fails to return, or the processes that run it die";
+    }
+    if (!queues || !wait.node.empty() || wait.attempt != 0 || wait.due || !long_ago(wait.since)) return std::nullopt;
+    const bool queued = std::ranges::any_of(queues->activities, [&](const PendingActivity& row) {
+      return row.activity == wait.event && row.name == wait.name;
+    });
+    if (!queued) return std::nullopt;
+    std::string reason = "no worker has taken " + activity + " in " + base::in_words(now_ - wait.since) +
+                         ": is a runtime up that has it registered";
+    if (wait.tag) reason += " and takes the tag '" + *wait.tag + "'";
+    if (wait.session) reason += ", and is the owner of session '" + *wait.session + "' free";
+    return reason + "?";
+  }
+
+  std::optional<std::string> stuck_child(const std::vector<Waiting>& waits, int depth) {
+    std::size_t looked_at = 0;
+    for (const Waiting& wait : waits) {
+      if (wait.kind != Kind::child) continue;
+      if (!wait.child_status) {
+        if (!long_ago(wait.since)) continue;
+        return "its sub-orchestration \"" + wait.child.value + "\" does not exist any more; cancel this instance";
+      }
+      if (is_final(*wait.child_status) || depth == max_depth || ++looked_at > max_children) continue;
+      const Result<Explanation> child = explain(wait.child, depth + 1);
+      if (child && child->stuck) return "its sub-orchestration \"" + wait.child.value + "\" is stuck: " + *child->stuck;
+    }
+    return std::nullopt;
+  }
+
+  /// Nothing is on its way to it.
+  std::optional<std::string> stuck_in_silence(const Explanation& e) const {
+    if (e.waits.empty()) {
+      if (!long_ago(e.info.updated_at)) return std::nullopt;
+      return "it waits for nothing that could come; its code awaits something that is not recorded";
+    }
+    const auto is_mail = [](const Waiting& wait) { return wait.kind == Kind::event || wait.kind == Kind::queue; };
+    if (!std::ranges::all_of(e.waits, is_mail)) return std::nullopt;
+    const Waiting& newest = e.waits.back();
+    if (!long_ago(newest.since)) return std::nullopt;
+    std::string names;
+    for (const Waiting& wait : e.waits) {
+      if (!names.empty()) names += ", ";
+      names += (wait.kind == Kind::event ? "the event '" : "a message on the queue '") + wait.name + "'";
+    }
+    return "it can only go on with " + names + ", which nobody has sent for " + base::in_words(now_ - newest.since) +
+           "; send it, or cancel the instance";
+  }
+
+  Provider& provider_;
+  const ExplainOptions& options_;
+  const TimePoint now_;
+};
+
+}  // namespace
+
+Result<Explanation> Client::explain(const InstanceId& instance, const ExplainOptions& options) {
+  if (Result<void> ok = client::check_instance("explain", instance); !ok) return ok.error();
+  return Explainer(impl_->provider, options).explain(instance);
+}
+
+}  // namespace duramen::v0

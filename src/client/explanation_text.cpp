@@ -1,0 +1,117 @@
+#include "client/explanation_text.hpp"
+
+#include "base/time_text.hpp"
+
+namespace duramen::inline v0::client {
+
+namespace {
+
+std::string_view in_words(Waiting::Kind kind) {
+  switch (kind) {
+    case Waiting::Kind::activity:
+      return "activity";
+    case Waiting::Kind::timer:
+      return "timer";
+    case Waiting::Kind::event:
+      return "event";
+    case Waiting::Kind::queue:
+      return "message on queue";
+    case Waiting::Kind::child:
+      return "sub-orchestration";
+  }
+  return "step";
+}
+
+std::string describe(const CancelRequest& request, TimePoint now) {
+  std::string text = "It was asked to stop ";
+  if (request.by == CancelOrigin::client) {
+    text += "by a client";
+  } else {
+    text += "by its parent";
+    if (request.parent) text += " \"" + request.parent->value + "\"";
+  }
+  text += " " + ago(request.at, now) + " (" + base::to_iso8601(request.at) + ")";
+  if (request.mode == CancelMode::terminate) text += ", without clean-up";
+  return text + ": " + (request.reason.empty() ? "no reason given" : request.reason);
+}
+
+}  // namespace
+
+std::string ago(TimePoint then, TimePoint now) {
+  return now <= then ? "just now" : base::in_words(now - then) + " ago";
+}
+
+std::string name_of(Waiting::Kind kind, EventId event, const std::string& name) {
+  std::string text(in_words(kind));
+  if (!name.empty()) text += " '" + name + "'";
+  return text + " (event " + std::to_string(event.value) + ")";
+}
+
+std::string_view in_words(CancelReason reason) noexcept {
+  switch (reason) {
+    case CancelReason::dropped_future:
+      return "the code no longer wanted it";
+    case CancelReason::select_loser:
+      return "something it raced against was ready first";
+    case CancelReason::timeout:
+      return "it took too long";
+    case CancelReason::orchestration_terminal_completed:
+      return "the orchestration completed without it";
+    case CancelReason::orchestration_terminal_failed:
+      return "the orchestration failed";
+    case CancelReason::orchestration_terminal_cancelled:
+      return "the orchestration was cancelled";
+    case CancelReason::orchestration_terminal_continued_as_new:
+      return "the orchestration continued as new";
+    case CancelReason::parent_cancelled:
+      return "the orchestration's parent cancelled it";
+    case CancelReason::instance_deleted:
+      return "the instance was deleted";
+    case CancelReason::poison:
+      return "it was handed out too often without an end";
+  }
+  return "for an unknown reason";
+}
+
+std::string status_sentence(const InstanceInfo& info, TimePoint now) {
+  const std::string code = "'" + info.name + "'" + (info.version.empty() ? "" : " " + info.version);
+  const auto with_failure = [&](const char* verb) {
+    return verb + (" " + ago(info.updated_at, now)) + " (" + code + ")" +
+           (info.failure ? ": " + info.failure->describe() : "");
+  };
+  switch (info.status) {
+    case Status::pending:
+      return "is pending: started " + ago(info.created_at, now) + " as " + code + ", and no node has run it yet";
+    case Status::running:
+    case Status::cancelling:
+      return (info.status == Status::running ? "is running: " : "is cancelling, which means cleaning up: ") + code +
+             ", execution " + std::to_string(info.execution.value) + ", " + std::to_string(info.last_event_id.value) +
+             " events, last turn " + ago(info.updated_at, now);
+    case Status::completed:
+      return "completed " + ago(info.updated_at, now) + " (" + code + ")";
+    case Status::failed:
+      return with_failure("failed");
+    case Status::cancelled:
+      return with_failure("was cancelled");
+    case Status::continued_as_new:
+      return "continues as new: " + code + ", the next execution has not begun";
+  }
+  return "has an unknown status";
+}
+
+std::string full_text(const Explanation& e, TimePoint now) {
+  std::string text = "\"" + e.info.instance.value + "\" " + e.status + ".\n";
+  if (e.info.custom_status) text += "It says of itself: " + *e.info.custom_status + "\n";
+  if (e.stuck) text += "It is stuck: " + *e.stuck + "\n";
+  if (!e.waits.empty()) text += "It waits for\n";
+  for (const Waiting& wait : e.waits) text += "  - " + wait.text + "\n";
+  if (e.cancel_request) text += describe(*e.cancel_request, now) + "\n";
+  if (!e.cancelled.empty()) text += "It gave up\n";
+  for (const CancelledStep& step : e.cancelled) {
+    text += "  - " + name_of(step.kind, step.event, step.name) + " " + ago(step.at, now) + ": " +
+            std::string(in_words(step.reason)) + " (" + std::string(to_string(step.reason)) + ")\n";
+  }
+  return text;
+}
+
+}  // namespace duramen::v0::client

@@ -1,0 +1,25 @@
+// An explanation in words.
+#pragma once
+
+#include <string>
+
+#include <duramen/explanation.hpp>
+
+namespace duramen::inline v0::client {
+
+/// Where an instance stands, as a sentence without its subject: "is running: ...".
+[[nodiscard]] std::string status_sentence(const InstanceInfo& info, TimePoint now);
+
+/// What a wait is, without where it stands: "activity 'Charge' (event 2)".
+[[nodiscard]] std::string name_of(Waiting::Kind kind, EventId event, const std::string& name);
+
+/// How long ago, or "just now".
+[[nodiscard]] std::string ago(TimePoint then, TimePoint now);
+
+/// "it lost a race against something that was ready first".
+[[nodiscard]] std::string_view in_words(CancelReason reason) noexcept;
+
+/// Everything, in lines.
+[[nodiscard]] std::string full_text(const Explanation& explanation, TimePoint now);
+
+}  // namespace duramen::v0::client

@@ -1,0 +1,278 @@
+// Why an instance stands where it stands. Turns are made by hand, so that every state can be had and every word checked.
+#include "client/by_hand.hpp"
+
+namespace duramen::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class Explain : public ByHand {
+ protected:
+  Explanation explain(const InstanceId& instance) { return client.explain(instance).value(); }
+  std::string stuck(const InstanceId& instance) { return explain(instance).stuck.value_or("(not stuck)"); }
+
+  WorkBatch take_work(const NodeId& node, TagFilter tags = TagFilter::any()) {
+    WorkFetch request;
+    request.node = node;
+    request.lease = 30s;
+    request.tags = std::move(tags);
+    return provider->fetch_work_items(request).value();
+  }
+  void give_back(const WorkItemLeased& work, Duration delay = {}) {
+    const WorkAbandon back{work.lease, delay, true};
+    provider->abandon_work_items(std::span(&back, 1)).value();
+  }
+};
+DURAMEN_ON_BOTH_STORES(Explain);
+
+TEST_P(Explain, WhatDoesNotExistIsNotFound) {
+  EXPECT_EQ(client.explain("nobody").error().code, ErrorCode::not_found);
+}
+
+TEST_P(Explain, APendingInstanceThatNobodyTakesIsStuck) {
+  client.start("a", "orch", "in").value();
+  EXPECT_EQ(stuck("a"), "(not stuck)");
+  clock.advance(5min);
+  const Explanation e = explain("a");
+  EXPECT_EQ(e.status, "is pending: started 5 min ago as 'orch', and no node has run it yet");
+  EXPECT_EQ(e.stuck,
+            "a message to it (StartOrchestration) has been waiting for 5 min and no node has taken it: is a runtime up "
+            "that has the orchestration 'orch' registered?");
+}
+
+TEST_P(Explain, AnActivityWaitsThenRunsThenHasAnAnswerOnItsWay) {
+  begin("a", {activity("Charge")});
+  clock.advance(10s);
+  Explanation e = explain("a");
+  ASSERT_THAT(e.waits, SizeIs(1));
+  EXPECT_EQ(e.waits[0].kind, Waiting::Kind::activity);
+  EXPECT_EQ(e.waits[0].event, EventId{2});
+  EXPECT_EQ(e.waits[0].text,
+            "activity 'Charge' (event 2), scheduled 10.000 s ago: waits for a worker; nobody has taken it yet");
+  EXPECT_FALSE(e.stuck);
+
+  const WorkBatch batch = take_work("node-b");
+  ASSERT_THAT(batch.items, SizeIs(1));
+  e = explain("a");
+  EXPECT_EQ(e.waits[0].node, "node-b");
+  EXPECT_EQ(e.waits[0].attempt, 1u);
+  EXPECT_EQ(e.waits[0].text, "activity 'Charge' (event 2), scheduled 10.000 s ago: runs on node node-b, attempt 1");
+
+  const WorkAck ack{batch.items[0].lease, "a", Payload::text("receipt")};
+  provider->ack_work_items(std::span(&ack, 1)).value();
+  EXPECT_THAT(explain("a").waits.at(0).text, HasSubstr("has ended, its result is on its way"));
+}
+
+TEST_P(Explain, AnActivityThatNobodyTakesIsStuckAndTheReasonNamesItsTag) {
+  begin("a", {activity("Render", "gpu")});
+  clock.advance(2min);
+  EXPECT_THAT(take_work("node-a", TagFilter::default_only()).items, IsEmpty());
+  const Explanation e = explain("a");
+  EXPECT_THAT(e.waits.at(0).text, HasSubstr("waits for a worker that takes the tag 'gpu'; nobody has taken it yet"));
+  EXPECT_EQ(e.stuck,
+            "no worker has taken activity 'Render' (event 2) in 2 min: is a runtime up that has it registered and takes "
+            "the tag 'gpu'?");
+}
+
+TEST_P(Explain, AnActivityThatIsHandedOutAgainAndAgainIsStuck) {
+  begin("a", {activity("Crash")});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(explain("a").stuck);
+    give_back(take_work("node-a").items.at(0));
+  }
+  EXPECT_THAT(stuck("a"), HasSubstr("activity 'Crash' (event 2) was handed out 3 times without an end"));
+}
+
+TEST_P(Explain, AnActivityThatWaitsForItsNextAttemptSaysWhen) {
+  begin("a", {activity("Flaky")});
+  give_back(take_work("node-a").items.at(0), 1min);
+  const Explanation e = explain("a");
+  EXPECT_EQ(e.waits.at(0).due, clock.now() + 1min);
+  EXPECT_THAT(e.waits.at(0).text, HasSubstr("may be tried again in 1 min; was handed out once before"));
+}
+
+TEST_P(Explain, ATimerSaysWhenItIsDue) {
+  begin("a", {event::TimerCreated{clock.now() + 24h}});
+  clock.advance(1h);
+  const Explanation e = explain("a");
+  ASSERT_THAT(e.waits, SizeIs(1));
+  EXPECT_EQ(e.waits[0].due, clock.now() + 23h);
+  EXPECT_EQ(e.waits[0].text, "timer (event 2): due in 23 h, at 2025-06-16T15:06:40.000Z");
+  EXPECT_FALSE(e.stuck);
+}
+
+TEST_P(Explain, ATimerThatNobodyFiresIsStuck) {
+  begin("a", {event::TimerCreated{clock.now() + 1min}});
+  clock.advance(10min);
+  EXPECT_THAT(explain("a").waits.at(0).text, HasSubstr("timer (event 2): due 9 min ago"));
+  EXPECT_THAT(stuck("a"), HasSubstr("(TimerFired) has been waiting for 9 min and no node has taken it"));
+  EXPECT_THAT(stuck("a"), HasSubstr("'orch' in version 1.0.0"));
+}
+
+TEST_P(Explain, ATimerThatWasDroppedIsNotWaitedFor) {
+  begin("a", {event::TimerCreated{clock.now() + 1h}, event::TimerCreated{clock.now() + 2h}});
+  go_on("a", {}, [](TurnCommit& commit) { commit.dropped_timers = {EventId{2}}; });
+  const Explanation e = explain("a");
+  ASSERT_THAT(e.waits, SizeIs(1));
+  EXPECT_EQ(e.waits[0].event, EventId{3});
+}
+
+TEST_P(Explain, AnInstanceThatCanOnlyGoOnWithWhatNobodySentIsStuck) {
+  begin("a", {event::ExternalSubscribed{"approved"}, event::QueueSubscribed{"orders"}});
+  EXPECT_EQ(stuck("a"), "(not stuck)");
+  clock.advance(2h);
+  const Explanation e = explain("a");
+  EXPECT_EQ(e.waits.at(0).text, "event 'approved' (event 2), since 2 h");
+  EXPECT_EQ(e.waits.at(1).text, "message on queue 'orders' (event 3), since 2 h");
+  EXPECT_EQ(e.stuck,
+            "it can only go on with the event 'approved', a message on the queue 'orders', which nobody has sent for 2 "
+            "h; send it, or cancel the instance");
+}
+
+TEST_P(Explain, WhoeverWaitsForAnEventOrATimerIsNotStuck) {
+  begin("a", {event::ExternalSubscribed{"approved"}, event::TimerCreated{clock.now() + 24h}});
+  clock.advance(2h);
+  EXPECT_FALSE(explain("a").stuck);
+}
+
+TEST_P(Explain, AStuckGrandchildIsNamedAllTheWayUp) {
+  begin("root", {child("orch", "child")});
+  turn("child", {started(), child("orch", "grandchild")});
+  turn("grandchild", {started(), activity("Nobody")});
+  EXPECT_EQ(stuck("root"), "(not stuck)");
+  clock.advance(1min);
+  const Explanation e = explain("root");
+  ASSERT_THAT(e.waits, SizeIs(1));
+  EXPECT_EQ(e.waits[0].child, "child");
+  EXPECT_EQ(e.waits[0].child_status, Status::running);
+  EXPECT_EQ(e.waits[0].text,
+            "sub-orchestration 'orch' (event 2), instance \"child\": is running: 'orch' 1.0.0, execution 1, 2 events, "
+            "last turn 1 min ago");
+  EXPECT_EQ(e.stuck,
+            "its sub-orchestration \"child\" is stuck: its sub-orchestration \"grandchild\" is stuck: no worker has "
+            "taken activity 'Nobody' (event 2) in 1 min: is a runtime up that has it registered?");
+}
+
+TEST_P(Explain, MessagesThatAreHandedOutInVainMakeItStuck) {
+  client.start("a", "orch", "in").value();
+  for (int i = 0; i < 3; ++i) {
+    const OrchestrationItem item = fetch("a");
+    const TurnAbandon back{{item.incarnation, item.lease}, {}, true};
+    provider->abandon_orchestration_items(std::span(&back, 1)).value();
+  }
+  EXPECT_THAT(stuck("a"), HasSubstr("its messages were handed out 3 times and no turn came of it"));
+}
+
+TEST_P(Explain, AnInstanceThatANodeWorksOnIsNotStuck) {
+  client.start("a", "orch", "in").value();
+  clock.advance(5min);
+  (void)fetch("a");
+  EXPECT_FALSE(explain("a").stuck);
+}
+
+TEST_P(Explain, WhyEverythingWasCancelledIsInOrder) {
+  begin("a", {activity("Slow"), event::TimerCreated{clock.now() + 1h}, activity("Ship")});
+  clock.advance(1s);
+  go_on("a", {{event::ActivityCancelRequested{CancelReason::select_loser}, 2}});
+  clock.advance(1s);
+  client.cancel("a", "customer changed her mind").value();
+  turn("a", {event::OrchestrationCancelRequested{"customer changed her mind", CancelMode::graceful, CancelOrigin::client},
+             {event::ActivityCancelRequested{CancelReason::orchestration_terminal_cancelled}, 4},
+             event::OrchestrationFailed{Failure::cancelled("customer changed her mind")}});
+  clock.advance(1min);
+
+  const Explanation e = explain("a");
+  EXPECT_THAT(e.waits, IsEmpty());
+  EXPECT_FALSE(e.stuck);
+  ASSERT_TRUE(e.cancel_request);
+  EXPECT_EQ(e.cancel_request->reason, "customer changed her mind");
+  EXPECT_EQ(e.cancel_request->by, CancelOrigin::client);
+  EXPECT_EQ(e.cancel_request->at, clock.now() - 1min);
+  ASSERT_THAT(e.cancelled, SizeIs(2));
+  EXPECT_EQ(e.cancelled[0].name, "Slow");
+  EXPECT_EQ(e.cancelled[0].reason, CancelReason::select_loser);
+  EXPECT_EQ(e.cancelled[1].name, "Ship");
+  EXPECT_EQ(e.text,
+            "\"a\" was cancelled 1 min ago ('orch' 1.0.0): cancelled: customer changed her mind.\n"
+            "It was asked to stop by a client 1 min ago (2025-06-15T15:06:42.000Z): customer changed her mind\n"
+            "It gave up\n"
+            "  - activity 'Slow' (event 2) 1 min 1 s ago: something it raced against was ready first (select_loser)\n"
+            "  - activity 'Ship' (event 4) 1 min ago: the orchestration was cancelled (orchestration_terminal_cancelled)\n");
+}
+
+TEST_P(Explain, AChildThatItsParentCancelledNamesTheParent) {
+  begin("root", {child("orch", "child")});
+  event::OrchestrationStarted with_parent;
+  with_parent.name = "orch";
+  with_parent.version = "1.0.0";
+  with_parent.parent = ParentLink{"root", {}, ExecutionId{1}, EventId{2}};
+  turn("child", {with_parent,
+                 event::OrchestrationCancelRequested{"select_loser", CancelMode::graceful, CancelOrigin::parent},
+                 event::OrchestrationFailed{Failure::cancelled("select_loser")}});
+  const Explanation e = explain("child");
+  ASSERT_TRUE(e.cancel_request);
+  EXPECT_EQ(e.cancel_request->parent, InstanceId{"root"});
+  EXPECT_THAT(e.text, HasSubstr("It was asked to stop by its parent \"root\" just now"));
+}
+
+TEST_P(Explain, AFailureIsInTheStatus) {
+  begin("a", {event::OrchestrationFailed{Failure::application("NoMoney", "the card is empty")}});
+  clock.advance(3s);
+  EXPECT_EQ(explain("a").status, "failed 3.000 s ago ('orch' 1.0.0): the card is empty");
+}
+
+TEST_P(Explain, TheTextHoldsStatusStuckAndWaits) {
+  begin("a", {activity("Charge"), event::ExternalSubscribed{"approved"}}, [](TurnCommit& commit) {
+    commit.events.push_back({EventId{4}, {}, commit.events.back().timestamp, event::CustomStatusUpdated{"step 2 of 3"}});
+    commit.change.custom_status = CustomStatusChange{"step 2 of 3"};
+  });
+  clock.advance(1min);
+  EXPECT_EQ(explain("a").text,
+            "\"a\" is running: 'orch' 1.0.0, execution 1, 4 events, last turn 1 min ago.\n"
+            "It says of itself: step 2 of 3\n"
+            "It is stuck: no worker has taken activity 'Charge' (event 2) in 1 min: is a runtime up that has it "
+            "registered?\n"
+            "It waits for\n"
+            "  - activity 'Charge' (event 2), scheduled 1 min ago: waits for a worker; nobody has taken it yet\n"
+            "  - event 'approved' (event 3), since 1 min\n");
+}
+
+TEST_P(Explain, AStoreThatCannotListItsQueuesLeavesWhatHistorySays) {
+  class Blind final : public ForwardingProvider {
+   public:
+    using ForwardingProvider::ForwardingProvider;
+    Result<PendingWork> list_pending_work(const InstanceId& instance) override {
+      return Provider::list_pending_work(instance);
+    }
+  };
+  begin("a", {activity("Charge"), event::TimerCreated{clock.now() + 1h}});
+  clock.advance(10min);
+  Client blind{Store(std::make_shared<Blind>(provider))};
+  const Explanation e = blind.explain("a").value();
+  EXPECT_THAT(e.waits, SizeIs(2));
+  EXPECT_FALSE(e.stuck);
+}
+
+TEST_P(Explain, AChildThatIsGoneIsSaidSo) {
+  begin("root", {child("orch", "child")});
+  class Childless final : public ForwardingProvider {
+   public:
+    using ForwardingProvider::ForwardingProvider;
+    Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) override {
+      if (instance == "child") return std::optional<InstanceInfo>{};
+      return ForwardingProvider::get_instance(instance);
+    }
+  };
+  clock.advance(1min);
+  Client childless{Store(std::make_shared<Childless>(provider))};
+  const Explanation e = childless.explain("root").value();
+  EXPECT_THAT(e.waits.at(0).text, HasSubstr("instance \"child\": does not exist"));
+  EXPECT_THAT(e.stuck.value_or(""), HasSubstr("does not exist any more"));
+}
+
+}  // namespace
+}  // namespace duramen::test

@@ -1,0 +1,191 @@
+// Waiting for a change of an instance. The clock stands still, so that what is learnt is learnt by push and not by the
+// slow poll.
+#include <future>
+
+#include "client/by_hand.hpp"
+
+namespace duramen::test {
+namespace {
+
+class Waiting : public ByHand {
+ protected:
+  /// Runs `wait` on a thread of its own, lets it look at the store once in vain, and then does `change`.
+  template <class Wait, class Change>
+  auto told_after_looking(std::string_view look, Wait wait, Change change) {
+    Signal<bool> looked;
+    provider->watch([&](std::string_view operation) {
+      if (operation == look) looked.set(true);
+    });
+    auto answer = std::async(std::launch::async, wait);
+    EXPECT_TRUE(looked.wait());
+    change();
+    auto told = answer.get();
+    provider->watch({});
+    return told;
+  }
+
+  void set_status(const InstanceId& instance, std::optional<std::string> status) {
+    go_on(instance, {event::CustomStatusUpdated{status}},
+          [&](TurnCommit& commit) { commit.change.custom_status = CustomStatusChange{status}; });
+  }
+  void set_value(const InstanceId& instance, std::string key, Payload value) {
+    go_on(instance, {event::KeyValueSet{key, value, clock.now()}}, [&](TurnCommit& commit) {
+      commit.change.key_values.push_back({key, value, clock.now()});
+    });
+  }
+};
+DURAMEN_ON_BOTH_STORES(Waiting);
+
+TEST_P(Waiting, TheEndOfAnInstanceIsPushed) {
+  begin("a");
+  const auto end = told_after_looking(
+      "get_instance", [&] { return client.wait("a", forever); },
+      [&] { go_on("a", {event::OrchestrationCompleted{Payload::json("7")}}); });
+  EXPECT_EQ(end.value().status, Status::completed);
+  EXPECT_EQ(end.value().output_as<int>(), 7);
+}
+
+TEST_P(Waiting, AnEndThatHasComeIsToldAtOnce) {
+  finish("a");
+  EXPECT_EQ(client.wait("a", forever).value().output_as<std::string>(), "out");
+  EXPECT_EQ(client.get_instance("a").value().output_as<std::string>(), "out");
+}
+
+TEST_P(Waiting, AnInstanceThatIsDeletedWhileWaitedForIsNotFound) {
+  begin("a");
+  const auto end = told_after_looking(
+      "get_instance", [&] { return client.wait("a", forever); },
+      [&] { client.delete_instance("a", DeleteMode::force).value(); });
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().code, ErrorCode::not_found);
+}
+
+TEST_P(Waiting, AResultIsReadAsWhatItIs) {
+  begin("a", {event::OrchestrationCompleted{Payload::json("7")}});
+  const auto end = client.wait_for<int>("a", forever);
+  EXPECT_TRUE(end.value().completed());
+  EXPECT_EQ(end.value().value(), 7);
+  EXPECT_EQ(end.value().failure(), nullptr);
+  EXPECT_TRUE(client.wait_for<void>("a", forever).value().completed());
+}
+
+TEST_P(Waiting, AFailureIsNoErrorOfTheWait) {
+  begin("a", {event::OrchestrationFailed{Failure::application("NoMoney", "the card is empty")}});
+  const auto end = client.wait_for<int>("a", forever);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->status(), Status::failed);
+  ASSERT_NE(end->failure(), nullptr);
+  EXPECT_EQ(end->failure()->type, "NoMoney");
+  EXPECT_THROW((void)end->value(), DurableError);
+  EXPECT_THROW((void)client.get_instance("a").value().output_as<int>(), DurableError);
+}
+
+TEST_P(Waiting, AResultOfAnotherTypeIsAnError) {
+  finish("a", "not a number");
+  const auto end = client.wait_for<int>("a", forever);
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().code, ErrorCode::invalid_argument);
+}
+
+TEST_P(Waiting, AChangeOfTheCustomStatusIsPushed) {
+  begin("a");
+  const auto first = told_after_looking(
+      "get_instance", [&] { return client.wait_for_status_change("a", 0, forever); },
+      [&] { set_status("a", "half way"); });
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->custom_status, "half way");
+  EXPECT_EQ(first->status, Status::running);
+
+  const auto second = told_after_looking(
+      "get_instance", [&] { return client.wait_for_status_change("a", first->custom_status_version, forever); },
+      [&] { set_status("a", std::nullopt); });
+  ASSERT_TRUE(second);
+  EXPECT_FALSE(second->custom_status);
+  EXPECT_GT(second->custom_status_version, first->custom_status_version);
+}
+
+TEST_P(Waiting, AStatusThatIsNewerThanTheOneKnownIsToldAtOnce) {
+  begin("a");
+  set_status("a", "one");
+  set_status("a", "two");
+  EXPECT_EQ(client.wait_for_status_change("a", 1, forever).value().custom_status, "two");
+}
+
+TEST_P(Waiting, WhoeverWaitsForAStatusIsToldTheEnd) {
+  begin("a");
+  const auto end = told_after_looking(
+      "get_instance", [&] { return client.wait_for_status_change("a", 5, forever); },
+      [&] { go_on("a", {event::OrchestrationCompleted{Payload::text("x")}}); });
+  EXPECT_EQ(end.value().status, Status::completed);
+}
+
+TEST_P(Waiting, TheValueOfAKeyIsPushed) {
+  begin("a");
+  const auto value = told_after_looking(
+      "get_key_values", [&] { return client.wait_for_key_value<int>("a", "progress", forever); },
+      [&] {
+        set_value("a", "other", Payload::json("1"));
+        set_value("a", "progress", Payload::json("42"));
+      });
+  EXPECT_EQ(value.value(), 42);
+}
+
+TEST_P(Waiting, AKeyIsReadAsWhatItIs) {
+  begin("a");
+  set_value("a", "n", Payload::json("3"));
+  EXPECT_EQ(client.get_key_value<int>("a", "n").value(), 3);
+  EXPECT_EQ(client.get_key_value("a", "n").value(), Payload::json("3"));
+  EXPECT_EQ(client.wait_for_key_value("a", "n", forever).value(), Payload::json("3"));
+  EXPECT_EQ(client.get_key_value<int>("a", "missing").value(), std::nullopt);
+  EXPECT_EQ(client.get_key_value<std::vector<int>>("a", "n").error().code, ErrorCode::invalid_argument);
+}
+
+TEST_P(Waiting, AKeyThatCanNeverComeIsNotFound) {
+  finish("a");
+  const auto value = client.wait_for_key_value("a", "n", forever);
+  ASSERT_FALSE(value);
+  EXPECT_EQ(value.error().code, ErrorCode::not_found);
+  EXPECT_THAT(value.error().message, ::testing::HasSubstr("has ended without"));
+}
+
+TEST_P(Waiting, WhatDoesNotExistIsNotWaitedFor) {
+  EXPECT_EQ(client.wait("nobody", forever).error().code, ErrorCode::not_found);
+  EXPECT_EQ(client.wait_for_status_change("nobody", 0, forever).error().code, ErrorCode::not_found);
+  EXPECT_EQ(client.wait_for_key_value("nobody", "k", forever).error().code, ErrorCode::not_found);
+}
+
+TEST_P(Waiting, WaitingNoLongerThanAskedIsATimeoutThatMayBeTriedAgain) {
+  begin("a");
+  for (const Error& error : {client.wait("a", 1ms).error(), client.wait_for_status_change("a", 0, 1ms).error(),
+                             client.wait_for_key_value("a", "k", 1ms).error()}) {
+    EXPECT_EQ(error.code, ErrorCode::timed_out);
+    EXPECT_TRUE(error.retryable);
+    EXPECT_THAT(error.message, ::testing::HasSubstr("instance \"a\" has not "));
+  }
+}
+
+TEST_P(Waiting, ManyWaitersOfEveryKindAreToldOnce) {
+  begin("a");
+  std::vector<std::future<bool>> told;
+  int looks = 0;
+  Signal<bool> all_looked;
+  provider->watch([&](std::string_view operation) {
+    if (operation == "get_instance" && ++looks == 30) all_looked.set(true);
+  });
+  for (int i = 0; i < 10; ++i) {
+    told.push_back(std::async(std::launch::async, [&] { return client.wait("a", forever).has_value(); }));
+    told.push_back(std::async(std::launch::async,
+                              [&] { return client.wait_for_status_change("a", 0, forever).has_value(); }));
+    told.push_back(
+        std::async(std::launch::async, [&] { return client.wait_for_key_value("a", "k", forever).has_value(); }));
+  }
+  EXPECT_TRUE(all_looked.wait());
+  set_status("a", "s");
+  set_value("a", "k", Payload::text("v"));
+  go_on("a", {event::OrchestrationCompleted{Payload::text("x")}});
+  for (auto& one : told) EXPECT_TRUE(one.get());
+  provider->watch({});
+}
+
+}  // namespace
+}  // namespace duramen::test
