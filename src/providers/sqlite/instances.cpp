@@ -1,6 +1,6 @@
 #include "providers/sqlite/instances.hpp"
 
-#include "providers/sqlite/error.hpp"
+#include "providers/sqlite/instance_info.hpp"
 #include "providers/sqlite/key_value_table.hpp"
 
 #include <algorithm>
@@ -14,16 +14,10 @@ constexpr std::string_view row_columns =
     "SELECT key, status, execution, last_event_id, commit_token, lease_token, lease_until, start_digest, "
     "has_key_values FROM instances WHERE ";
 
-Status status_of(std::string_view text) {
-  if (const auto status = parse_status(text)) return *status;
-  throw StoreError(
-      {ErrorCode::corrupt, "", "unknown status '" + std::string(text) + "' in the store", false});
-}
-
 std::optional<InstanceRow> read_row(Run run) {
   if (!run.step()) return std::nullopt;
   return InstanceRow{.key = Incarnation{run.number(0)},
-                     .status = status_of(run.text(1)),
+                     .status = read_status(run, 1),
                      .execution = ExecutionId{run.number(2)},
                      .last_event_id = EventId{run.number(3)},
                      .commit_token = CommitToken{run.number(4)},
@@ -44,12 +38,13 @@ Instances::Instances(Connection& connection)
       find_by_id_(connection, std::string(row_columns) + "instance_id = ?"),
       insert_(connection,
               "INSERT INTO instances (key, instance_id, name, version, status, execution, last_event_id, "
-              "engine_version, created_at, updated_at, start_digest, commit_token, not_before, output, "
-              "output_encoding, parent_instance, parent_key, parent_execution, parent_event) "
-              "VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) "
+              "engine_version, created_at, updated_at, execution_started_at, start_digest, commit_token, "
+              "not_before, output, output_encoding, parent_instance, parent_key, parent_execution, parent_event) "
+              "VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, ?7, ?8, ?8, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) "
               "ON CONFLICT (instance_id) DO NOTHING"),
       update_(connection,
               "UPDATE instances SET status = ?2, version = coalesce(?3, version), execution = ?4, "
+              "execution_started_at = iif(execution = ?4, execution_started_at, ?7), "
               "last_event_id = ?5, engine_version = ?6, updated_at = ?7, commit_token = ?8, "
               "output = coalesce(?9, output), output_encoding = coalesce(?10, output_encoding), "
               "lease_token = NULL, lease_until = NULL, not_before = NULL WHERE key = ?1"),
@@ -66,7 +61,8 @@ Instances::Instances(Connection& connection)
       mark_key_values_(connection, "UPDATE instances SET has_key_values = 1 WHERE key = ?"),
       archive_execution_(connection,
                          "INSERT INTO executions (instance_key, execution, version, status, last_event_id, "
-                         "ended_at) SELECT key, execution, version, status, last_event_id, updated_at "
+                         "started_at, ended_at) SELECT key, execution, version, status, last_event_id, "
+                         "execution_started_at, updated_at "
                          "FROM instances WHERE key = ?"),
       append_history_(connection,
                       "INSERT INTO history (instance_key, execution, first_event_id, last_event_id, events) "
@@ -188,12 +184,8 @@ std::int64_t Instances::digest(const work::StartOrchestration& start) noexcept {
 }
 
 InstanceReader::InstanceReader(Connection& connection)
-    : info_(connection,
-            "SELECT key, name, version, execution, status, last_event_id, created_at, updated_at, output, "
-            "output_encoding, parent_instance, parent_key, parent_execution, parent_event, failure_kind, "
-            "failure_type, failure_message, failure_retryable, failure_details, failure_attempt, "
-            "failure_timeout, custom_status_version, custom_status "
-            "FROM instances WHERE instance_id = ?"),
+    : info_(connection, "SELECT " + std::string(info_columns) + std::string(result_columns) +
+                            " FROM instances i WHERE i.instance_id = ?"),
       key_values_(connection,
                   "SELECT v.key, v.value, v.encoding, v.updated_at FROM instances i "
                   "JOIN key_values v ON v.instance_key = i.key "
@@ -210,34 +202,7 @@ InstanceReader::InstanceReader(Connection& connection)
 std::optional<InstanceInfo> InstanceReader::info(const InstanceId& id) {
   Run run = info_.run(id.value);
   if (!run.step()) return std::nullopt;
-  InstanceInfo info{.instance = id,
-                    .incarnation = Incarnation{run.number(0)},
-                    .name = run.string(1),
-                    .version = run.string(2),
-                    .execution = ExecutionId{run.number(3)},
-                    .status = status_of(run.text(4)),
-                    .last_event_id = EventId{run.number(5)},
-                    .created_at = from_unix_ms(run.integer(6)),
-                    .updated_at = from_unix_ms(run.integer(7)),
-                    .custom_status = run.optional_string(22),
-                    .custom_status_version = run.number(21)};
-  if (!run.is_null(8)) info.output = Payload{run.string(8), encoding_of(run.text(9))};
-  if (!run.is_null(10)) {
-    info.parent = ParentLink{InstanceId{run.text(10)}, Incarnation{run.number(11)},
-                             ExecutionId{run.number(12)}, EventId{run.number(13)}};
-  }
-  if (!run.is_null(14)) {
-    Failure failure;
-    failure.kind = parse_failure_kind(run.text(14)).value_or(FailureKind::application);
-    failure.type = run.string(15);
-    failure.message = run.string(16);
-    failure.retryable = run.integer(17) != 0;
-    failure.details = run.string(18);
-    failure.attempt = static_cast<std::uint32_t>(run.integer(19));
-    if (!run.is_null(20)) failure.timeout = parse_timeout_kind(run.text(20));
-    info.failure = std::move(failure);
-  }
-  return info;
+  return read_info(run, Results::wanted);
 }
 
 KeyValues InstanceReader::key_values(const InstanceId& id) {

@@ -1,11 +1,13 @@
 #include "providers/sqlite/key_value_table.hpp"
 
+#include "providers/sqlite/values.hpp"
+
 namespace duramen::inline v0::sqlite::detail {
 
 KeyValues read_key_values(Run run) {
   KeyValues values;
   while (run.step()) {
-    values.emplace(run.text(0), KeyValueEntry{Payload{run.string(1), encoding_of(run.text(2))},
+    values.emplace(run.text(0), KeyValueEntry{Payload{run.string(1), parse_encoding(run.text(2)).value_or(Encoding::text)},
                                               from_unix_ms(run.integer(3))});
   }
   return values;

@@ -11,10 +11,6 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-[[nodiscard]] inline Encoding encoding_of(std::string_view text) {
-  return text == "json" ? Encoding::json : Encoding::text;
-}
-
 /// Reads rows of (key, value, encoding, updated_at) to the end.
 [[nodiscard]] KeyValues read_key_values(Run run);
 

@@ -7,6 +7,13 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
+namespace {
+
+// So many messages that cannot be read are described, the rest counted.
+constexpr std::size_t unreadable_to_tell = 4;
+
+}  // namespace
+
 OrchestratorQueue::OrchestratorQueue(Connection& connection)
     : insert_(connection,
               "INSERT INTO orchestrator_queue (instance_key, visible_at, attempt, execution, event_id, item) "
@@ -28,7 +35,7 @@ OrchestratorQueue::OrchestratorQueue(Connection& connection)
                   "CROSS JOIN instances i ON i.key = q.instance_key "
                   "WHERE q.visible_at <= ? ORDER BY q.visible_at, q.id"),
       messages_(connection,
-                "SELECT attempt, item FROM orchestrator_queue WHERE instance_key = ? AND visible_at <= ? "
+                "SELECT attempt, item, id FROM orchestrator_queue WHERE instance_key = ? AND visible_at <= ? "
                 "ORDER BY visible_at, id"),
       tag_(connection,
            "UPDATE orchestrator_queue SET attempt = attempt + 1, lease_token = ?3 "
@@ -95,19 +102,25 @@ std::optional<TimePoint> OrchestratorQueue::next_due(const Moment& moment) {
   return from_unix_ms(run.integer(0));
 }
 
-OrchestratorQueue::Load OrchestratorQueue::load_messages(const Moment& moment, OrchestrationItem& item) {
+void OrchestratorQueue::load_messages(const Moment& moment, OrchestrationItem& item) {
+  std::size_t unreadable = 0;
   Run run = messages_.run(item.incarnation.value, moment.now);
   while (run.step()) {
-    auto message = work_item_from_json(run.text(1), item.instance);
-    if (!message) {
-      ++unreadable_;
-      return Load::unreadable;
-    }
     const auto attempt = static_cast<std::uint32_t>(run.integer(0)) + 1;
     item.attempt = std::max(item.attempt, attempt);
-    item.messages.push_back({std::move(*message), attempt});
+    auto message = work_item_from_json(run.text(1), item.instance);
+    if (message) {
+      item.messages.push_back({std::move(*message), attempt});
+    } else if (unreadable++ < unreadable_to_tell) {
+      std::string& told = item.unreadable ? *item.unreadable : item.unreadable.emplace();
+      if (!told.empty()) told += "; ";
+      told += "message " + std::to_string(run.integer(2)) + ": " + message.error().message;
+    }
   }
-  return item.attempt > 1 ? Load::retried : Load::ready;
+  if (unreadable > unreadable_to_tell) {
+    *item.unreadable += "; and " + std::to_string(unreadable - unreadable_to_tell) + " more";
+  }
+  unreadable_ += unreadable;
 }
 
 namespace {
@@ -128,21 +141,23 @@ OrchestrationBatch OrchestratorQueue::fetch(const Moment& moment, const Orchestr
                                             const std::function<LeaseToken()>& new_token) {
   OrchestrationBatch batch;
   batch.next_due = next_due(moment);
+  // The others that this fetch may learn of concern its own node and its own handlers.
+  told_due_ = batch.next_due ? to_unix_ms(*batch.next_due) : std::numeric_limits<std::int64_t>::max();
   std::unordered_set<std::uint64_t> seen;
   {
     Run run = candidates_.run(moment.now);
     while (batch.items.size() < request.limit && run.step()) {
       if (!seen.insert(run.number(0)).second) continue;
-      if (!run.is_null(8) && run.integer(9) > moment.lease_now) continue;
+      const bool leased = !run.is_null(8) && run.integer(9) > moment.lease_now;
       const Status status = parse_status(run.text(4)).value_or(Status::running);
       // An execution that has had no turn is pinned to nothing yet.
       const bool pinned = status != Status::pending && status != Status::continued_as_new;
       if (!has_handler(request, run.text(2), run.text(3), pinned)) continue;
       const std::int64_t engine = run.integer(7);
       if (pinned && (engine < request.min_engine_version || engine > request.max_engine_version)) continue;
-      if (run.integer(10) > moment.now) {
-        const TimePoint due = from_unix_ms(run.integer(10));
-        if (!batch.next_due || due < *batch.next_due) batch.next_due = due;
+      if (leased || run.integer(10) > moment.now) {
+        batch.next_due = earlier(batch.next_due, leased ? moment.wall_time(run.integer(9))
+                                                        : from_unix_ms(run.integer(10)));
         continue;
       }
 
@@ -153,17 +168,16 @@ OrchestrationBatch OrchestratorQueue::fetch(const Moment& moment, const Orchestr
                              .name = run.string(2),
                              .version = run.string(3),
                              .last_event_id = EventId{run.number(6)}};
-      const Load load = load_messages(moment, item);
-      if (load == Load::unreadable) continue;
+      load_messages(moment, item);
+      const bool retried = item.attempt > 1;
       // What was handed out before without an end may be what brought its node down: it goes alone, when it
       // is the longest waiting; until then those behind it go first.
-      if (load == Load::retried && !batch.items.empty()) continue;
+      if (retried && !batch.items.empty()) continue;
       if (run.integer(11) != 0) item.key_values = key_values.settled(item.incarnation);
       batch.items.push_back(std::move(item));
-      if (load == Load::retried) break;
+      if (retried) break;
     }
   }
-  told_due_ = batch.next_due ? to_unix_ms(*batch.next_due) : std::numeric_limits<std::int64_t>::max();
 
   const std::int64_t until = moment.lease_end(request.lease);
   for (OrchestrationItem& item : batch.items) {

@@ -50,12 +50,11 @@ class OrchestratorQueue {
   void erase_all(Incarnation key);
   void erase_received(Incarnation key);
 
-  /// Messages found that this build cannot read; their instances are left alone.
+  /// Messages found that this build cannot read.
   [[nodiscard]] std::uint64_t unreadable() const noexcept { return unreadable_; }
 
  private:
-  enum class Load { ready, retried, unreadable };
-  Load load_messages(const Moment& moment, OrchestrationItem& item);
+  void load_messages(const Moment& moment, OrchestrationItem& item);
   [[nodiscard]] std::optional<TimePoint> next_due(const Moment& moment);
   void tell(const Moment& moment, std::int64_t visible_at, News& news) const;
 

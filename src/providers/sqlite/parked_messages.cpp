@@ -7,11 +7,13 @@ namespace duramen::inline v0::sqlite::detail {
 namespace {
 
 constexpr std::int64_t parked_for_ms = 24 * 60 * 60 * 1000;
+// Parking a message makes room: also a store that nobody sweeps does not grow for ever.
+constexpr std::size_t expire_at_once = 64;
 
 }  // namespace
 
 ParkedMessages::ParkedMessages(Connection& connection)
-    : known_(connection, "SELECT 1 FROM parked_messages WHERE instance_id = ? AND message_id = ?"),
+    : known_(connection, "SELECT 1 FROM parked_messages WHERE instance_id = ? AND message_id = ? AND expires_at > ?"),
       park_(connection,
             "INSERT INTO parked_messages (instance_id, message_id, visible_at, expires_at, item) "
             "VALUES (?, ?, ?, ?, ?)"),
@@ -20,11 +22,22 @@ ParkedMessages::ParkedMessages(Connection& connection)
           "SELECT message_id, visible_at, item FROM parked_messages WHERE instance_id = ? AND expires_at > ? "
           "ORDER BY visible_at, id"),
       erase_(connection, "DELETE FROM parked_messages WHERE instance_id = ?"),
-      expire_(connection, "DELETE FROM parked_messages WHERE expires_at <= ?") {}
+      any_expired_(connection, "SELECT 1 FROM parked_messages WHERE expires_at <= ? LIMIT 1"),
+      expire_(connection,
+              "DELETE FROM parked_messages WHERE id IN "
+              "(SELECT id FROM parked_messages WHERE expires_at <= ? LIMIT ?)") {}
+
+bool ParkedMessages::any_expired(const Moment& moment) { return any_expired_.run(moment.now).step(); }
+
+std::size_t ParkedMessages::drop_expired(const Moment& moment, std::size_t limit) {
+  const auto dropped = static_cast<std::size_t>(expire_.execute(moment.now, limit));
+  expired_ += dropped;
+  return dropped;
+}
 
 bool ParkedMessages::park(const Moment& moment, const OutboundMessage& message) {
-  expired_ += static_cast<std::uint64_t>(expire_.execute(moment.now));
-  if (message.message_id && known_.run(message.target.value, *message.message_id).step()) return false;
+  (void)drop_expired(moment, expire_at_once);
+  if (message.message_id && known_.run(message.target.value, *message.message_id, moment.now).step()) return false;
   const std::int64_t visible_at = std::max(to_unix_ms(message.visible_at), moment.now);
   park_.execute(message.target.value, message.message_id, visible_at, moment.now + parked_for_ms,
                 to_json(message.item, message.target));

@@ -22,6 +22,10 @@ class ParkedMessages {
   void move_to(const Moment& moment, const InstanceId& id, Incarnation key, OrchestratorQueue& queue,
                News& news);
 
+  [[nodiscard]] bool any_expired(const Moment& moment);
+  /// Drops at most `limit` messages whose time is over. Returns how many.
+  [[nodiscard]] std::size_t drop_expired(const Moment& moment, std::size_t limit);
+
   /// Messages dropped because their instance never came.
   [[nodiscard]] std::uint64_t expired() const noexcept { return expired_; }
 
@@ -31,6 +35,7 @@ class ParkedMessages {
   Statement park_;
   Statement list_;
   Statement erase_;
+  Statement any_expired_;
   Statement expire_;
 };
 

@@ -14,16 +14,19 @@ SqliteProvider::Tables::Tables(Writer& writer)
       queue(connection),
       parked(connection),
       stolen_leases(connection),
-      workers(connection, writer.numbers(), stolen_leases),
+      sessions(connection),
+      workers(connection, writer.numbers(), stolen_leases, sessions),
       key_values(connection),
       delivery(writer.numbers(), instances, queue, parked, workers, key_values),
       turns(writer.numbers(), instances, queue, parked, workers, key_values, delivery),
+      overdue(connection, workers, delivery),
+      removal(connection, stolen_leases),
       random(std::random_device{}() | (std::uint64_t{std::random_device{}()} << 32)),
       new_token([this] { return LeaseToken{std::max<std::uint64_t>(random() >> 1, 1)}; }) {}
 
 SqliteProvider::SqliteProvider(const Options& options) : writer_(options), tables_(writer_) {
   if (writer_.in_memory())
-    in_turn_ = std::make_unique<InstanceReader>(writer_.connection());
+    in_turn_ = std::make_unique<Views>(writer_.connection());
   else
     reader_ = std::make_unique<Reader>(options.path);
 }
@@ -46,13 +49,6 @@ void SqliteProvider::announce(const News& news) {
     listeners_.tell(news);
   }
   writer_.checkpoint_if_due();
-}
-
-template <class Read>
-auto SqliteProvider::read(Read&& body) {
-  if (!reader_) return writer_.read([&](const Moment&) { return body(*in_turn_); });
-  const std::lock_guard guard{reader_->mutex};
-  return body(reader_->instances);
 }
 
 // -- starting and messaging
@@ -108,7 +104,7 @@ Result<OrchestrationBatch> SqliteProvider::fetch_orchestration_items(const Orche
 Result<std::vector<Event>> SqliteProvider::read_history(const InstanceId& instance, ExecutionId execution,
                                                         EventId after) {
   return guarded("read_history", [&]() -> Result<std::vector<Event>> {
-    return read([&](InstanceReader& reader) { return reader.history(instance, execution, after); });
+    return read([&](Views& views) { return views.instances.history(instance, execution, after); });
   });
 }
 
@@ -179,7 +175,7 @@ Result<void> SqliteProvider::abandon_orchestration_items(std::span<const TurnAba
       bool any = false;
       for (const TurnAbandon& item : items) {
         std::optional<std::int64_t> not_before;
-        if (item.delay.count() > 0) not_before = moment.now + item.delay.count();
+        if (item.delay.count() > 0) not_before = moment.later(item.delay);
         if (!tables_.instances.release_lease(moment, item.lease, not_before)) continue;
         tables_.queue.give_back(item.lease.incarnation, item.lease.token, item.count_attempt);
         any = true;
@@ -210,11 +206,18 @@ Result<std::vector<bool>> SqliteProvider::renew_orchestration_item_locks(std::sp
 Result<WorkBatch> SqliteProvider::fetch_work_items(const WorkFetch& request) {
   return guarded("fetch_work_items", [&]() -> Result<WorkBatch> {
     WorkBatch batch;
-    const bool any = writer_.read(
-        [&](const Moment& moment) { return tables_.workers.any_available(moment, batch.next_due); });
+    const bool wants_any = request.tags != TagFilter::none() && (!request.names || !request.names->empty());
+    if (!wants_any) return batch;
+    const bool any = writer_.read([&](const Moment& moment) {
+      if (tables_.workers.any_available(moment, request, batch.next_due)) return true;
+      batch.next_due = earlier(batch.next_due, tables_.overdue.next_in_time(moment));
+      return false;
+    });
     if (!any) return batch;
     batch = writer_.write(Promise::lease_only, [&](const Moment& moment) {
-      return tables_.workers.fetch(moment, request, tables_.new_token);
+      WorkBatch fetched = tables_.workers.fetch(moment, request, tables_.new_token);
+      fetched.next_due = earlier(fetched.next_due, tables_.overdue.next_in_time(moment));
+      return fetched;
     });
     writer_.checkpoint_if_due();
     return batch;
@@ -241,10 +244,10 @@ Result<std::vector<RenewResult>> SqliteProvider::renew_work_item_locks(std::span
     auto results = writer_.write(Promise::lease_only, [&](const Moment& moment) {
       std::vector<RenewResult> outcomes;
       outcomes.reserve(leases.size());
-      for (const auto& [lease, heartbeat] : leases) {
+      for (const WorkRenewal& renewal : leases) {
         RenewResult& result = outcomes.emplace_back();
-        if (tables_.workers.renew(moment, lease, moment.lease_end(extend))) continue;
-        const AckResult refusal = tables_.delivery.refusal(moment, lease);
+        if (tables_.workers.renew(moment, renewal, extend)) continue;
+        const AckResult refusal = tables_.delivery.refusal(moment, renewal.lease);
         result.outcome =
             refusal.outcome == AckOutcome::cancelled ? RenewOutcome::cancelled : RenewOutcome::lease_lost;
         result.reason = refusal.reason;
@@ -283,13 +286,13 @@ Result<std::vector<StolenLease>> SqliteProvider::read_stolen_leases(const NodeId
 
 Result<std::optional<InstanceInfo>> SqliteProvider::get_instance(const InstanceId& instance) {
   return guarded("get_instance", [&]() -> Result<std::optional<InstanceInfo>> {
-    return read([&](InstanceReader& reader) { return reader.info(instance); });
+    return read([&](Views& views) { return views.instances.info(instance); });
   });
 }
 
 Result<KeyValues> SqliteProvider::get_key_values(const InstanceId& instance) {
   return guarded("get_key_values", [&]() -> Result<KeyValues> {
-    return read([&](InstanceReader& reader) { return reader.key_values(instance); });
+    return read([&](Views& views) { return views.instances.key_values(instance); });
   });
 }
 

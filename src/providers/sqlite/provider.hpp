@@ -3,13 +3,19 @@
 #pragma once
 
 #include "providers/sqlite/delivery.hpp"
+#include "providers/sqlite/instance_list.hpp"
+#include "providers/sqlite/instance_removal.hpp"
 #include "providers/sqlite/instances.hpp"
 #include "providers/sqlite/key_value_table.hpp"
 #include "providers/sqlite/listeners.hpp"
 #include "providers/sqlite/numbers.hpp"
 #include "providers/sqlite/orchestrator_queue.hpp"
+#include "providers/sqlite/overdue_work.hpp"
 #include "providers/sqlite/parked_messages.hpp"
+#include "providers/sqlite/pending_list.hpp"
+#include "providers/sqlite/sessions.hpp"
 #include "providers/sqlite/stolen_leases.hpp"
+#include "providers/sqlite/store_counts.hpp"
 #include "providers/sqlite/turn_commit.hpp"
 #include "providers/sqlite/worker_queue.hpp"
 #include "providers/sqlite/writer.hpp"
@@ -56,8 +62,24 @@ class SqliteProvider final : public Provider {
   [[nodiscard]] Result<void> abandon_work_items(std::span<const WorkAbandon> items) override;
   [[nodiscard]] Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) override;
 
+  [[nodiscard]] Result<std::size_t> renew_sessions(std::span<const std::string> owners, Duration extend,
+                                                   Duration idle_timeout) override;
+  [[nodiscard]] Result<std::size_t> release_sessions(const std::string& owner) override;
+  [[nodiscard]] Result<SweepResult> sweep(std::size_t limit) override;
+
   [[nodiscard]] Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) override;
   [[nodiscard]] Result<KeyValues> get_key_values(const InstanceId& instance) override;
+
+  [[nodiscard]] Result<InstancePage> list_instances(const InstanceQuery& query) override;
+  [[nodiscard]] Result<std::vector<ExecutionInfo>> list_executions(const InstanceId& instance) override;
+  [[nodiscard]] Result<std::vector<InstanceInfo>> get_instance_tree(const InstanceId& root) override;
+  [[nodiscard]] Result<PendingWork> list_pending_work(const InstanceId& instance) override;
+  [[nodiscard]] Result<std::vector<DeleteResult>> delete_instances(std::span<const InstanceId> instances,
+                                                                   DeleteMode mode) override;
+  [[nodiscard]] Result<std::vector<PruneResult>> prune_executions(std::span<const InstanceId> instances,
+                                                                  const PruneOptions& options) override;
+  [[nodiscard]] Result<StoreMetrics> get_metrics() override;
+  [[nodiscard]] Result<QueueDepths> get_queue_depths() override;
 
   [[nodiscard]] std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override;
 
@@ -71,26 +93,44 @@ class SqliteProvider final : public Provider {
     OrchestratorQueue queue;
     ParkedMessages parked;
     StolenLeases stolen_leases;
+    Sessions sessions;
     WorkerQueue workers;
     KeyValueTable key_values;
     Delivery delivery;
     TurnCommitter turns;
+    OverdueWork overdue;
+    InstanceRemoval removal;
     std::mt19937_64 random;
     std::function<LeaseToken()> new_token;
+  };
+
+  // What is read for replay and for people.
+  struct Views {
+    explicit Views(Connection& connection)
+        : instances(connection), list(connection), pending(connection), counts(connection) {}
+
+    InstanceReader instances;
+    InstanceList list;
+    PendingList pending;
+    StoreCounts counts;
   };
 
   // Everything that reads beside the writer, so that a reader does not wait for a commit in flight.
   struct Reader {
     explicit Reader(const std::string& path)
-        : connection(path, Connection::Mode::read_only), instances(connection) {}
+        : connection(path, Connection::Mode::read_only), views(connection) {}
 
     std::mutex mutex;
     Connection connection;
-    InstanceReader instances;
+    Views views;
   };
 
   template <class Read>
-  auto read(Read&& read);
+  auto read(Read&& body) {
+    if (!reader_) return writer_.read([&](const Moment&) { return body(*in_turn_); });
+    const std::lock_guard guard{reader_->mutex};
+    return body(reader_->views);
+  }
   [[nodiscard]] std::vector<CommitResult> commit_each(const Moment& moment,
                                                       std::span<const TurnCommit> commits,
                                                       std::span<const std::string> events, News& news);
@@ -100,7 +140,7 @@ class SqliteProvider final : public Provider {
   Writer writer_;
   Tables tables_;
   std::unique_ptr<Reader> reader_;           // null in memory
-  std::unique_ptr<InstanceReader> in_turn_;  // in memory: reads on the writing connection
+  std::unique_ptr<Views> in_turn_;           // in memory: reads on the writing connection
 };
 
 }  // namespace duramen::inline v0::sqlite::detail

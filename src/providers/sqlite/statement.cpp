@@ -26,6 +26,8 @@ std::int64_t Run::finish() {
 
 bool Run::is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
 
+bool Run::is_text(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_TEXT; }
+
 std::int64_t Run::integer(int column) const { return sqlite3_column_int64(statement_, column); }
 
 std::string_view Run::text(int column) const {

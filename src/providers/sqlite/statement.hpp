@@ -28,6 +28,7 @@ class Run {
   std::int64_t finish();
 
   [[nodiscard]] bool is_null(int column) const;
+  [[nodiscard]] bool is_text(int column) const;
   [[nodiscard]] std::int64_t integer(int column) const;
   [[nodiscard]] std::uint64_t number(int column) const { return static_cast<std::uint64_t>(integer(column)); }
   /// Valid until the next step.
@@ -53,6 +54,12 @@ class Statement {
     [[maybe_unused]] int index = 0;
     (bind(++index, values), ...);
     return Run{statement_};
+  }
+  /// For statements that are made at run time: binds one parameter, counted from 1. The value must live as long as
+  /// the run.
+  template <class Value>
+  void bind_value(int index, const Value& value) {
+    bind(index, value);
   }
   /// The same for statements that only change rows.
   template <class... Values>

@@ -1,8 +1,11 @@
 #include "providers/sqlite/worker_queue.hpp"
 
+#include "base/utf8.hpp"
+#include "providers/sqlite/json_list.hpp"
+#include "providers/sqlite/values.hpp"
+
 #include <algorithm>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -10,101 +13,133 @@ namespace duramen::inline v0::sqlite::detail {
 
 namespace {
 
-// How many ended leases are looked at to find the longest waiting row among them.
-constexpr int ended_to_look_at = 64;
 // Up to here one statement per cancelled row is cheaper than a list.
 constexpr std::size_t cancel_one_by_one = 4;
+// How many leases are looked at to find one that ends and is another node's.
+constexpr int lease_ends_to_look_at = 16;
 
-// What a fetch reads; see read_candidate.
-constexpr std::string_view candidate_columns =
-    "SELECT w.instance_key, w.execution, w.activity, w.position, w.visible_at, w.attempt, w.name, w.input, "
-    "w.encoding, w.session_id, w.tag, w.schedule_to_start, w.start_to_close, w.heartbeat, "
-    "w.orchestration_name, w.orchestration_version, i.instance_id ";
-
-/// A row that may be handed out.
-struct Candidate {
-  WorkItemLeased item;
-  std::int64_t visible_at = 0;
-  std::int64_t position = 0;
-
-  [[nodiscard]] bool before(const Candidate& other) const noexcept {
-    return std::tie(visible_at, position) < std::tie(other.visible_at, other.position);
-  }
-  [[nodiscard]] bool retried() const noexcept { return item.attempt > 1; }
-};
-
-Candidate read_candidate(const Run& run) {
-  const ActivityKey key{Incarnation{run.number(0)}, ExecutionId{run.number(1)}, EventId{run.number(2)}};
-  ActivityExecute activity{
-      .instance = InstanceId{run.text(16)},
-      .key = key,
-      .name = run.string(6),
-      .input = Payload{run.string(7), run.text(8) == "json" ? Encoding::json : Encoding::text},
-      .session_id = run.optional_string(9),
-      .tag = run.optional_string(10),
-      .options = {Duration{run.integer(11)}, Duration{run.integer(12)}, Duration{run.integer(13)}},
-      .orchestration_name = run.string(14),
-      .orchestration_version = run.string(15)};
-  const auto attempt = static_cast<std::uint32_t>(run.integer(5)) + 1;
-  return {{.activity = std::move(activity), .lease = {key, {}}, .lease_until = {}, .attempt = attempt},
-          run.integer(4),
-          run.integer(3)};
-}
-
-bool wanted(const WorkFetch& request, std::string_view name) {
-  return !request.names || std::ranges::find(*request.names, name) != request.names->end();
-}
+// One row, if it is held under a lease that lasts. Parameters 1 to 5.
+constexpr std::string_view held =
+    "instance_key = ?1 AND execution = ?2 AND activity = ?3 AND lease_token = ?4 AND lease_until > ?5";
 
 std::optional<std::int64_t> limit_or_null(Duration limit) {
-  return limit.count() == 0 ? std::nullopt : std::optional<std::int64_t>(limit.count());
+  return limit.count() <= 0 ? std::nullopt : std::optional<std::int64_t>(limit.count());
+}
+
+/// When an attempt that starts now will have taken too long.
+struct Deadlines {
+  std::optional<std::int64_t> close_by;
+  std::optional<std::int64_t> overdue_at;
+
+  Deadlines(const Moment& moment, const ActivityOptions& options) {
+    if (options.start_to_close > Duration::zero()) close_by = moment.lease_end(options.start_to_close);
+    overdue_at = close_by;
+    if (options.heartbeat > Duration::zero()) {
+      const std::int64_t sign_of_life_by = moment.lease_end(options.heartbeat);
+      overdue_at = std::min(close_by.value_or(sign_of_life_by), sign_of_life_by);
+    }
+  }
+};
+
+// What read_item needs.
+constexpr std::string_view item_columns =
+    "SELECT w.attempt, w.name, w.input, w.encoding, w.session_id, w.tag, w.schedule_to_start, w.start_to_close, "
+    "w.heartbeat, w.orchestration_name, w.orchestration_version, w.details, w.details_encoding, i.instance_id, "
+    "w.fence "
+    "FROM worker_queue w LEFT JOIN instances i ON i.key = w.instance_key "
+    "WHERE w.instance_key = ? AND w.execution = ? AND w.activity = ?";
+
+/// What is wrong with such a row; empty if nothing is.
+std::optional<std::string> fault_of(const Run& run) {
+  if (run.is_null(13)) return "its instance does not exist";
+  constexpr std::pair<int, std::string_view> texts[] = {
+      {1, "name"}, {2, "input"}, {4, "session_id"}, {5, "tag"}, {9, "orchestration_name"}, {11, "details"}};
+  for (const auto& [column, name] : texts) {
+    if (!run.is_null(column) && (!run.is_text(column) || !base::is_text(run.text(column)))) {
+      return "column '" + std::string(name) + "' is not text";
+    }
+  }
+  for (const int column : {3, 12}) {
+    if (!run.is_null(column) && !parse_encoding(run.text(column))) {
+      return "unknown encoding '" + base::excerpt(base::to_text(run.string(column)), 40) + "'";
+    }
+  }
+  for (const int column : {6, 7, 8}) {
+    if (!run.is_null(column) && run.integer(column) <= 0) return "a time limit is not a positive number";
+  }
+  return std::nullopt;
+}
+
+WorkItemLeased read_item(const Run& run, const ActivityKey& key) {
+  WorkItemLeased item{.activity = {}, .lease = {key, {}}, .lease_until = {}};
+  item.attempt = static_cast<std::uint32_t>(run.integer(0)) + 1;
+  item.fence = run.number(14);
+  item.activity.key = key;
+  item.activity.instance = InstanceId{run.text(13)};
+  if (auto fault = fault_of(run)) {
+    item.unreadable = "activity " + std::to_string(key.activity.value) + " of execution " +
+                      std::to_string(key.execution.value) + ", instance key " +
+                      std::to_string(key.incarnation.value) + ": " + *fault;
+    return item;
+  }
+  item.activity.name = run.string(1);
+  item.activity.input = Payload{run.string(2), *parse_encoding(run.text(3))};
+  item.activity.session_id = run.optional_string(4);
+  item.activity.tag = run.optional_string(5);
+  item.activity.options = {Duration{run.integer(6)}, Duration{run.integer(7)}, Duration{run.integer(8)}};
+  item.activity.orchestration_name = run.string(9);
+  item.activity.orchestration_version = run.string(10);
+  if (!run.is_null(11) && !run.is_null(12)) {
+    item.heartbeat = Payload{run.string(11), *parse_encoding(run.text(12))};
+  }
+  return item;
 }
 
 }  // namespace
 
-WorkerQueue::WorkerQueue(Connection& connection, Numbers& numbers, StolenLeases& stolen_leases)
+WorkerQueue::WorkerQueue(Connection& connection, Numbers& numbers, StolenLeases& stolen_leases,
+                         Sessions& sessions)
     : numbers_(numbers),
       stolen_leases_(stolen_leases),
+      sessions_(sessions),
+      selection_(connection, sessions),
       insert_(
           connection,
           "INSERT INTO worker_queue (instance_key, execution, activity, position, visible_at, attempt, "
           "lease_token, lease_until, lease_owner, name, input, encoding, session_id, tag, schedule_to_start, "
-          "start_to_close, heartbeat, orchestration_name, orchestration_version) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
-      waiting_(connection,
-               std::string(candidate_columns) +
-                   "FROM worker_queue w INDEXED BY worker_queue_waiting CROSS JOIN instances i ON i.key = "
-                   "w.instance_key "
-                   "WHERE w.lease_token IS NULL AND w.visible_at <= ? ORDER BY w.visible_at, w.position"),
-      ended_(connection, std::string(candidate_columns) +
-                             "FROM worker_queue w INDEXED BY worker_queue_leased CROSS JOIN instances i ON "
-                             "i.key = w.instance_key "
-                             "WHERE w.lease_token IS NOT NULL AND w.lease_until <= ? ORDER BY w.lease_until"),
-      next_due_(connection,
-                "SELECT min(visible_at) FROM worker_queue INDEXED BY worker_queue_waiting "
-                "WHERE lease_token IS NULL AND visible_at > ?"),
-      first_end_(connection,
-                 "SELECT (SELECT min(visible_at) FROM worker_queue INDEXED BY worker_queue_waiting "
-                 "WHERE lease_token IS NULL), (SELECT min(lease_until) FROM worker_queue "
-                 "INDEXED BY worker_queue_leased WHERE lease_token IS NOT NULL)"),
+          "start_to_close, heartbeat, orchestration_name, orchestration_version, start_by, close_by, overdue_at, "
+          "fence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+      read_(connection, item_columns),
       take_(connection,
-            "UPDATE worker_queue SET lease_token = ?4, lease_until = ?5, lease_owner = ?6, attempt = attempt "
-            "+ 1 "
-            "WHERE instance_key = ?1 AND execution = ?2 AND activity = ?3"),
-      is_held_(connection,
-               "SELECT 1 FROM worker_queue WHERE instance_key = ? AND execution = ? AND activity = ? "
-               "AND lease_token = ? AND lease_until > ?"),
+            "UPDATE worker_queue SET lease_token = ?4, lease_until = ?5, lease_owner = ?6, attempt = attempt + 1, "
+            "close_by = ?7, overdue_at = ?8, fence = ?9 WHERE instance_key = ?1 AND execution = ?2 AND activity = ?3"),
+      first_lease_end_(connection,
+                       "SELECT min(lease_until) FROM worker_queue INDEXED BY worker_queue_leased "
+                       "WHERE lease_token IS NOT NULL"),
+      lease_ends_(connection,
+                  "SELECT lease_until, lease_owner FROM worker_queue INDEXED BY worker_queue_leased "
+                  "WHERE lease_token IS NOT NULL AND lease_until > ? ORDER BY lease_until"),
+      release_ended_(connection,
+                     "UPDATE worker_queue INDEXED BY worker_queue_leased SET lease_token = NULL, "
+                     "lease_until = NULL, lease_owner = NULL, close_by = NULL, overdue_at = NULL "
+                     "WHERE lease_token IS NOT NULL AND lease_until <= ?"),
+      session_of_(connection, "SELECT session_id FROM worker_queue WHERE " + std::string(held)),
       finish_(connection,
-              "DELETE FROM worker_queue WHERE instance_key = ? AND execution = ? AND activity = ? "
-              "AND lease_token = ? AND lease_until > ?"),
-      renew_(connection,
-             "UPDATE worker_queue SET lease_until = ?6 WHERE instance_key = ?1 AND execution = ?2 AND "
-             "activity = ?3 "
-             "AND lease_token = ?4 AND lease_until > ?5"),
+              "DELETE FROM worker_queue WHERE instance_key = ? AND execution = ? AND activity = ?"),
+      renew_(connection, "UPDATE worker_queue SET lease_until = ?6 WHERE " + std::string(held)),
+      // A sign of life puts off the next one; when the attempt must have ended stays.
+      renew_alive_(connection,
+                   "UPDATE worker_queue SET lease_until = ?6, details = coalesce(?7, details), "
+                   "details_encoding = coalesce(?8, details_encoding), overdue_at = CASE WHEN heartbeat IS NULL "
+                   "THEN overdue_at ELSE min(coalesce(close_by, ?5 + min(heartbeat, ?9)), ?5 + min(heartbeat, ?9)) "
+                   "END WHERE " +
+                       std::string(held)),
       abandon_(connection,
                "UPDATE worker_queue SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, "
-               "attempt = max(attempt - ?6, 0), visible_at = coalesce(?7, visible_at) "
-               "WHERE instance_key = ?1 AND execution = ?2 AND activity = ?3 AND lease_token = ?4 "
-               "AND lease_until > ?5"),
+               "close_by = NULL, overdue_at = NULL, attempt = max(attempt - ?6, 0), "
+               "visible_at = coalesce(?7, visible_at), "
+               "start_by = coalesce(?7, visible_at) + min(schedule_to_start, ?8) WHERE " +
+                   std::string(held)),
       cancel_one_(connection, "instance_key = ? AND execution = ? AND activity = ?"),
       cancel_list_(connection,
                    "instance_key = ? AND execution = ? AND activity IN (SELECT value FROM json_each(?))"),
@@ -120,89 +155,85 @@ WorkerQueue::Removal::Removal(Connection& connection, const std::string& conditi
 void WorkerQueue::insert(const Moment& moment, Incarnation key, const TurnCommit& commit,
                          const WorkerItem& item) {
   const ActivityExecute& activity = item.activity;
+  const ActivityOptions& options = activity.options;
   std::optional<std::uint64_t> token;
-  std::optional<std::int64_t> until;
+  std::optional<std::int64_t> until, start_by, close_by, overdue_at;
   std::optional<std::string_view> owner;
   if (item.born_leased) {
     token = item.born_leased->value;
     until = moment.lease_end(commit.worker_lease);
     owner = commit.node.value;
+    const Deadlines deadlines{moment, options};
+    close_by = deadlines.close_by;
+    overdue_at = deadlines.overdue_at;
   }
+  if (options.schedule_to_start > Duration::zero()) start_by = moment.later(options.schedule_to_start);
   insert_.execute(key.value, activity.key.execution.value, activity.key.activity.value, numbers_.next(),
                   moment.now, item.born_leased ? 1 : 0, token, until, owner, activity.name,
                   activity.input.data, to_string(activity.input.encoding), activity.session_id, activity.tag,
-                  limit_or_null(activity.options.schedule_to_start),
-                  limit_or_null(activity.options.start_to_close), limit_or_null(activity.options.heartbeat),
-                  activity.orchestration_name, activity.orchestration_version);
+                  limit_or_null(options.schedule_to_start), limit_or_null(options.start_to_close),
+                  limit_or_null(options.heartbeat), activity.orchestration_name,
+                  activity.orchestration_version, start_by, close_by, overdue_at,
+                  item.born_leased ? moment.next_fence(0) : std::int64_t{0});
 }
 
-bool WorkerQueue::any_available(const Moment& moment, std::optional<TimePoint>& next_due) {
-  Run run = first_end_.run();
-  run.step();
-  if (!run.is_null(0) && run.integer(0) <= moment.now) return true;
-  if (!run.is_null(1) && run.integer(1) <= moment.lease_now) return true;
-  if (!run.is_null(0)) next_due = from_unix_ms(run.integer(0));
+bool WorkerQueue::any_available(const Moment& moment, const WorkFetch& request,
+                                std::optional<TimePoint>& next_due) {
+  {
+    Run run = first_lease_end_.run();
+    if (run.step() && !run.is_null(0) && run.integer(0) <= moment.lease_now) return true;
+  }
+  const WorkSelected selected = selection_.select(moment, request, 1);
+  if (!selected.rows.empty()) return true;
+  next_due = earlier(selected.next_due, next_lease_end(moment, request.node));
   return false;
+}
+
+void WorkerQueue::release_ended(const Moment& moment) { release_ended_.execute(moment.lease_now); }
+
+std::optional<TimePoint> WorkerQueue::next_lease_end(const Moment& moment, const NodeId& node) {
+  std::int64_t end = 0;
+  int looked_at = 0;
+  Run run = lease_ends_.run(moment.lease_now);
+  while (run.step()) {
+    end = run.integer(0);
+    if (run.text(1) != node.value || ++looked_at == lease_ends_to_look_at) return moment.wall_time(end);
+  }
+  return std::nullopt;
 }
 
 WorkBatch WorkerQueue::fetch(const Moment& moment, const WorkFetch& request,
                              const std::function<LeaseToken()>& new_token) {
+  release_ended(moment);
+  const WorkSelected selected = selection_.select(moment, request, request.limit);
   WorkBatch batch;
-  {
-    Run run = next_due_.run(moment.now);
-    if (run.step() && !run.is_null(0)) batch.next_due = from_unix_ms(run.integer(0));
-  }
-  if (request.limit == 0) return batch;
-
-  // The longest waiting of those whose holder has gone silent.
-  std::optional<Candidate> retried;
-  {
-    Run run = ended_.run(moment.lease_now);
-    for (int looked_at = 0; looked_at < ended_to_look_at && run.step();) {
-      if (!wanted(request, run.text(6))) continue;
-      ++looked_at;
-      Candidate candidate = read_candidate(run);
-      if (!retried || candidate.before(*retried)) retried = std::move(candidate);
-    }
-  }
-  // A row that was handed out before without an end goes alone, when it is the longest waiting; until then
-  // those behind it go first.
-  std::vector<Candidate> chosen;
-  {
-    Run run = waiting_.run(moment.now);
-    bool first = true;
-    while (chosen.size() < request.limit && run.step()) {
-      if (!wanted(request, run.text(6))) continue;
-      Candidate candidate = read_candidate(run);
-      if (std::exchange(first, false)) {
-        if (retried && retried->before(candidate)) break;
-        retried.reset();
-        if (candidate.retried()) {
-          retried = std::move(candidate);
-          break;
-        }
-      }
-      if (!candidate.retried()) chosen.push_back(std::move(candidate));
-    }
-  }
-  if (retried) chosen.push_back(std::move(*retried));
-
+  batch.next_due = earlier(selected.next_due, next_lease_end(moment, request.node));
   const std::int64_t until = moment.lease_end(request.lease);
-  for (Candidate& candidate : chosen) {
-    WorkItemLeased& item = candidate.item;
-    const ActivityKey& key = item.lease.key;
+  for (const WorkCandidate& candidate : selected.rows) {
+    const ActivityKey& key = candidate.key;
+    WorkItemLeased item = *read(key);
     item.lease.token = new_token();
     item.lease_until = Moment::lease_time(until);
+    item.fence = static_cast<std::uint64_t>(moment.next_fence(static_cast<std::int64_t>(item.fence)));
+    const Deadlines deadlines{moment, item.activity.options};
     take_.execute(key.incarnation.value, key.execution.value, key.activity.value, item.lease.token.value,
-                  until, request.node.value);
+                  until, request.node.value, deadlines.close_by, deadlines.overdue_at,
+                  item.fence);
+    if (candidate.session) sessions_.claim(moment, *candidate.session, *request.sessions);
     batch.items.push_back(std::move(item));
   }
   return batch;
 }
 
+std::optional<WorkItemLeased> WorkerQueue::read(const ActivityKey& key) {
+  Run run = read_.run(key.incarnation.value, key.execution.value, key.activity.value);
+  if (!run.step()) return std::nullopt;
+  return read_item(run, key);
+}
+
 bool WorkerQueue::is_held(const Moment& moment, const WorkLease& lease) {
   const ActivityKey& key = lease.key;
-  return is_held_
+  return session_of_
       .run(key.incarnation.value, key.execution.value, key.activity.value, lease.token.value,
            moment.lease_now)
       .step();
@@ -210,23 +241,48 @@ bool WorkerQueue::is_held(const Moment& moment, const WorkLease& lease) {
 
 bool WorkerQueue::finish(const Moment& moment, const WorkLease& lease) {
   const ActivityKey& key = lease.key;
-  return finish_.execute(key.incarnation.value, key.execution.value, key.activity.value, lease.token.value,
-                         moment.lease_now) == 1;
+  {
+    Run run = session_of_.run(key.incarnation.value, key.execution.value, key.activity.value,
+                              lease.token.value, moment.lease_now);
+    if (!run.step()) return false;
+    if (!run.is_null(0)) sessions_.use(moment, run.text(0));
+  }
+  finish_.execute(key.incarnation.value, key.execution.value, key.activity.value);
+  return true;
 }
 
-bool WorkerQueue::renew(const Moment& moment, const WorkLease& lease, std::int64_t until) {
-  const ActivityKey& key = lease.key;
-  return renew_.execute(key.incarnation.value, key.execution.value, key.activity.value, lease.token.value,
-                        moment.lease_now, until) == 1;
+bool WorkerQueue::renew(const Moment& moment, const WorkRenewal& renewal, Duration extend) {
+  const ActivityKey& key = renewal.lease.key;
+  const std::uint64_t token = renewal.lease.token.value;
+  {
+    Run run = session_of_.run(key.incarnation.value, key.execution.value, key.activity.value, token,
+                              moment.lease_now);
+    if (!run.step()) return false;
+    if (!run.is_null(0)) sessions_.use(moment, run.text(0));
+  }
+  if (!renewal.heartbeat) {
+    renew_.execute(key.incarnation.value, key.execution.value, key.activity.value, token, moment.lease_now,
+                   moment.lease_end(extend));
+    return true;
+  }
+  std::optional<std::string_view> details, encoding;
+  if (renewal.heartbeat->details) {
+    details = renewal.heartbeat->details->data;
+    encoding = to_string(renewal.heartbeat->details->encoding);
+  }
+  renew_alive_.execute(key.incarnation.value, key.execution.value, key.activity.value, token,
+                       moment.lease_now, moment.lease_end(extend), details, encoding,
+                       moment.lease_end(Duration::max()) - moment.lease_now);
+  return true;
 }
 
 bool WorkerQueue::abandon(const Moment& moment, const WorkAbandon& entry) {
   const ActivityKey& key = entry.lease.key;
   std::optional<std::int64_t> visible_at;
-  if (entry.delay.count() > 0) visible_at = moment.now + entry.delay.count();
+  if (entry.delay.count() > 0) visible_at = moment.later(entry.delay);
   return abandon_.execute(key.incarnation.value, key.execution.value, key.activity.value,
-                          entry.lease.token.value, moment.lease_now, entry.count_attempt ? 0 : 1,
-                          visible_at) == 1;
+                          entry.lease.token.value, moment.lease_now, entry.count_attempt ? 0 : 1, visible_at,
+                          Moment::longest_ms) == 1;
 }
 
 template <class ReasonOf, class... Values>
@@ -260,14 +316,10 @@ void WorkerQueue::cancel(const Moment& moment, Incarnation key, ExecutionId exec
     }
     return;
   }
-  std::string list = "[";
   std::unordered_map<EventId, CancelReason> reasons;
-  for (const CancelledActivity& entry : activities) {
-    if (list.size() > 1) list += ',';
-    list += std::to_string(entry.activity.value);
-    reasons.emplace(entry.activity, entry.reason);
-  }
-  list += ']';
+  for (const CancelledActivity& entry : activities) reasons.emplace(entry.activity, entry.reason);
+  const std::string list =
+      json_list(activities, [](const CancelledActivity& entry) { return entry.activity.value; });
   const auto reason_of = [&](EventId activity) { return reasons.at(activity); };
   steal(moment, cancel_list_, reason_of, by, stolen, key, execution.value, list);
 }
@@ -282,6 +334,12 @@ void WorkerQueue::cancel_instance(const Moment& moment, Incarnation key, CancelR
                                   std::vector<StolenLease>& stolen) {
   const auto reason_of = [&](EventId) { return reason; };
   steal(moment, cancel_instance_, reason_of, {}, stolen, key);
+}
+
+void WorkerQueue::take_away(const Moment& moment, const ActivityKey& key, CancelReason reason,
+                            std::vector<StolenLease>& stolen) {
+  const auto reason_of = [&](EventId) { return reason; };
+  steal(moment, cancel_one_, reason_of, {}, stolen, key.incarnation, key.execution.value, key.activity.value);
 }
 
 }  // namespace duramen::inline v0::sqlite::detail

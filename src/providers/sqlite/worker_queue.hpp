@@ -4,8 +4,10 @@
 #include "providers/sqlite/connection.hpp"
 #include "providers/sqlite/moment.hpp"
 #include "providers/sqlite/numbers.hpp"
+#include "providers/sqlite/sessions.hpp"
 #include "providers/sqlite/statement.hpp"
 #include "providers/sqlite/stolen_leases.hpp"
+#include "providers/sqlite/work_selection.hpp"
 #include <duramen/provider.hpp>
 
 #include <functional>
@@ -18,7 +20,7 @@ namespace duramen::inline v0::sqlite::detail {
 
 class WorkerQueue {
  public:
-  WorkerQueue(Connection& connection, Numbers& numbers, StolenLeases& stolen_leases);
+  WorkerQueue(Connection& connection, Numbers& numbers, StolenLeases& stolen_leases, Sessions& sessions);
 
   [[nodiscard]] StolenLeases& stolen_leases() noexcept { return stolen_leases_; }
 
@@ -26,13 +28,18 @@ class WorkerQueue {
 
   [[nodiscard]] WorkBatch fetch(const Moment& moment, const WorkFetch& request,
                                 const std::function<LeaseToken()>& new_token);
-  /// True if a fetch would have something to look at; sets `next_due` if not.
-  [[nodiscard]] bool any_available(const Moment& moment, std::optional<TimePoint>& next_due);
+  /// True if a fetch would have something to do; sets `next_due` if not. Only reads.
+  [[nodiscard]] bool any_available(const Moment& moment, const WorkFetch& request,
+                                   std::optional<TimePoint>& next_due);
+
+  /// The row with everything that a worker is told, the attempt counted that a fetch would begin; empty if it is not
+  /// there. The fence is that of the last lease.
+  [[nodiscard]] std::optional<WorkItemLeased> read(const ActivityKey& key);
 
   [[nodiscard]] bool is_held(const Moment& moment, const WorkLease& lease);
   /// Deletes the row if it is held under that lease.
   [[nodiscard]] bool finish(const Moment& moment, const WorkLease& lease);
-  [[nodiscard]] bool renew(const Moment& moment, const WorkLease& lease, std::int64_t until);
+  [[nodiscard]] bool renew(const Moment& moment, const WorkRenewal& renewal, Duration extend);
   /// Gives the row back; false if it is not held under that lease.
   [[nodiscard]] bool abandon(const Moment& moment, const WorkAbandon& entry);
 
@@ -45,6 +52,9 @@ class WorkerQueue {
                         const NodeId& by, std::vector<StolenLease>& stolen);
   void cancel_instance(const Moment& moment, Incarnation key, CancelReason reason,
                        std::vector<StolenLease>& stolen);
+  /// The same for one row, by nobody in particular.
+  void take_away(const Moment& moment, const ActivityKey& key, CancelReason reason,
+                 std::vector<StolenLease>& stolen);
 
  private:
   /// Finds rows and deletes the same. DELETE ... RETURNING would make a temporary table even when there is no
@@ -54,21 +64,28 @@ class WorkerQueue {
     Statement find;
     Statement erase;
   };
+  /// Frees rows whose holder has gone silent: they wait like any other.
+  void release_ended(const Moment& moment);
+  /// When a lease ends that another node holds. A hint.
+  [[nodiscard]] std::optional<TimePoint> next_lease_end(const Moment& moment, const NodeId& node);
   template <class ReasonOf, class... Values>
   void steal(const Moment& moment, Removal& removal, const ReasonOf& reason_of, const NodeId& by,
              std::vector<StolenLease>& stolen, Incarnation key, const Values&... rest);
 
   Numbers& numbers_;
   StolenLeases& stolen_leases_;
+  Sessions& sessions_;
+  WorkSelection selection_;
   Statement insert_;
-  Statement waiting_;
-  Statement ended_;
-  Statement next_due_;
-  Statement first_end_;
+  Statement read_;
   Statement take_;
-  Statement is_held_;
+  Statement first_lease_end_;
+  Statement lease_ends_;
+  Statement release_ended_;
+  Statement session_of_;
   Statement finish_;
   Statement renew_;
+  Statement renew_alive_;
   Statement abandon_;
   Removal cancel_one_;
   Removal cancel_list_;

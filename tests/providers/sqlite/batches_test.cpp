@@ -85,18 +85,6 @@ TEST(Batches, ManyCancelledActivitiesGoInOneStep) {
   EXPECT_EQ(provider->fetch_work_items(fetch_work()).value().items.size(), 5u);
 }
 
-TEST(Messages, ThatCannotBeReadHoldBackTheirOwnInstanceOnly) {
-  const TempDir dir;
-  const auto provider = open_at(dir.file("t.db"));
-  start(*provider, "damaged");
-  start(*provider, "sound");
-  RawConnection{dir.file("t.db")}.execute("UPDATE orchestrator_queue SET item = '{broken' WHERE id = 1");
-  const auto batch = provider->fetch_orchestration_items(fetch_turns()).value();
-  ASSERT_EQ(batch.items.size(), 1u);
-  EXPECT_EQ(batch.items[0].instance, InstanceId{"sound"});
-  EXPECT_EQ(counters(*provider).unreadable_messages, 1u);
-}
-
 TEST(Messages, WhoseInstanceDoesNotComeWithinADayAreDroppedAndCounted) {
   TestClock clock;
   const auto provider = open_at(":memory:", &clock);

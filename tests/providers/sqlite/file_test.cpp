@@ -21,7 +21,7 @@ TEST(OpeningAFile, GivesItASchemaVersionAndANameOfItsOwn) {
   const TempDir dir;
   open_at(dir.file("t.db"));
   RawConnection raw{dir.file("t.db")};
-  EXPECT_EQ(raw.text("PRAGMA user_version"), "1");
+  EXPECT_EQ(raw.text("PRAGMA user_version"), "2");
   EXPECT_EQ(raw.text("PRAGMA application_id"), std::to_string(0x44555241));
   EXPECT_EQ(raw.text("PRAGMA journal_mode"), "wal");
 }

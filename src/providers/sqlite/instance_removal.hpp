@@ -1,0 +1,49 @@
+// Removing: whole families of instances, and executions that are over.
+#pragma once
+
+#include "providers/sqlite/connection.hpp"
+#include "providers/sqlite/listeners.hpp"
+#include "providers/sqlite/moment.hpp"
+#include "providers/sqlite/statement.hpp"
+#include "providers/sqlite/stolen_leases.hpp"
+#include <duramen/management.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace duramen::inline v0::sqlite::detail {
+
+/// Inside a write transaction. What is removed is named by lists, so that a family of any size takes the same few
+/// statements.
+class InstanceRemoval {
+ public:
+  InstanceRemoval(Connection& connection, StolenLeases& stolen_leases);
+
+  [[nodiscard]] DeleteResult remove(const Moment& moment, const InstanceId& root, DeleteMode mode, News& news);
+  /// The options have at least one part.
+  [[nodiscard]] PruneResult prune(const InstanceId& instance, const PruneOptions& options);
+
+ private:
+  struct Family;
+  [[nodiscard]] Family family_of(std::uint64_t root);
+  void steal_leases(const Moment& moment, const std::string& keys, News& news);
+
+  StolenLeases& stolen_leases_;
+  Statement root_;
+  Statement family_;
+  Statement past_executions_;
+  Statement leases_;
+  Statement erase_work_;
+  Statement erase_messages_;
+  Statement erase_received_;
+  Statement erase_key_values_;
+  Statement erase_history_;
+  Statement erase_executions_;
+  Statement erase_instances_;
+  Statement prunable_;
+  Statement prune_history_;
+  Statement prune_executions_;
+};
+
+}  // namespace duramen::inline v0::sqlite::detail

@@ -1,0 +1,82 @@
+#include "providers/sqlite/overdue_work.hpp"
+
+#include <utility>
+
+namespace duramen::inline v0::sqlite::detail {
+
+OverdueWork::OverdueWork(Connection& connection, WorkerQueue& workers, Delivery& delivery)
+    : workers_(workers),
+      delivery_(delivery),
+      first_start_by_(connection,
+                      "SELECT min(start_by) FROM worker_queue INDEXED BY worker_queue_start_by "
+                      "WHERE start_by IS NOT NULL AND lease_token IS NULL AND attempt = 0"),
+      first_overdue_(connection,
+                     "SELECT min(overdue_at) FROM worker_queue INDEXED BY worker_queue_overdue "
+                     "WHERE overdue_at IS NOT NULL"),
+      not_begun_(connection,
+                 "SELECT instance_key, execution, activity FROM worker_queue INDEXED BY worker_queue_start_by "
+                 "WHERE start_by IS NOT NULL AND lease_token IS NULL AND attempt = 0 AND start_by <= ?1 "
+                 "ORDER BY start_by LIMIT ?2"),
+      held_too_long_(connection,
+                     "SELECT instance_key, execution, activity, close_by IS NOT NULL AND close_by <= overdue_at "
+                     "FROM worker_queue INDEXED BY worker_queue_overdue "
+                     "WHERE overdue_at IS NOT NULL AND overdue_at <= ?1 ORDER BY overdue_at LIMIT ?2"),
+      // Their lease ended before the limit did, with the machine if not sooner: they wait for their next attempt.
+      settle_ended_(connection,
+                    "UPDATE worker_queue INDEXED BY worker_queue_overdue SET lease_token = NULL, "
+                    "lease_until = NULL, lease_owner = NULL, close_by = NULL, overdue_at = NULL "
+                    "WHERE overdue_at IS NOT NULL AND overdue_at <= ?1 AND lease_until <= ?1 "
+                    "AND (lease_until < overdue_at OR overdue_at < ?2)") {}
+
+std::optional<TimePoint> OverdueWork::next(const Moment& moment) {
+  std::optional<TimePoint> first;
+  {
+    Run run = first_start_by_.run();
+    if (run.step() && !run.is_null(0)) first = from_unix_ms(run.integer(0));
+  }
+  Run run = first_overdue_.run();
+  if (run.step() && !run.is_null(0)) first = earlier(first, moment.wall_time(run.integer(0)));
+  return first;
+}
+
+std::optional<TimePoint> OverdueWork::next_in_time(const Moment& moment) {
+  const auto first = next(moment);
+  return first && to_unix_ms(*first) > moment.now ? first : std::nullopt;
+}
+
+std::vector<OverdueWork::Found> OverdueWork::find(const Moment& moment, std::size_t limit) {
+  std::vector<Found> found;
+  const auto key_of = [](const Run& run) {
+    return ActivityKey{Incarnation{run.number(0)}, ExecutionId{run.number(1)}, EventId{run.number(2)}};
+  };
+  {
+    Run run = not_begun_.run(moment.now, limit);
+    while (run.step()) found.push_back({key_of(run), TimeoutKind::schedule_to_start});
+  }
+  Run run = held_too_long_.run(moment.lease_now, limit - found.size());
+  while (run.step()) {
+    found.push_back({key_of(run), run.integer(3) != 0 ? TimeoutKind::start_to_close : TimeoutKind::heartbeat});
+  }
+  return found;
+}
+
+std::size_t OverdueWork::fail(const Moment& moment, std::size_t limit, News& news) {
+  settle_ended_.execute(moment.lease_now, moment.first_of_boot());
+  const std::vector<Found> overdue = find(moment, limit);
+  for (const Found& found : overdue) fail(moment, found, news);
+  return overdue.size();
+}
+
+void OverdueWork::fail(const Moment& moment, const Found& found, News& news) {
+  const auto item = workers_.read(found.key);
+  if (!item) return;
+  // What read() says is the attempt that would come next.
+  const std::uint32_t attempt = item->attempt - 1;
+  workers_.take_away(moment, found.key, CancelReason::timeout, news.stolen);
+  const WorkAck ack{.lease = {found.key, {}},
+                    .instance = item->activity.instance,
+                    .completion = overdue_failure(item->activity, found.which, attempt)};
+  delivery_.enqueue_completion(moment, ack, news);
+}
+
+}  // namespace duramen::inline v0::sqlite::detail

@@ -1,0 +1,49 @@
+// Activities whose time limits have passed: nobody began them in time, or whoever did takes too long or has gone
+// silent.
+#pragma once
+
+#include "providers/sqlite/connection.hpp"
+#include "providers/sqlite/delivery.hpp"
+#include "providers/sqlite/listeners.hpp"
+#include "providers/sqlite/moment.hpp"
+#include "providers/sqlite/statement.hpp"
+#include "providers/sqlite/worker_queue.hpp"
+#include <duramen/provider.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace duramen::inline v0::sqlite::detail {
+
+class OverdueWork {
+ public:
+  OverdueWork(Connection& connection, WorkerQueue& workers, Delivery& delivery);
+
+  /// When something becomes, or became, overdue. A hint: may be too early. Only reads.
+  [[nodiscard]] std::optional<TimePoint> next(const Moment& moment);
+
+  /// The same, unless it has come: whoever fetches is not sent back at once for what only a sweep can end.
+  [[nodiscard]] std::optional<TimePoint> next_in_time(const Moment& moment);
+
+  /// Ends at most `limit` of them with a failure, as if their worker had said so. Returns how many.
+  [[nodiscard]] std::size_t fail(const Moment& moment, std::size_t limit, News& news);
+
+ private:
+  struct Found {
+    ActivityKey key;
+    TimeoutKind which;
+  };
+  [[nodiscard]] std::vector<Found> find(const Moment& moment, std::size_t limit);
+  void fail(const Moment& moment, const Found& found, News& news);
+
+  WorkerQueue& workers_;
+  Delivery& delivery_;
+  Statement first_start_by_;
+  Statement first_overdue_;
+  Statement not_begun_;
+  Statement held_too_long_;
+  Statement settle_ended_;
+};
+
+}  // namespace duramen::inline v0::sqlite::detail

@@ -1,0 +1,136 @@
+// The part of the Provider interface that looks after a store: sessions, sweeping, finding, removing, counting.
+#include "providers/sqlite/error.hpp"
+#include "providers/sqlite/provider.hpp"
+
+#include <utility>
+
+namespace duramen::inline v0::sqlite::detail {
+
+// -- sessions and sweeping -------------------------------------------------------------------------------------
+
+Result<std::size_t> SqliteProvider::renew_sessions(std::span<const std::string> owners, Duration extend,
+                                                   Duration idle_timeout) {
+  return guarded("renew_sessions", [&]() -> Result<std::size_t> {
+    if (owners.empty()) return std::size_t{0};
+    return writer_.write(Promise::lease_only, [&](const Moment& moment) {
+      return tables_.sessions.renew(moment, owners, extend, idle_timeout);
+    });
+  });
+}
+
+Result<std::size_t> SqliteProvider::release_sessions(const std::string& owner) {
+  return guarded("release_sessions", [&]() -> Result<std::size_t> {
+    const std::size_t released = writer_.write(Promise::lease_only, [&](const Moment& moment) {
+      return tables_.sessions.release(moment, owner);
+    });
+    News news;
+    news.worker_work = released > 0;
+    announce(news);
+    return released;
+  });
+}
+
+Result<SweepResult> SqliteProvider::sweep(std::size_t limit) {
+  return guarded("sweep", [&]() -> Result<SweepResult> {
+    SweepResult result;
+    const bool any = writer_.read([&](const Moment& moment) {
+      result.next_due = tables_.overdue.next(moment);
+      return (result.next_due && to_unix_ms(*result.next_due) <= moment.now) ||
+             tables_.parked.any_expired(moment) || tables_.sessions.any_orphaned(moment);
+    });
+    if (!any || limit == 0) return result;
+    News news;
+    result = writer_.write(Promise::durable, [&](const Moment& moment) {
+      SweepResult swept;
+      swept.overdue = tables_.overdue.fail(moment, limit, news);
+      swept.parked_dropped = tables_.parked.drop_expired(moment, limit);
+      swept.sessions_removed = tables_.sessions.remove_orphaned(moment, limit);
+      swept.more = swept.overdue == limit || swept.parked_dropped == limit || swept.sessions_removed == limit;
+      swept.next_due = tables_.overdue.next(moment);
+      return swept;
+    });
+    announce(news);
+    return result;
+  });
+}
+
+// -- finding and counting --------------------------------------------------------------------------------------
+
+Result<InstancePage> SqliteProvider::list_instances(const InstanceQuery& query) {
+  return guarded("list_instances", [&]() -> Result<InstancePage> {
+    return read([&](Views& views) { return views.list.page(query); });
+  });
+}
+
+Result<std::vector<ExecutionInfo>> SqliteProvider::list_executions(const InstanceId& instance) {
+  return guarded("list_executions", [&]() -> Result<std::vector<ExecutionInfo>> {
+    return read([&](Views& views) { return views.list.executions(instance); });
+  });
+}
+
+Result<std::vector<InstanceInfo>> SqliteProvider::get_instance_tree(const InstanceId& root) {
+  return guarded("get_instance_tree", [&]() -> Result<std::vector<InstanceInfo>> {
+    return read([&](Views& views) { return views.list.tree(root); });
+  });
+}
+
+Result<PendingWork> SqliteProvider::list_pending_work(const InstanceId& instance) {
+  return guarded("list_pending_work", [&]() -> Result<PendingWork> {
+    const Moment moment = writer_.moment();
+    return read([&](Views& views) { return views.pending.of(moment, instance); });
+  });
+}
+
+Result<StoreMetrics> SqliteProvider::get_metrics() {
+  return guarded("get_metrics", [&]() -> Result<StoreMetrics> {
+    return read([&](Views& views) { return views.counts.metrics(); });
+  });
+}
+
+Result<QueueDepths> SqliteProvider::get_queue_depths() {
+  return guarded("get_queue_depths", [&]() -> Result<QueueDepths> {
+    const Moment moment = writer_.moment();
+    return read([&](Views& views) { return views.counts.depths(moment); });
+  });
+}
+
+// -- removing --------------------------------------------------------------------------------------------------
+
+Result<std::vector<DeleteResult>> SqliteProvider::delete_instances(std::span<const InstanceId> instances,
+                                                                   DeleteMode mode) {
+  return guarded("delete_instances", [&]() -> Result<std::vector<DeleteResult>> {
+    if (instances.empty()) return std::vector<DeleteResult>{};
+    News news;
+    auto results = writer_.write(Promise::durable, [&](const Moment& moment) {
+      std::vector<DeleteResult> deleted;
+      deleted.reserve(instances.size());
+      for (const InstanceId& instance : instances) {
+        deleted.push_back(tables_.removal.remove(moment, instance, mode, news));
+      }
+      return deleted;
+    });
+    announce(news);
+    return results;
+  });
+}
+
+Result<std::vector<PruneResult>> SqliteProvider::prune_executions(std::span<const InstanceId> instances,
+                                                                  const PruneOptions& options) {
+  return guarded("prune_executions", [&]() -> Result<std::vector<PruneResult>> {
+    if (!options.keep_last && !options.ended_before) {
+      return Error{ErrorCode::invalid_argument, "prune_executions",
+                   "nothing says which executions to remove; give keep_last, ended_before or both", false};
+    }
+    if (instances.empty()) return std::vector<PruneResult>{};
+    auto results = writer_.write(Promise::durable, [&](const Moment&) {
+      std::vector<PruneResult> pruned;
+      pruned.reserve(instances.size());
+      for (const InstanceId& instance : instances) pruned.push_back(tables_.removal.prune(instance, options));
+      return pruned;
+    });
+    writer_.checkpoint_if_due();
+    return results;
+  });
+}
+
+}  // namespace duramen::inline v0::sqlite::detail

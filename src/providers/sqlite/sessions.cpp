@@ -1,0 +1,66 @@
+#include "providers/sqlite/sessions.hpp"
+
+#include "providers/sqlite/json_list.hpp"
+
+#include <algorithm>
+
+namespace duramen::inline v0::sqlite::detail {
+
+namespace {
+
+constexpr std::string_view orphaned =
+    "SELECT s.session_id FROM sessions s INDEXED BY sessions_by_lease WHERE s.lease_until <= ?1 AND NOT EXISTS "
+    "(SELECT 1 FROM worker_queue w INDEXED BY worker_queue_by_session WHERE w.session_id = s.session_id) LIMIT ?2";
+
+}  // namespace
+
+Sessions::Sessions(Connection& connection)
+    : taken_until_(
+          connection,
+          "SELECT lease_until FROM sessions WHERE session_id = ?1 AND owner <> ?2 AND lease_until > ?3"),
+      claim_(connection,
+             "INSERT INTO sessions (session_id, owner, lease_until, used_at) VALUES (?1, ?2, ?3, ?4) "
+             "ON CONFLICT (session_id) DO UPDATE SET owner = ?2, lease_until = ?3, used_at = ?4"),
+      use_(connection, "UPDATE sessions SET used_at = ?2 WHERE session_id = ?1 AND lease_until > ?2"),
+      renew_(connection,
+             "UPDATE sessions SET lease_until = ?3 WHERE owner IN (SELECT value FROM json_each(?1)) "
+             "AND lease_until > ?2 AND used_at > ?4"),
+      release_(connection, "DELETE FROM sessions WHERE owner = ?1 AND lease_until > ?2"),
+      any_orphaned_(connection, orphaned),
+      remove_orphaned_(connection,
+                       "DELETE FROM sessions WHERE session_id IN (" + std::string(orphaned) + ")") {}
+
+std::optional<std::int64_t> Sessions::taken_until(const Moment& moment, std::string_view session,
+                                                  std::string_view owner) {
+  Run run = taken_until_.run(session, owner, moment.lease_now);
+  return run.step() ? std::optional(run.integer(0)) : std::nullopt;
+}
+
+void Sessions::claim(const Moment& moment, std::string_view session, const SessionClaim& claim) {
+  claim_.execute(session, claim.owner, moment.lease_end(claim.lease), moment.lease_now);
+}
+
+void Sessions::use(const Moment& moment, std::string_view session) {
+  use_.execute(session, moment.lease_now);
+}
+
+std::size_t Sessions::renew(const Moment& moment, std::span<const std::string> owners, Duration extend,
+                            Duration idle_timeout) {
+  if (owners.empty()) return 0;
+  const std::int64_t used_after =
+      moment.lease_now - std::clamp<std::int64_t>(idle_timeout.count(), 0, Moment::longest_ms);
+  return static_cast<std::size_t>(
+      renew_.execute(json_list(owners), moment.lease_now, moment.lease_end(extend), used_after));
+}
+
+std::size_t Sessions::release(const Moment& moment, const std::string& owner) {
+  return static_cast<std::size_t>(release_.execute(owner, moment.lease_now));
+}
+
+bool Sessions::any_orphaned(const Moment& moment) { return any_orphaned_.run(moment.lease_now, 1).step(); }
+
+std::size_t Sessions::remove_orphaned(const Moment& moment, std::size_t limit) {
+  return static_cast<std::size_t>(remove_orphaned_.execute(moment.lease_now, limit));
+}
+
+}  // namespace duramen::inline v0::sqlite::detail

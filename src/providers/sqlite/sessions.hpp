@@ -1,0 +1,47 @@
+// Sessions: activities that belong together and run on one owner as long as it holds the session's lease.
+#pragma once
+
+#include "providers/sqlite/connection.hpp"
+#include "providers/sqlite/moment.hpp"
+#include "providers/sqlite/statement.hpp"
+#include <duramen/provider.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace duramen::inline v0::sqlite::detail {
+
+class Sessions {
+ public:
+  explicit Sessions(Connection& connection);
+
+  /// The end of the lease under which somebody other than `owner` has the session; empty if nobody has.
+  [[nodiscard]] std::optional<std::int64_t> taken_until(const Moment& moment, std::string_view session,
+                                                        std::string_view owner);
+  /// Makes it the owner's, or extends what the owner has.
+  void claim(const Moment& moment, std::string_view session, const SessionClaim& claim);
+  /// Notes a sign of use; a session that has ended stays ended.
+  void use(const Moment& moment, std::string_view session);
+
+  [[nodiscard]] std::size_t renew(const Moment& moment, std::span<const std::string> owners, Duration extend,
+                                  Duration idle_timeout);
+  [[nodiscard]] std::size_t release(const Moment& moment, const std::string& owner);
+
+  /// Sessions that are nobody's and have no work.
+  [[nodiscard]] bool any_orphaned(const Moment& moment);
+  [[nodiscard]] std::size_t remove_orphaned(const Moment& moment, std::size_t limit);
+
+ private:
+  Statement taken_until_;
+  Statement claim_;
+  Statement use_;
+  Statement renew_;
+  Statement release_;
+  Statement any_orphaned_;
+  Statement remove_orphaned_;
+};
+
+}  // namespace duramen::inline v0::sqlite::detail

@@ -1,0 +1,53 @@
+#include "providers/sqlite/store_counts.hpp"
+
+#include <duramen/status.hpp>
+
+namespace duramen::inline v0::sqlite::detail {
+
+StoreCounts::StoreCounts(Connection& connection)
+    : metrics_(connection,
+               // Past executions come as one row without a status.
+               "SELECT status, count(*), sum(last_event_id) FROM instances GROUP BY status UNION ALL "
+               "SELECT NULL, count(*), coalesce(sum(last_event_id), 0) FROM executions"),
+      depths_(connection,
+              // ?1: wall clock, ?2: lease clock
+              "WITH messages AS (SELECT q.visible_at > ?1 OR coalesce(i.not_before, 0) > ?1 AS later, "
+              "i.lease_token IS NOT NULL AND i.lease_until > ?2 AS leased "
+              "FROM orchestrator_queue q CROSS JOIN instances i ON i.key = q.instance_key), "
+              "work AS (SELECT visible_at > ?1 AS later, lease_token IS NOT NULL AND lease_until > ?2 AS leased "
+              "FROM worker_queue) "
+              "SELECT * FROM (SELECT count(*) FILTER (WHERE NOT later AND NOT leased), "
+              "count(*) FILTER (WHERE later), count(*) FILTER (WHERE leased AND NOT later) FROM messages), "
+              "(SELECT count(*) FILTER (WHERE NOT later AND NOT leased), "
+              "count(*) FILTER (WHERE later AND NOT leased), count(*) FILTER (WHERE leased) FROM work), "
+              "(SELECT count(*) FROM parked_messages WHERE expires_at > ?1), "
+              "(SELECT count(*) FROM sessions WHERE lease_until > ?2)") {}
+
+StoreMetrics StoreCounts::metrics() {
+  StoreMetrics metrics;
+  Run run = metrics_.run();
+  while (run.step()) {
+    metrics.executions += run.number(1);
+    metrics.events += run.number(2);
+    if (run.is_null(0)) continue;
+    if (const auto status = parse_status(run.text(0))) {
+      metrics.instances.at(static_cast<std::size_t>(*status)) += run.number(1);
+    }
+  }
+  return metrics;
+}
+
+QueueDepths StoreCounts::depths(const Moment& moment) {
+  Run run = depths_.run(moment.now, moment.lease_now);
+  run.step();
+  return {.orchestrator_due = run.number(0),
+          .orchestrator_later = run.number(1),
+          .orchestrator_leased = run.number(2),
+          .worker_due = run.number(3),
+          .worker_later = run.number(4),
+          .worker_leased = run.number(5),
+          .parked = run.number(6),
+          .sessions = run.number(7)};
+}
+
+}  // namespace duramen::inline v0::sqlite::detail

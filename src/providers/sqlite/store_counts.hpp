@@ -1,0 +1,24 @@
+// How much there is of everything.
+#pragma once
+
+#include "providers/sqlite/connection.hpp"
+#include "providers/sqlite/moment.hpp"
+#include "providers/sqlite/statement.hpp"
+#include <duramen/management.hpp>
+
+namespace duramen::inline v0::sqlite::detail {
+
+/// Reads only; every answer comes from one statement, so that its numbers fit together.
+class StoreCounts {
+ public:
+  explicit StoreCounts(Connection& connection);
+
+  [[nodiscard]] StoreMetrics metrics();
+  [[nodiscard]] QueueDepths depths(const Moment& moment);
+
+ private:
+  Statement metrics_;
+  Statement depths_;
+};
+
+}  // namespace duramen::inline v0::sqlite::detail

@@ -1,0 +1,150 @@
+// Rows that cannot be read are handed out with what is wrong with them, so that somebody can end them.
+#include "providers/sqlite/fixture.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+namespace duramen::sqlite::test {
+
+namespace {
+
+using ::testing::HasSubstr;
+
+OutboundMessage raise(const std::string& target, const std::string& name) {
+  return {.target = target, .item = work::ExternalRaised{name, Payload::json("1")}};
+}
+
+TEST(AMessageThatCannotBeRead, IsReportedWithItsInstanceAndCountsAsAnAttempt) {
+  const TempDir dir;
+  TestClock clock;
+  const auto provider = open_at(dir.file("t.db"), &clock);
+  start(*provider, "damaged");
+  RawConnection{dir.file("t.db")}.execute("UPDATE orchestrator_queue SET item = '{broken'");
+  const auto item = provider->fetch_orchestration_items(fetch_turns()).value().items.at(0);
+  EXPECT_EQ(item.instance, InstanceId{"damaged"});
+  EXPECT_TRUE(item.messages.empty());
+  ASSERT_TRUE(item.unreadable.has_value());
+  EXPECT_THAT(*item.unreadable, HasSubstr("message 1: "));
+  EXPECT_EQ(item.attempt, 1u);
+  EXPECT_EQ(counters(*provider).unreadable_messages, 1u);
+  EXPECT_TRUE(provider->fetch_orchestration_items(fetch_turns("node-b")).value().items.empty()) << "it is leased";
+
+  clock.advance(30s);
+  EXPECT_EQ(provider->fetch_orchestration_items(fetch_turns()).value().items.at(0).attempt, 2u);
+}
+
+TEST(AMessageThatCannotBeRead, DoesNotHideThoseThatCan) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  commit_one(*provider, first_turn("a", 1));
+  const std::array messages{raise("a", "first"), raise("a", "second"), raise("a", "third")};
+  ASSERT_TRUE(provider->enqueue_for_orchestrator(messages).has_value());
+  RawConnection{dir.file("t.db")}.execute("UPDATE orchestrator_queue SET item = x'00ff' WHERE id = 2");
+  const auto item = provider->fetch_orchestration_items(fetch_turns()).value().items.at(0);
+  ASSERT_EQ(item.messages.size(), 2u);
+  EXPECT_EQ(std::get<work::ExternalRaised>(item.messages[1].item).name, "third");
+  EXPECT_THAT(*item.unreadable, HasSubstr("message 2: "));
+}
+
+TEST(AMessageThatCannotBeRead, IsDeletedByTheCommitOfTheTurn) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  const auto incarnation = commit_one(*provider, first_turn("a", 1)).incarnation;
+  const OutboundMessage message = raise("a", "go");
+  ASSERT_TRUE(provider->enqueue_for_orchestrator({&message, 1}).has_value());
+  RawConnection raw{dir.file("t.db")};
+  raw.execute("UPDATE orchestrator_queue SET item = '[]'");
+  const auto item = provider->fetch_orchestration_items(fetch_turns()).value().items.at(0);
+  TurnCommit commit;
+  commit.token = CommitToken{2};
+  commit.node = "node-a";
+  commit.instance = "a";
+  commit.incarnation = incarnation;
+  commit.basis = HeldLease{item.lease};
+  commit.execution = ExecutionId{1};
+  ASSERT_EQ(commit_one(*provider, commit).outcome, CommitOutcome::committed);
+  EXPECT_EQ(raw.text("SELECT count(*) FROM orchestrator_queue"), "0");
+}
+
+TEST(AMessageThatCannotBeRead, IsDescribedButNotAThousandTimes) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  commit_one(*provider, first_turn("a", 1));
+  const std::vector<OutboundMessage> messages(1000, raise("a", "go"));
+  ASSERT_TRUE(provider->enqueue_for_orchestrator(messages).has_value());
+  RawConnection{dir.file("t.db")}.execute("UPDATE orchestrator_queue SET item = ''");
+  const auto item = provider->fetch_orchestration_items(fetch_turns()).value().items.at(0);
+  EXPECT_THAT(*item.unreadable, HasSubstr("and 996 more"));
+  EXPECT_LT(item.unreadable->size(), 2000u);
+}
+
+class AWorkRowThatCannotBeRead : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(AWorkRowThatCannotBeRead, IsHandedOutUnderALeaseAndCanBeFailed) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  const auto incarnation = commit_one(*provider, first_turn("a", 1)).incarnation;
+  commit_one(*provider, first_turn("sound", 2));
+  RawConnection raw{dir.file("t.db")};
+  raw.execute("UPDATE worker_queue SET " + std::string(GetParam()) +
+              " WHERE instance_key = " + std::to_string(incarnation.value));
+  WorkFetch request = fetch_work();
+  request.tags = TagFilter::any();
+  request.sessions = SessionClaim{.owner = "owner", .lease = 30s};
+  const auto items = provider->fetch_work_items(request).value().items;
+  ASSERT_EQ(items.size(), 2u);
+  const auto& damaged = items[0].unreadable ? items[0] : items[1];
+  ASSERT_TRUE(damaged.unreadable.has_value());
+  EXPECT_EQ(damaged.lease.key, (ActivityKey{incarnation, ExecutionId{1}, EventId{2}}));
+  EXPECT_EQ(damaged.activity.key, damaged.lease.key);
+  EXPECT_TRUE(damaged.lease.token);
+  EXPECT_EQ(damaged.attempt, 1u);
+
+  const Failure failure{.kind = FailureKind::infrastructure, .type = "Unreadable", .message = *damaged.unreadable};
+  const WorkAck ack{damaged.lease, damaged.activity.instance, failure};
+  EXPECT_EQ(provider->ack_work_items({&ack, 1}).value().at(0).outcome, AckOutcome::done);
+  const auto turn = provider->fetch_orchestration_items(fetch_turns()).value().items.at(0);
+  EXPECT_EQ(turn.instance, InstanceId{"a"});
+  ASSERT_EQ(turn.messages.size(), 1u) << turn.unreadable.value_or("");
+  EXPECT_EQ(std::get<work::ActivityFailed>(turn.messages[0].item).details, failure);
+}
+
+INSTANTIATE_TEST_SUITE_P(Damage, AWorkRowThatCannotBeRead,
+                         ::testing::Values("encoding = 'morse'", "input = x'00ff'", "input = CAST(x'ff' AS TEXT)",
+                                           "name = CAST(x'c328' AS TEXT)", "session_id = x'01'",
+                                           "tag = CAST(x'ff' AS TEXT)", "start_to_close = -5",
+                                           "details = 'x', details_encoding = 'morse'"));
+
+TEST(AWorkRowThatStandsInNoLane, HoldsUpNobody) {
+  for (const char* damage : {"name = x'01'", "tag = x'01'", "session_id = x'01', tag = x'01', name = x'01'"}) {
+    const TempDir dir;
+    const auto provider = open_at(dir.file("t.db"));
+    commit_one(*provider, first_turn("a", 1));
+    RawConnection{dir.file("t.db")}.execute("UPDATE worker_queue SET " + std::string(damage));
+    commit_one(*provider, first_turn("sound", 2));
+    WorkFetch request = fetch_work();
+    request.tags = TagFilter::any();
+    request.sessions = SessionClaim{.owner = "owner", .lease = 30s};
+    const auto items = provider->fetch_work_items(request).value().items;
+    EXPECT_TRUE(std::ranges::any_of(items, [](const auto& item) { return item.activity.instance == "sound"; }));
+  }
+}
+
+TEST(AWorkRowWithoutItsInstance, IsHandedOutAndGoneWhenItIsAcknowledged) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  commit_one(*provider, first_turn("a", 1));
+  RawConnection raw{dir.file("t.db")};
+  raw.execute("DELETE FROM instances");
+  const auto item = provider->fetch_work_items(fetch_work()).value().items.at(0);
+  EXPECT_THAT(item.unreadable.value_or(""), HasSubstr("instance does not exist"));
+  const WorkAck ack{item.lease, item.activity.instance, Payload::text("x")};
+  EXPECT_EQ(provider->ack_work_items({&ack, 1}).value().at(0).outcome, AckOutcome::done);
+  EXPECT_EQ(raw.text("SELECT count(*) FROM worker_queue"), "0");
+  EXPECT_EQ(raw.text("SELECT count(*) FROM orchestrator_queue"), "0");
+}
+
+}  // namespace
+
+}  // namespace duramen::sqlite::test
