@@ -28,7 +28,7 @@ struct Counters {
   std::uint64_t unsynced_commits = 0;  ///< lease-only transactions
   std::uint64_t row_writes = 0;        ///< rows inserted, updated or deleted
   std::uint64_t expired_messages = 0;  ///< parked for an instance that never came, and dropped
-  std::uint64_t unreadable_messages = 0;  ///< seen by fetches that could not read them and left their instance alone
+  std::uint64_t unreadable_messages = 0;  ///< found by fetches that could not read them; see OrchestrationItem::unreadable
 };
 
 /// Opens or creates. The error says what is wrong with the file and what to do.

@@ -36,8 +36,6 @@ struct Moment {
   [[nodiscard]] TimePoint wall_time(std::int64_t stored_lease) const noexcept {
     return from_unix_ms(now + std::clamp<std::int64_t>(stored_lease - lease_now, 0, longest_ms));
   }
-  /// Smaller than any lease end of this boot, larger than those of earlier ones.
-  [[nodiscard]] std::int64_t first_of_boot() const noexcept { return (lease_now >> boot_shift) << boot_shift; }
   /// The number of a lease, larger than the one before it on the same row. A lease may be forgotten when the machine
   /// loses power, so that numbers of a boot are larger than all of earlier boots.
   [[nodiscard]] std::int64_t next_fence(std::int64_t last) const noexcept {

@@ -21,12 +21,10 @@ OverdueWork::OverdueWork(Connection& connection, WorkerQueue& workers, Delivery&
                      "SELECT instance_key, execution, activity, close_by IS NOT NULL AND close_by <= overdue_at "
                      "FROM worker_queue INDEXED BY worker_queue_overdue "
                      "WHERE overdue_at IS NOT NULL AND overdue_at <= ?1 ORDER BY overdue_at LIMIT ?2"),
-      // Their lease ended before the limit did, with the machine if not sooner: they wait for their next attempt.
-      settle_ended_(connection,
-                    "UPDATE worker_queue INDEXED BY worker_queue_overdue SET lease_token = NULL, "
-                    "lease_until = NULL, lease_owner = NULL, close_by = NULL, overdue_at = NULL "
-                    "WHERE overdue_at IS NOT NULL AND overdue_at <= ?1 AND lease_until <= ?1 "
-                    "AND (lease_until < overdue_at OR overdue_at < ?2)") {}
+      free_(connection,
+            "UPDATE worker_queue INDEXED BY worker_queue_overdue SET lease_token = NULL, lease_until = NULL, "
+            "lease_owner = NULL, close_by = NULL, overdue_at = NULL "
+            "WHERE overdue_at IS NOT NULL AND overdue_at <= ?1 AND lease_until <= ?1") {}
 
 std::optional<TimePoint> OverdueWork::next(const Moment& moment) {
   std::optional<TimePoint> first;
@@ -61,7 +59,8 @@ std::vector<OverdueWork::Found> OverdueWork::find(const Moment& moment, std::siz
 }
 
 std::size_t OverdueWork::fail(const Moment& moment, std::size_t limit, News& news) {
-  settle_ended_.execute(moment.lease_now, moment.first_of_boot());
+  // Where the lease is over too, nobody is at it any more: the row waits for its next attempt.
+  free_.execute(moment.lease_now);
   const std::vector<Found> overdue = find(moment, limit);
   for (const Found& found : overdue) fail(moment, found, news);
   return overdue.size();

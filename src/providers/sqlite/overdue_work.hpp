@@ -43,7 +43,7 @@ class OverdueWork {
   Statement first_overdue_;
   Statement not_begun_;
   Statement held_too_long_;
-  Statement settle_ended_;
+  Statement free_;
 };
 
 }  // namespace duramen::inline v0::sqlite::detail
