@@ -17,9 +17,11 @@
 #include <type_traits>
 #include <utility>
 
+#include <duramen/codec.hpp>
 #include <duramen/failure.hpp>
 #include <duramen/function.hpp>
 #include <duramen/ids.hpp>
+#include <duramen/log.hpp>
 #include <duramen/payload.hpp>
 #include <duramen/result.hpp>
 #include <duramen/time.hpp>
@@ -69,10 +71,41 @@ class ActivityContext {
   [[nodiscard]] const std::string& activity_name() const noexcept;
   [[nodiscard]] const std::string& orchestration_name() const noexcept;
   [[nodiscard]] const std::string& orchestration_version() const noexcept;
+  /// As the orchestration asked for them.
+  [[nodiscard]] const std::optional<std::string>& tag() const noexcept;
+  [[nodiscard]] const std::optional<std::string>& session_id() const noexcept;
+  /// The node that runs it.
+  [[nodiscard]] const NodeId& node() const noexcept;
   /// 1 for the first time it is handed out.
   [[nodiscard]] std::uint32_t attempt() const noexcept;
   /// The same for every attempt at this activity and different for any other, also across instances of one name.
   [[nodiscard]] std::string idempotency_key() const;
+  /// Greater for every later attempt at this activity. Whoever is written to can refuse a number smaller than one it has
+  /// seen: then an attempt that lost its lease without noticing does no harm.
+  [[nodiscard]] std::uint64_t fencing_token() const noexcept;
+
+  /// A sign of life. Needed if the activity has a heartbeat limit; sent along with the next renewal of its lease, or
+  /// sooner if the limit asks for it. The details are there for the next attempt: how far this one got.
+  void heartbeat();
+  template <class T>
+  void heartbeat(const T& details) {
+    send_heartbeat(encode_payload<T>(details));
+  }
+  void heartbeat(std::string_view details) { send_heartbeat(Payload::text(std::string(details))); }
+  /// What the last attempt that said something left; absent for the first attempt. Throws DecodeError if it is no T.
+  template <class T>
+  [[nodiscard]] std::optional<T> heartbeat_details() const {
+    const std::optional<Payload>& left = last_heartbeat();
+    if (!left) return std::nullopt;
+    return decode_payload<T>(*left);
+  }
+
+  /// A line in the runtime's log, with the activity's names beside it.
+  void trace(LogLevel level, std::string text);
+  void trace_info(std::string text) { trace(LogLevel::info, std::move(text)); }
+  void trace_warning(std::string text) { trace(LogLevel::warning, std::move(text)); }
+  void trace_error(std::string text) { trace(LogLevel::error, std::move(text)); }
+  void trace_debug(std::string text) { trace(LogLevel::debug, std::move(text)); }
 
   /// Fires when the activity should stop, for whatever cause. Hand it to whatever blocks.
   [[nodiscard]] std::stop_token stop_token() const noexcept;
@@ -82,8 +115,15 @@ class ActivityContext {
   /// Why, if it was cancelled.
   [[nodiscard]] std::optional<CancelReason> cancel_reason() const noexcept;
 
-  /// In a coroutine activity: `bool rested = co_await ctx.sleep(5s);`. False if asked to stop meanwhile. Resumes on the
-  /// runtime's activity thread.
+  /// In a function activity: blocks for the time given. False, and at once, if asked to stop.
+  template <class Rep, class Period>
+  bool wait_for(std::chrono::duration<Rep, Period> delay) {
+    return block(round_up(delay));
+  }
+
+  /// In a coroutine activity: `bool rested = co_await ctx.sleep(5s);`. False if asked to stop meanwhile: once. Sleeps
+  /// after that are not cut short, so that clean-up can wait; when the grace period is over the coroutine is destroyed in
+  /// one. Resumes on the runtime's activity thread.
   template <class Rep, class Period>
   [[nodiscard]] detail::PauseAwaiter sleep(std::chrono::duration<Rep, Period> delay) {
     return detail::PauseAwaiter(state_, round_up(delay));
@@ -92,6 +132,10 @@ class ActivityContext {
   [[nodiscard]] detail::PauseAwaiter cancelled() { return detail::PauseAwaiter(state_, std::nullopt); }
 
  private:
+  void send_heartbeat(Payload details);
+  [[nodiscard]] const std::optional<Payload>& last_heartbeat() const noexcept;
+  bool block(Duration delay);
+
   std::shared_ptr<detail::ActivityState> state_;
 };
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 
 #include <duramen/function.hpp>
 #include <duramen/time.hpp>
@@ -47,6 +48,13 @@ class Env {
 
   /// Runs `work` away from the loops.
   virtual void run_elsewhere(Lane lane, Job work) = 0;
+
+  /// A thread of the activities lane will not come back for a while: another takes its place.
+  virtual void activity_thread_lost() {}
+  /// It did come back, so one thread is too many.
+  virtual void activity_thread_found() {}
+  /// Blocks the calling activity for that long. False, and at once, if `stop` fires.
+  virtual bool pause_activity(Duration delay, const std::stop_token& stop) = 0;
 
   /// True if the loop has nothing else to do right now; a hint that it may as well call the store itself.
   [[nodiscard]] virtual bool loop_is_idle() const = 0;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace duramen::inline v0 {
@@ -22,7 +24,44 @@ enum class LogLevel : std::uint8_t { debug, info, warning, error };
   return "error";
 }
 
-/// Called from any thread. Payloads and secrets are never part of a message.
-using LogSink = std::function<void(LogLevel level, std::string_view message)>;
+/// Who speaks: the runtime itself, or the user's code through ctx.trace().
+enum class LogSource : std::uint8_t { runtime, orchestration, activity };
+[[nodiscard]] constexpr std::string_view to_string(LogSource source) noexcept {
+  switch (source) {
+    case LogSource::runtime:
+      return "runtime";
+    case LogSource::orchestration:
+      return "orchestration";
+    case LogSource::activity:
+      return "activity";
+  }
+  return "runtime";
+}
+
+/// What a record is about. Keys: instance_id, execution_id, orchestration_name, orchestration_version, activity_name,
+/// activity_id, worker_id, attempt, reason, error, duration_ms.
+struct LogField {
+  std::string_view key;
+  std::string value;
+};
+
+/// One thing that happened. Lives only as long as the call of the sink. Payloads and secrets are never part of it.
+struct LogRecord {
+  LogLevel level = LogLevel::info;
+  LogSource source = LogSource::runtime;
+  std::string_view message;
+  std::span<const LogField> fields;
+};
+
+/// Called from any thread, also from several at once.
+using LogSink = std::function<void(const LogRecord&)>;
+
+/// Takes one line at a time, without its end.
+using LineWriter = std::function<void(std::string_view line)>;
+
+/// Lines for people: `2026-11-15T23:38:57.123Z warning runtime: message instance_id=order-1`. Default: standard error.
+[[nodiscard]] LogSink text_log(LogLevel at_least = LogLevel::warning, LineWriter write = {});
+/// One JSON object per line, with the fields as members. Default: standard error.
+[[nodiscard]] LogSink json_log(LogLevel at_least = LogLevel::info, LineWriter write = {});
 
 }  // namespace duramen::v0

@@ -42,6 +42,8 @@ class Clock {
   virtual ~Clock() = default;
   [[nodiscard]] virtual TimePoint now() const = 0;
   [[nodiscard]] virtual LeaseTime lease_now() const = 0;
+  /// False for a clock that a test moves: whoever waits for a moment must look again and again.
+  [[nodiscard]] virtual bool moves_by_itself() const { return true; }
 };
 
 /// The machine's clocks: CLOCK_REALTIME and CLOCK_BOOTTIME.

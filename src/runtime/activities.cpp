@@ -31,7 +31,32 @@ std::variant<Payload, Failure> failed(const std::exception_ptr& error, std::uint
   return failure;
 }
 
+/// What became of one that was handed out too often, or cannot even be read.
+Failure poison(const WorkItemLeased& work, std::uint32_t max_attempts) {
+  Failure failure;
+  failure.kind = FailureKind::poison;
+  failure.attempt = work.attempt;
+  if (work.unreadable) {
+    failure.type = "UnreadableActivity";
+    failure.message = "the activity cannot be read: " + *work.unreadable;
+  } else {
+    failure.type = "PoisonActivity";
+    failure.message = "activity '" + work.activity.name + "' was handed out " + std::to_string(work.attempt - 1) +
+                      " times without coming to an end (limit " + std::to_string(max_attempts) +
+                      "): does it crash its process, or block longer than its lease?";
+  }
+  return failure;
+}
+
 }  // namespace
+
+std::optional<Duration> shortest_limit(const ActivityOptions& options) {
+  std::optional<Duration> shortest;
+  for (const Duration limit : {options.schedule_to_start, options.start_to_close, options.heartbeat}) {
+    if (limit > Duration{} && (!shortest || limit < *shortest)) shortest = limit;
+  }
+  return shortest;
+}
 
 /// A coroutine activity under way. Owns the frame and the context it refers to; lives and dies on the activity loop.
 struct Activities::CoroutineRun {
@@ -43,21 +68,38 @@ struct Activities::CoroutineRun {
 
 Activities::~Activities() = default;
 
-Activities::Activities(Env& env, const Registry& registry, LeaseKeeper& leases, std::size_t places, Events events)
-    : env_(env), registry_(registry), leases_(leases), places_(places), events_(std::move(events)) {}
+Activities::Activities(const detail::ActivityHost& host, const Registry& registry, ActivityLimits limits,
+                       const Instruments& instruments, Events events)
+    : host_(host),
+      env_(host.env),
+      registry_(registry),
+      limits_(limits),
+      instruments_(instruments),
+      events_(std::move(events)) {}
 
-void Activities::run(ActivityExecute item, const WorkLease& lease, std::uint32_t attempt, LeaseTime since) {
-  auto handler = registry_.find_activity(item.name);
+std::vector<std::string> Activities::active_sessions() const {
+  std::vector<std::string> active;
+  for (const auto& [session, count] : sessions_) active.push_back(session);
+  return active;
+}
+
+void Activities::run(WorkItemLeased work, LeaseTime since) {
+  const WorkLease lease = work.lease;
+  if (work.unreadable || work.attempt > limits_.max_attempts) return condemn(std::move(work));
+  auto handler = registry_.find_activity(work.activity.name);
   DURAMEN_CHECK(handler != nullptr);  // only what is registered is fetched or born leased
   if (const auto before = running_.find(lease.key); before != running_.end()) {
     // We were away for longer than the lease, and were given it again before we noticed. The attempt under way is not
     // the one that counts; nobody will ask for it by its lease any more.
-    stop(WorkLease(before->second.lease), StopCause::lease_lost, {});
+    const WorkLease old = before->second.lease();
+    stop(old, StopCause::lease_lost, {});
+    abandon(old);
   }
-  auto state = std::make_shared<detail::ActivityState>(std::move(item), attempt, env_);
-  auto [at, inserted] = running_.insert_or_assign(lease.key, Running{lease, std::move(state), std::move(handler)});
-  leases_.keep(lease, since);
-  const Running running = at->second;
+  if (work.activity.session_id) ++sessions_[*work.activity.session_id];
+  host_.leases.keep(lease, since, work.activity.options.heartbeat);
+  auto state = std::make_shared<detail::ActivityState>(std::move(work), host_);
+  const Running running{std::move(state), std::move(handler), env_.clock().lease_now()};
+  running_.insert_or_assign(lease.key, running);
 
   const auto early = std::find_if(stolen_early_.begin(), stolen_early_.end(),
                                   [&lease](const auto& stolen) { return stolen.first == lease; });
@@ -71,6 +113,17 @@ void Activities::run(ActivityExecute item, const WorkLease& lease, std::uint32_t
   } else {
     run_coroutine(running);
   }
+}
+
+/// Fails it without running it. Goes the way of every end, so that it reaches the instance as one.
+void Activities::condemn(WorkItemLeased work) {
+  Failure failure = poison(work, limits_.max_attempts);
+  host_.log(LogLevel::error, failure.message,
+            {{"instance_id", work.activity.instance.value},
+             {"activity_id", std::to_string(work.lease.key.activity.value)},
+             {"attempt", std::to_string(work.attempt)}});
+  instruments_.activity_ended(work.activity, ActivityOutcome::poison, {});
+  events_.finished(FinishedActivity{work.activity.instance, work.lease, std::move(failure)});
 }
 
 void Activities::run_function(const Running& running) {
@@ -87,20 +140,20 @@ void Activities::run_function(const Running& running) {
         result = failed(std::current_exception(), running.state->attempt());
       }
     }
-    env_.loop().post([this, lease = running.lease, result = std::move(result)]() mutable {
-      ended(lease.key, lease.token, std::move(result));
+    env_.loop().post([this, lease = running.lease(), result = std::move(result)]() mutable {
+      ended(lease, std::move(result));
     });
   });
 }
 
 void Activities::run_coroutine(const Running& running) {
   env_.activity_loop().post([this, running] {
-    auto& run = coroutines_[{running.lease.key, running.lease.token}];
+    auto& run = coroutines_[{running.lease().key, running.lease().token}];
     run = std::make_unique<CoroutineRun>(running.state);
     const auto& coroutine = std::get<ActivityHandler::Coroutine>(running.handler->run);
     run->task.emplace(coroutine(run->context, running.state->item().input));
     // The frame is destroyed by the job that its end posts: never from within.
-    run->task->start([this, lease = running.lease, handler = running.handler] {
+    run->task->start([this, lease = running.lease(), handler = running.handler] {
       env_.activity_loop().post([this, lease, handler] {
         const auto node = coroutines_.extract({lease.key, lease.token});
         CoroutineRun& over = *node.mapped();
@@ -111,31 +164,38 @@ void Activities::run_coroutine(const Running& running) {
           result = failed(std::current_exception(), over.state->attempt());
         }
         over.task.reset();
-        env_.loop().post([this, lease, result = std::move(result)]() mutable {
-          ended(lease.key, lease.token, std::move(result));
-        });
+        env_.loop().post([this, lease, result = std::move(result)]() mutable { ended(lease, std::move(result)); });
       });
     });
   });
 }
 
-void Activities::stop(const WorkLease& lease, StopCause cause, CancelReason reason) {
+// -- stopping --------------------------------------------------------------------------------------------------------
+
+void Activities::stop(const WorkLease& lease, StopCause cause, CancelReason reason, std::optional<LeaseTime> decided) {
   const auto found = running_.find(lease.key);
-  if (found == running_.end() || found->second.lease.token != lease.token) {
-    if (cause != StopCause::cancelled) return;
+  if (found == running_.end() || found->second.lease().token != lease.token) {
+    if (cause != StopCause::cancelled || abandoned_.contains({lease.key, lease.token})) return;
     stolen_early_.emplace_back(lease, reason);
     if (stolen_early_.size() > remembered_steals) stolen_early_.pop_front();
     return;
   }
   const std::shared_ptr<detail::ActivityState>& state = found->second.state;
   if (!state->set_cause(cause, reason)) return;
-  leases_.release(lease);
-  env_.run_elsewhere(Lane::cancellation, [state] { state->request_stop(); });
+  host_.leases.release(lease);
+  const LeaseTime since = decided.value_or(env_.clock().lease_now());
+  env_.run_elsewhere(Lane::cancellation, [this, state, cause, since, here = decided.has_value()] {
+    state->request_stop();
+    if (cause == StopCause::cancelled && instruments_.on()) {
+      instruments_.cancel_delivered(std::chrono::duration<double>(env_.clock().lease_now() - since).count(), here);
+    }
+  });
+  begin_grace(found->second);
 }
 
 void Activities::stop(const ActivityKey& key, CancelReason reason) {
   const auto found = running_.find(key);
-  if (found != running_.end()) stop(WorkLease(found->second.lease), StopCause::cancelled, reason);
+  if (found != running_.end()) stop(WorkLease(found->second.lease()), StopCause::cancelled, reason);
 }
 
 void Activities::stop_execution(Incarnation incarnation, ExecutionId execution, CancelReason reason) {
@@ -149,31 +209,119 @@ void Activities::stop_all(StopCause cause) {
     // Their leases are kept until they have really ended: nobody else should begin while they still run.
     if (!running.state->set_cause(cause, {})) continue;
     env_.run_elsewhere(Lane::cancellation, [state = running.state] { state->request_stop(); });
+    begin_grace(running);
   }
 }
 
-void Activities::ended(const ActivityKey& key, LeaseToken token, std::variant<Payload, Failure> result) {
-  const auto found = running_.find(key);
-  if (found == running_.end() || found->second.lease.token != token) return;
-  const Running running = std::move(found->second);
-  running_.erase(found);
-  leases_.release(running.lease);
+// -- those that do not -----------------------------------------------------------------------------------------------
 
-  switch (running.state->cause()) {
-    case StopCause::cancelled:
-    case StopCause::lease_lost:
-      break;  // nobody waits for it, or it is somebody else's now: whatever it returned reaches nobody
-    case StopCause::shutdown:
-      if (std::holds_alternative<Failure>(result)) {
-        events_.given_back(running.lease);
-        break;
-      }
-      [[fallthrough]];
-    case StopCause::none:
-      events_.finished(FinishedActivity{running.state->item().instance, running.lease, std::move(result)});
-      break;
+void Activities::begin_grace(const Running& running) {
+  env_.loop().post_at(env_.clock().lease_now() + limits_.grace, [this, lease = running.lease()] { grace_over(lease); });
+}
+
+void Activities::grace_over(const WorkLease& lease) {
+  const auto found = running_.find(lease.key);
+  if (found == running_.end() || found->second.lease().token != lease.token) return;
+  const detail::ActivityState& state = *found->second.state;
+  const std::string reason = state.cause() == StopCause::cancelled ? std::string(to_string(state.reason()))
+                                                                   : std::string(to_string(state.cause()));
+  host_.log(LogLevel::warning,
+            "activity '" + state.item().name + "' was asked to stop and still runs after the grace period of " +
+                std::to_string(limits_.grace.count()) + " ms",
+            {{"instance_id", state.item().instance.value},
+             {"activity_name", state.item().name},
+             {"activity_id", std::to_string(lease.key.activity.value)},
+             {"reason", reason},
+             {"attempt", std::to_string(state.attempt())}});
+  if (std::holds_alternative<ActivityHandler::Function>(found->second.handler->run)) {
+    // At shutdown there is nothing to give its place to, and its lease is kept while it runs.
+    if (state.cause() != StopCause::shutdown) abandon(lease);
+    return;
+  }
+  env_.activity_loop().post([this, lease] { destroy_or_abandon(lease); });
+}
+
+/// On the activity loop, where the coroutine cannot be running now.
+void Activities::destroy_or_abandon(const WorkLease& lease) {
+  const auto found = coroutines_.find({lease.key, lease.token});
+  if (found == coroutines_.end()) return;  // its end is on its way
+  if (!found->second->state->pausing()) {
+    // Suspended in something that is not ours, which will resume it: the frame must stay.
+    env_.loop().post([this, lease] { abandon(lease); });
+    return;
+  }
+  const auto node = coroutines_.extract(found);
+  node.mapped()->task.reset();
+  env_.loop().post([this, lease] { ended(lease, Failure::application("Destroyed", "did not stop within the grace period")); });
+}
+
+void Activities::abandon(const WorkLease& lease) {
+  const auto found = running_.find(lease.key);
+  if (found == running_.end() || found->second.lease().token != lease.token) return;
+  const bool is_function = std::holds_alternative<ActivityHandler::Function>(found->second.handler->run);
+  if (const auto& session = found->second.state->item().session_id) {
+    if (--sessions_[*session] == 0) sessions_.erase(*session);
+  }
+  abandoned_.emplace(AttemptKey{lease.key, lease.token}, std::move(found->second));
+  running_.erase(found);
+  abandoned_count_.store(abandoned_.size());
+  instruments_.abandoned(abandoned_.size());
+  if (is_function) env_.activity_thread_lost();
+  if (abandoned_.size() == limits_.max_abandoned) {
+    host_.log(LogLevel::error,
+              "no more activities are taken: " + std::to_string(abandoned_.size()) +
+                  " were asked to stop and still run; they must heed their stop token");
   }
   events_.place_free();
+}
+
+// -- the end ---------------------------------------------------------------------------------------------------------
+
+void Activities::ended(const WorkLease& lease, std::variant<Payload, Failure> result) {
+  if (const auto late = abandoned_.find({lease.key, lease.token}); late != abandoned_.end()) {
+    const bool is_function = std::holds_alternative<ActivityHandler::Function>(late->second.handler->run);
+    abandoned_.erase(late);
+    abandoned_count_.store(abandoned_.size());
+    instruments_.abandoned(abandoned_.size());
+    if (is_function) env_.activity_thread_found();
+    events_.place_free();
+    return;
+  }
+  const auto found = running_.find(lease.key);
+  if (found == running_.end() || found->second.lease().token != lease.token) return;
+  const Running running = std::move(found->second);
+  running_.erase(found);
+  std::optional<Heartbeat> unsent = host_.leases.release(lease);
+  if (const auto& session = running.state->item().session_id) {
+    if (--sessions_[*session] == 0) sessions_.erase(*session);
+  }
+  const ActivityOutcome outcome = deliver(running, std::move(unsent), std::move(result));
+  if (instruments_.on()) {
+    instruments_.activity_ended(running.state->item(), outcome, env_.clock().lease_now() - running.began);
+  }
+  events_.place_free();
+}
+
+ActivityOutcome Activities::deliver(const Running& running, std::optional<Heartbeat> unsent,
+                                    std::variant<Payload, Failure> result) {
+  switch (running.state->cause()) {
+    // Nobody waits for it, or it is somebody else's now: whatever it returned reaches nobody.
+    case StopCause::cancelled:
+      return ActivityOutcome::cancelled;
+    case StopCause::lease_lost:
+      return ActivityOutcome::lease_lost;
+    case StopCause::shutdown:
+      if (std::holds_alternative<Failure>(result)) {
+        events_.given_back({running.lease(), std::move(unsent)});
+        return ActivityOutcome::given_back;
+      }
+      break;
+    case StopCause::none:
+      break;
+  }
+  const bool worked = std::holds_alternative<Payload>(result);
+  events_.finished(FinishedActivity{running.state->item().instance, running.lease(), std::move(result)});
+  return worked ? ActivityOutcome::success : ActivityOutcome::app_error;
 }
 
 }  // namespace duramen::v0::runtime

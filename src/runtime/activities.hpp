@@ -1,23 +1,32 @@
 // Runs activities and asks them to stop. All calls and callbacks are on the loop; user code never is.
+//
+//   run ─▶ running ─┬─ returns ────────────────────────▶ finished
+//                   └─ asked to stop ─┬─ returns ──────▶ dropped, or given back
+//                                     └─ grace is over ─▶ a sleeping coroutine is destroyed; anything else is abandoned:
+//                                                        its place is free, and it is counted until it returns
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <duramen/env.hpp>
 #include <duramen/function.hpp>
-#include <duramen/log.hpp>
 #include <duramen/provider.hpp>
 #include <duramen/registry.hpp>
 
 #include "runtime/activity_state.hpp"
+#include "runtime/instruments.hpp"
 #include "runtime/lease_keeper.hpp"
+#include "runtime/log.hpp"
 
 namespace duramen::inline v0::runtime {
 
@@ -28,14 +37,25 @@ struct FinishedActivity {
   std::variant<Payload, Failure> result;
 };
 
+/// The first of an activity's time limits that can pass; absent if it has none.
+[[nodiscard]] std::optional<Duration> shortest_limit(const ActivityOptions& options);
+
+struct ActivityLimits {
+  std::size_t places = 4096;
+  std::size_t max_abandoned = 64;
+  Duration grace{};
+  std::uint32_t max_attempts = 10;
+};
+
 class Activities {
  public:
   struct Events {
     UniqueFunction<void(FinishedActivity)> finished;
-    UniqueFunction<void(const WorkLease&)> given_back;  ///< not run to its end because the runtime is stopping
+    UniqueFunction<void(WorkRenewal)> given_back;  ///< not run to its end because the runtime is stopping
     UniqueFunction<void()> place_free;                  ///< called after each end, whatever became of it
   };
-  Activities(Env& env, const Registry& registry, LeaseKeeper& leases, std::size_t places, Events events);
+  Activities(const detail::ActivityHost& host, const Registry& registry, ActivityLimits limits,
+             const Instruments& instruments, Events events);
   /// Frames of coroutine activities that have not ended are destroyed where they are suspended.
   ~Activities();
   Activities(const Activities&) = delete;
@@ -43,15 +63,21 @@ class Activities {
 
   [[nodiscard]] bool can_run(const std::string& name) const { return registry_.find_activity(name) != nullptr; }
   [[nodiscard]] std::size_t free_places() const noexcept {
-    return running_.size() >= places_ ? 0 : places_ - running_.size();
+    if (abandoned_.size() >= limits_.max_abandoned) return 0;
+    return running_.size() >= limits_.places ? 0 : limits_.places - running_.size();
   }
   [[nodiscard]] std::size_t running() const noexcept { return running_.size(); }
+  /// Any thread.
+  [[nodiscard]] std::size_t abandoned() const noexcept { return abandoned_count_.load(); }
+  /// Sessions that have an activity here.
+  [[nodiscard]] std::vector<std::string> active_sessions() const;
 
   /// `since`: when the call that gave the lease was sent.
-  void run(ActivityExecute item, const WorkLease& lease, std::uint32_t attempt, LeaseTime since);
+  void run(WorkItemLeased work, LeaseTime since);
   /// Asks the activity held under `lease` to stop. One that is not known yet is remembered: the news of a stolen lease
-  /// can overtake the news that we have it.
-  void stop(const WorkLease& lease, StopCause cause, CancelReason reason);
+  /// can overtake the news that we have it. `decided`: when, if it was decided here.
+  void stop(const WorkLease& lease, StopCause cause, CancelReason reason,
+            std::optional<LeaseTime> decided = std::nullopt);
   /// The same by identity, for what runs here whatever its token.
   void stop(const ActivityKey& key, CancelReason reason);
   void stop_execution(Incarnation incarnation, ExecutionId execution, CancelReason reason);
@@ -59,28 +85,41 @@ class Activities {
 
  private:
   struct Running {
-    WorkLease lease;
     std::shared_ptr<detail::ActivityState> state;
     std::shared_ptr<const ActivityHandler> handler;
+    LeaseTime began;
+    [[nodiscard]] const WorkLease& lease() const noexcept { return state->work().lease; }
   };
+  using AttemptKey = std::pair<ActivityKey, LeaseToken>;
   struct CoroutineRun;
   void run_function(const Running& running);
   void run_coroutine(const Running& running);
-  void ended(const ActivityKey& key, LeaseToken token, std::variant<Payload, Failure> result);
+  void ended(const WorkLease& lease, std::variant<Payload, Failure> result);
+  [[nodiscard]] ActivityOutcome deliver(const Running& running, std::optional<Heartbeat> unsent,
+                                        std::variant<Payload, Failure> result);
+  void condemn(WorkItemLeased work);
+  void begin_grace(const Running& running);
+  void grace_over(const WorkLease& lease);
+  void destroy_or_abandon(const WorkLease& lease);
+  void abandon(const WorkLease& lease);
 
   // Fixed at construction.
+  const detail::ActivityHost host_;
   Env& env_;
   const Registry& registry_;
-  LeaseKeeper& leases_;
-  const std::size_t places_;
+  const ActivityLimits limits_;
+  const Instruments& instruments_;
   Events events_;
 
   // The loop's.
   std::unordered_map<ActivityKey, Running> running_;
+  std::map<std::string, std::size_t> sessions_;  // with how many activities here
+  std::map<AttemptKey, Running> abandoned_;
   std::deque<std::pair<WorkLease, CancelReason>> stolen_early_;
+  std::atomic<std::size_t> abandoned_count_{0};  // written by the loop
 
   // The activity loop's. With the lease token: an activity may be here twice, if its lease was lost and had again.
-  std::map<std::pair<ActivityKey, LeaseToken>, std::unique_ptr<CoroutineRun>> coroutines_;
+  std::map<AttemptKey, std::unique_ptr<CoroutineRun>> coroutines_;
 };
 
 }  // namespace duramen::v0::runtime

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <string>
+#include <tuple>
 
 #include "runtime/activity_state.hpp"
 
@@ -29,7 +31,36 @@ const std::string& ActivityContext::orchestration_name() const noexcept { return
 const std::string& ActivityContext::orchestration_version() const noexcept {
   return state_->item().orchestration_version;
 }
+const std::optional<std::string>& ActivityContext::tag() const noexcept { return state_->item().tag; }
+const std::optional<std::string>& ActivityContext::session_id() const noexcept { return state_->item().session_id; }
+const NodeId& ActivityContext::node() const noexcept { return state_->host().node; }
 std::uint32_t ActivityContext::attempt() const noexcept { return state_->attempt(); }
+std::uint64_t ActivityContext::fencing_token() const noexcept { return state_->work().fence; }
+
+void ActivityContext::heartbeat() { state_->host().leases.beat(state_->work().lease, std::nullopt); }
+void ActivityContext::send_heartbeat(Payload details) {
+  if (const Result<void> fits = check_payload(details, default_payload_limit); !fits) {
+    throw ApplicationError("InvalidHeartbeat", fits.error().message, false);
+  }
+  state_->host().leases.beat(state_->work().lease, std::move(details));
+}
+const std::optional<Payload>& ActivityContext::last_heartbeat() const noexcept { return state_->work().heartbeat; }
+
+void ActivityContext::trace(LogLevel level, std::string text) {
+  const ActivityExecute& item = state_->item();
+  state_->host().log(level, text,
+                     {{"instance_id", item.instance.value},
+                      {"execution_id", std::to_string(item.key.execution.value)},
+                      {"orchestration_name", item.orchestration_name},
+                      {"orchestration_version", item.orchestration_version},
+                      {"activity_name", item.name},
+                      {"activity_id", std::to_string(item.key.activity.value)},
+                      {"attempt", std::to_string(state_->attempt())},
+                      {"worker_id", state_->host().node.value}},
+                     LogSource::activity);
+}
+
+bool ActivityContext::block(Duration delay) { return state_->env().pause_activity(delay, state_->stop_token()); }
 
 std::string ActivityContext::idempotency_key() const {
   const ActivityKey& key = state_->item().key;
@@ -59,12 +90,17 @@ class PauseAwaiter::Pause : public std::enable_shared_from_this<Pause> {
   void arm(std::optional<LeaseTime> until) {
     executor_.post([self = shared_from_this(), until] {
       if (self->ended_) return;
+      self->state_->set_pausing(true);
       if (until) self->sleep_until(*until);
-      self->stop_callback_.emplace(self->state_->stop_token(), Wake{self.get()});
+      // A sleep of one who knows of the stop is part of its clean-up.
+      if (!until || !self->state_->stop_noticed()) {
+        self->stop_callback_.emplace(self->state_->stop_token(), Wake{self.get()});
+      }
     });
   }
   /// The frame is gone. Called where the coroutine runs, so no wake-up is half way.
   void disarm() {
+    if (!ended_) state_->set_pausing(false);
     ended_ = true;
     stop_callback_.reset();
   }
@@ -94,6 +130,8 @@ class PauseAwaiter::Pause : public std::enable_shared_from_this<Pause> {
     if (ended_) return;
     ended_ = true;
     by_clock_ = by_clock;
+    if (!by_clock) std::ignore = state_->take_stop_notice();
+    state_->set_pausing(false);
     handle_.resume();
   }
 
@@ -112,7 +150,10 @@ PauseAwaiter::~PauseAwaiter() {
   if (pause_) pause_->disarm();
 }
 
-bool PauseAwaiter::await_ready() const noexcept { return state_->stop_token().stop_requested(); }
+bool PauseAwaiter::await_ready() const noexcept {
+  if (!state_->stop_token().stop_requested()) return false;
+  return !delay_ || state_->take_stop_notice();
+}
 
 void PauseAwaiter::await_suspend(std::coroutine_handle<> handle) {
   pause_ = std::make_shared<Pause>(state_, handle);

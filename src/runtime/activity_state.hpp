@@ -2,25 +2,41 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <utility>
 
 #include <duramen/activity.hpp>
 #include <duramen/env.hpp>
 #include <duramen/failure.hpp>
+#include <duramen/function.hpp>
+#include <duramen/provider.hpp>
 #include <duramen/work_item.hpp>
+
+#include "runtime/lease_keeper.hpp"
+#include "runtime/log.hpp"
 
 namespace duramen::inline v0::detail {
 
+/// What activities need of the node they run on. Outlives them.
+struct ActivityHost {
+  const NodeId& node;
+  Env& env;
+  runtime::LeaseKeeper& leases;
+  const runtime::Log& log;
+};
+
 class ActivityState {
  public:
-  ActivityState(ActivityExecute item, std::uint32_t attempt, Env& env)
-      : item_(std::move(item)), attempt_(attempt), env_(env) {}
+  ActivityState(WorkItemLeased work, ActivityHost host) : work_(std::move(work)), host_(host) {}
 
-  [[nodiscard]] const ActivityExecute& item() const noexcept { return item_; }
-  [[nodiscard]] std::uint32_t attempt() const noexcept { return attempt_; }
-  [[nodiscard]] Env& env() const noexcept { return env_; }
+  [[nodiscard]] const ActivityExecute& item() const noexcept { return work_.activity; }
+  [[nodiscard]] const WorkItemLeased& work() const noexcept { return work_; }
+  [[nodiscard]] std::uint32_t attempt() const noexcept { return work_.attempt; }
+  [[nodiscard]] const ActivityHost& host() const noexcept { return host_; }
+  [[nodiscard]] Env& env() const noexcept { return host_.env; }
   [[nodiscard]] std::stop_token stop_token() const noexcept { return stop_.get_token(); }
 
   /// Says why; the first cause wins. False if there was one. Does not yet stop anything.
@@ -35,12 +51,22 @@ class ActivityState {
   [[nodiscard]] StopCause cause() const noexcept { return static_cast<StopCause>(cause_.load() & 0xffu); }
   [[nodiscard]] CancelReason reason() const noexcept { return static_cast<CancelReason>(cause_.load() >> 8u); }
 
+  // A coroutine's, on the activity loop.
+
+  /// True once for the sleep that learns of the stop; later ones are left alone.
+  [[nodiscard]] bool take_stop_notice() noexcept { return !stop_noticed_.exchange(true); }
+  [[nodiscard]] bool stop_noticed() const noexcept { return stop_noticed_; }
+  /// Suspended in one of our own awaitables, where its frame may be destroyed.
+  void set_pausing(bool pausing) noexcept { pausing_ = pausing; }
+  [[nodiscard]] bool pausing() const noexcept { return pausing_; }
+
  private:
-  const ActivityExecute item_;
-  const std::uint32_t attempt_;
-  Env& env_;
+  const WorkItemLeased work_;
+  const ActivityHost host_;
   std::stop_source stop_;
   std::atomic<std::uint16_t> cause_{0};  // StopCause in the low byte, CancelReason in the high one
+  std::atomic<bool> stop_noticed_{false};
+  std::atomic<bool> pausing_{false};
 };
 
 }  // namespace duramen::v0::detail

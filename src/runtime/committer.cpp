@@ -1,6 +1,7 @@
 #include "runtime/committer.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -14,8 +15,9 @@ constexpr std::size_t early_flush = 64;
 constexpr Duration longest_pause{1000};
 }  // namespace
 
-Committer::Committer(Env& env, Provider& provider, Options options, const LogSink& log)
-    : env_(env), provider_(provider), options_(options), log_(log) {}
+Committer::Committer(Env& env, Provider& provider, Options options, const Log& log,
+                     const Instruments& instruments)
+    : env_(env), provider_(provider), options_(options), log_(log), instruments_(instruments) {}
 
 void Committer::add(TurnCommit commit, TurnDone done) {
   turns_.push_back({std::move(commit), std::move(done)});
@@ -72,11 +74,16 @@ void Committer::send(std::shared_ptr<Batch> batch) {
 /// On the store's thread, or on the loop if that is quicker. What was stored before a failed part is remembered and not
 /// sent again.
 void Committer::store(Batch& batch) {
+  const auto began = std::chrono::steady_clock::now();
   if (!batch.acks.empty() && (!batch.ack_results || batch.ack_results->empty())) {
     batch.ack_results = provider_.ack_work_items(batch.acks);
   }
   if (!batch.commits.empty() && (!batch.commit_results || batch.commit_results->empty())) {
     batch.commit_results = provider_.ack_orchestration_items(batch.commits);
+  }
+  if (instruments_.on()) {
+    instruments_.commit_stored(batch.commits.size() + batch.acks.size(),
+                               std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   }
 }
 
@@ -85,13 +92,13 @@ void Committer::finish(const std::shared_ptr<Batch>& batch) {
                        : !batch->ack_results  ? &batch->ack_results.error()
                                               : nullptr;
   if (error != nullptr && error->retryable && env_.clock().lease_now() + batch->pause < batch->give_up) {
-    log_(LogLevel::warning, "the store could not commit and will be asked again: " + error->describe());
+    log_(LogLevel::warning, "the store could not commit and will be asked again", {{"error", error->describe()}});
     const LeaseTime when = env_.clock().lease_now() + batch->pause;
     batch->pause = std::min(batch->pause * 2, longest_pause);
     env_.loop().post_at(when, [this, batch]() mutable { send(std::move(batch)); });
     return;
   }
-  if (error != nullptr) log_(LogLevel::error, "the store did not commit: " + error->describe());
+  if (error != nullptr) log_(LogLevel::error, "the store did not commit", {{"error", error->describe()}});
 
   in_flight_ = false;
   in_flight_size_ = 0;

@@ -11,8 +11,10 @@
 
 #include <duramen/env.hpp>
 #include <duramen/function.hpp>
-#include <duramen/log.hpp>
 #include <duramen/provider.hpp>
+
+#include "runtime/instruments.hpp"
+#include "runtime/log.hpp"
 
 namespace duramen::inline v0::runtime {
 
@@ -25,7 +27,7 @@ class Committer {
   using TurnDone = UniqueFunction<void(Result<CommitResult>)>;
   using AckDone = UniqueFunction<void(Result<AckResult>)>;
 
-  Committer(Env& env, Provider& provider, Options options, const LogSink& log);
+  Committer(Env& env, Provider& provider, Options options, const Log& log, const Instruments& instruments);
 
   void add(TurnCommit commit, TurnDone done);
   void add(WorkAck ack, AckDone done);
@@ -62,7 +64,8 @@ class Committer {
   Env& env_;
   Provider& provider_;
   const Options options_;
-  const LogSink& log_;
+  const Log& log_;
+  const Instruments& instruments_;
 
   // The loop's.
   std::vector<Waiting<TurnCommit, TurnDone>> turns_;

@@ -6,44 +6,79 @@
 
 namespace duramen::inline v0::runtime {
 
-LeaseKeeper::LeaseKeeper(Env& env, Provider& provider, Duration lease, OnGone on_gone, const LogSink& log)
+LeaseKeeper::LeaseKeeper(Env& env, Provider& provider, Duration lease, OnGone on_gone, const Log& log)
     : env_(env), provider_(provider), lease_(lease), on_gone_(std::move(on_gone)), log_(log) {}
 
-void LeaseKeeper::start() { schedule(env_.clock().lease_now() + lease_ / 3); }
+void LeaseKeeper::start() {
+  std::lock_guard lock(mutex_);
+  schedule(env_.clock().lease_now() + lease_ / 3);
+}
 
 void LeaseKeeper::stop() {
   std::lock_guard lock(mutex_);
   stopped_ = true;
 }
 
-void LeaseKeeper::keep(const WorkLease& lease, LeaseTime since) {
+void LeaseKeeper::keep(const WorkLease& lease, LeaseTime since, Duration heartbeat_limit) {
   std::lock_guard lock(mutex_);
-  kept_[lease.key] = Kept{lease.token, since + lease_};
+  kept_[lease.key] = Kept{lease.token, since + lease_, heartbeat_limit, std::nullopt, {}, since};
 }
 
-void LeaseKeeper::release(const WorkLease& lease) {
+std::optional<Heartbeat> LeaseKeeper::release(const WorkLease& lease) {
   std::lock_guard lock(mutex_);
   const auto found = kept_.find(lease.key);
-  if (found != kept_.end() && found->second.token == lease.token) kept_.erase(found);
+  if (found == kept_.end() || found->second.token != lease.token) return std::nullopt;
+  std::optional<Heartbeat> unsent = std::move(found->second.heartbeat);
+  kept_.erase(found);
+  return unsent;
+}
+
+void LeaseKeeper::beat(const WorkLease& lease, std::optional<Payload> details) {
+  const LeaseTime now = env_.clock().lease_now();
+  std::lock_guard lock(mutex_);
+  const auto found = kept_.find(lease.key);
+  if (found == kept_.end() || found->second.token != lease.token) return;  // nobody counts on it any more
+  Kept& kept = found->second;
+  if (!kept.heartbeat) {
+    // At once if the last one is a while ago, so that one in time stays in time; else not more often than needed.
+    const Duration limit = kept.heartbeat_limit > Duration{} ? std::min(kept.heartbeat_limit, lease_) : lease_;
+    kept.heartbeat.emplace();
+    kept.send_at = std::max(now, kept.last_sent + limit / 3);
+  }
+  if (details) kept.heartbeat->details = std::move(details);
+  if (!planned_ || kept.send_at < *planned_) schedule(kept.send_at);
 }
 
 void LeaseKeeper::schedule(LeaseTime when) {
-  env_.lease_loop().post_at(when, [this] { renew(); });
+  if (stopped_) return;
+  planned_ = when;
+  env_.lease_loop().post_at(when, [this, when] { renew(when); });
 }
 
-void LeaseKeeper::renew() {
+/// What is old enough to be renewed, and heartbeats that are due. Young leases wait for the next round: a short activity
+/// is never renewed at all.
+std::vector<WorkRenewal> LeaseKeeper::take_due(LeaseTime now) {
+  std::vector<WorkRenewal> due;
+  for (auto& [key, kept] : kept_) {
+    const bool old = kept.deadline - now <= lease_ * 2 / 3;
+    const bool beats = kept.heartbeat && kept.send_at <= now;
+    if (kept.heartbeat && (old || beats)) kept.last_sent = now;
+    if (old || beats) due.push_back({WorkLease{key, kept.token}, std::exchange(kept.heartbeat, std::nullopt)});
+  }
+  std::sort(due.begin(), due.end(),
+            [](const WorkRenewal& a, const WorkRenewal& b) { return a.lease.key < b.lease.key; });
+  return due;
+}
+
+void LeaseKeeper::renew(LeaseTime planned) {
   const LeaseTime sent = env_.clock().lease_now();
   std::vector<WorkRenewal> due;
   {
     std::lock_guard lock(mutex_);
-    if (stopped_) return;
-    for (const auto& [key, kept] : kept_) {
-      // Young leases wait for the next round: a short activity is never renewed at all.
-      if (kept.deadline - sent <= lease_ * 2 / 3) due.push_back({WorkLease{key, kept.token}});
-    }
+    if (stopped_ || planned_ != planned) return;
+    planned_.reset();
+    due = take_due(sent);
   }
-  std::sort(due.begin(), due.end(), [](const WorkRenewal& a, const WorkRenewal& b) { return a.lease.key < b.lease.key; });
-
   Result<std::vector<RenewResult>> results{std::vector<RenewResult>{}};
   if (!due.empty()) results = provider_.renew_work_item_locks(due, lease_);
 
@@ -61,13 +96,22 @@ void LeaseKeeper::renew() {
       } else if (results || found->second.deadline <= now) {
         kept_.erase(found);
         gone.emplace_back(due[i].lease, result);
+      } else if (due[i].heartbeat && !found->second.heartbeat) {
+        found->second.heartbeat = std::move(due[i].heartbeat);  // not sent after all
+        found->second.send_at = now;
       }
     }
+    // After a failure again soon, well before the deadline.
+    LeaseTime next = now + (results ? lease_ / 3 : std::min(lease_ / 12, Duration{1000}));
+    if (results) {
+      for (const auto& [key, kept] : kept_) {
+        if (kept.heartbeat) next = std::min(next, kept.send_at);
+      }
+    }
+    schedule(next);
   }
-  if (!results) log_(LogLevel::warning, "leases could not be renewed and are held on: " + results.error().describe());
+  if (!results) log_(LogLevel::warning, "leases could not be renewed and are held on", {{"error", results.error().describe()}});
   for (const auto& [lease, why] : gone) on_gone_(lease, why);
-  // After a failure again soon, well before the deadline.
-  schedule(now + (results ? lease_ / 3 : std::min(lease_ / 12, Duration{1000})));
 }
 
 }  // namespace duramen::v0::runtime

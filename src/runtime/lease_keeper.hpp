@@ -2,17 +2,19 @@
 //
 // Runs on its own executor, so that a busy loop or a slow commit never costs a lease. A store that fails for now takes
 // nothing away: a lease is held until its own deadline, counted from when the last successful renewal was sent. Past
-// that it is lost, whatever the store would say.
+// that it is lost, whatever the store would say. Heartbeats travel with renewals.
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include <duramen/env.hpp>
 #include <duramen/function.hpp>
-#include <duramen/log.hpp>
 #include <duramen/provider.hpp>
+
+#include "runtime/log.hpp"
 
 namespace duramen::inline v0::runtime {
 
@@ -21,34 +23,44 @@ class LeaseKeeper {
   /// Called on the lease executor for each lease that is gone.
   using OnGone = UniqueFunction<void(const WorkLease& lease, const RenewResult& why)>;
 
-  LeaseKeeper(Env& env, Provider& provider, Duration lease, OnGone on_gone, const LogSink& log);
+  LeaseKeeper(Env& env, Provider& provider, Duration lease, OnGone on_gone, const Log& log);
 
   /// Renews until stop(). Called once.
   void start();
   void stop();
 
-  /// `since`: when the call that gave the lease was sent. Any thread.
-  void keep(const WorkLease& lease, LeaseTime since);
-  void release(const WorkLease& lease);
+  /// `since`: when the call that gave the lease was sent. `heartbeat_limit`: how long the store waits for a sign of life;
+  /// zero for ever. Any thread.
+  void keep(const WorkLease& lease, LeaseTime since, Duration heartbeat_limit = {});
+  /// Answers the heartbeat that was not sent yet.
+  std::optional<Heartbeat> release(const WorkLease& lease);
+  /// The activity gave a sign of life. Any thread.
+  void beat(const WorkLease& lease, std::optional<Payload> details);
 
  private:
   struct Kept {
     LeaseToken token;
     LeaseTime deadline;  // ours; never later than the store's
+    Duration heartbeat_limit{};
+    std::optional<Heartbeat> heartbeat;  // not sent yet
+    LeaseTime send_at;                   // with a heartbeat: when it is
+    LeaseTime last_sent;                 // of a sign of life: its start is one
   };
-  void schedule(LeaseTime when);
-  void renew();
+  void schedule(LeaseTime when);  // with mutex_ held
+  void renew(LeaseTime planned);
+  [[nodiscard]] std::vector<WorkRenewal> take_due(LeaseTime now);
 
   // Fixed at construction.
   Env& env_;
   Provider& provider_;
   const Duration lease_;
   OnGone on_gone_;
-  const LogSink& log_;
+  const Log& log_;
 
   // Guarded by mutex_.
   std::mutex mutex_;
   std::unordered_map<ActivityKey, Kept> kept_;
+  std::optional<LeaseTime> planned_;  // the next round; a job for another moment does nothing
   bool stopped_ = false;
 };
 

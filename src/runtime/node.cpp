@@ -1,5 +1,7 @@
 #include "runtime/node.hpp"
 
+#include "runtime/metered_provider.hpp"
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -11,6 +13,9 @@ constexpr std::size_t turns_per_fetch = 64;
 constexpr std::size_t activities_per_fetch = 256;
 // While this many turns are being stored, the store is busy enough.
 constexpr std::size_t busy_turns = 2048;
+// A hint may be too early; it is not followed more often than this.
+constexpr Duration shortest_wait{5};
+constexpr std::size_t overdue_per_sweep = 256;
 
 std::vector<RegisteredOrchestration> registered(const Registry& registry) {
   std::vector<RegisteredOrchestration> all;
@@ -22,42 +27,59 @@ std::vector<RegisteredOrchestration> registered(const Registry& registry) {
 Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
     : env_(env),
       store_(std::move(store)),
-      provider_(*store_.provider()),
+      instruments_(options.metrics),
+      metered_(instruments_.on() ? std::make_shared<MeteredProvider>(store_.provider(), instruments_) : nullptr),
+      provider_(metered_ ? *metered_ : *store_.provider()),
       registry_(std::move(registry)),
       options_(std::move(options)),
+      log_(options_.log),
       orchestrations_(registered(registry_)),
       activity_names_(registry_.activity_names()),
+      watchdog_(env, options_.slow_turn, log_),
       leases_(
           env, provider_, options_.activity_lease,
           [this](const WorkLease& lease, const RenewResult& why) {
             env_.loop().post([this, lease, why] { lease_gone(lease, why); });
           },
-          options_.log),
-      committer_(env, provider_, {options_.max_commit_batch, options_.turn_lease * 2 / 3}, options_.log),
-      activities_(env, registry_, leases_, options_.max_activities,
+          log_),
+      sessions_(env, provider_, session_owner(), options_.session_lease, options_.session_idle, log_),
+      committer_(env, provider_, {options_.max_commit_batch, options_.turn_lease * 2 / 3}, log_, instruments_),
+      activities_({options_.node, env, leases_, log_}, registry_,
+                  {options_.max_activities, options_.max_abandoned, options_.cancel_grace, options_.max_attempts},
+                  instruments_,
                   {[this](FinishedActivity activity) { turns_.take(std::move(activity)); },
-                   [this](const WorkLease& lease) { give_back(lease); },
+                   [this](WorkRenewal work) { give_back(std::move(work)); },
                    [this] {
                      if (asking_activities_.again) ask_for_activities();
                      check_drained();
                    }}),
       turns_(env, provider_, registry_, committer_, activities_,
-             {options_.node, options_.max_resident_instances, options_.activity_lease},
-             {[this](TimePoint due) { wake_at(due); },
-              [this](const StolenLease& stolen) {
-                if (stolen.owner == options_.node) activities_.stop(stolen.lease, StopCause::cancelled, stolen.reason);
+             {options_.node, options_.max_resident_instances, options_.max_actions_per_turn, options_.activity_lease,
+              options_.tags, options_.max_attempts, options_.unregistered_pause, options_.longest_unregistered_pause},
+             {[this](TimePoint due) { wake_at(due); }, [this](TimePoint due) { sweep_at(due); },
+              [this](const StolenLease& stolen, LeaseTime decided) {
+                if (stolen.owner != options_.node) return;
+                activities_.stop(stolen.lease, StopCause::cancelled, stolen.reason, decided);
               },
               [this](const InstanceId& instance, const detail::EndedInstance& end) {
                 store_.neighbourhood()->announce_end(instance, end);
               }},
-             options_.log) {}
+             log_, instruments_, watchdog_) {}
 
 Node::~Node() { subscription_.reset(); }
 
 void Node::run() {
   subscription_ = provider_.subscribe(options_.node, *this);
   leases_.start();
-  env_.loop().post([this] { poll(); });
+  env_.loop().post([this] {
+    poll();
+    sweep();
+  });
+  if (instruments_.on() && options_.gauge_interval > Duration{}) env_.loop().post([this] { read_gauges(); });
+}
+
+std::string Node::session_owner() const {
+  return options_.session_owner.empty() ? options_.node.value : options_.session_owner;
 }
 
 // -- asking the store ------------------------------------------------------------------------------------------------
@@ -99,6 +121,8 @@ void Node::ask_for_turns() {
     request.node = options_.node;
     request.limit = turns_per_fetch;
     request.lease = options_.turn_lease;
+    request.min_engine_version = options_.min_engine_version;
+    request.max_engine_version = options_.max_engine_version;
     request.orchestrations = orchestrations_;
     auto batch = provider_.fetch_orchestration_items(request);
     env_.loop().post([this, batch = std::move(batch)]() mutable { turns_arrived(std::move(batch)); });
@@ -108,11 +132,12 @@ void Node::ask_for_turns() {
 void Node::turns_arrived(Result<OrchestrationBatch> batch) {
   if (!batch) {
     // Nothing is lost: the next poll asks again.
-    options_.log(LogLevel::warning, "the store was asked for turns in vain: " + batch.error().describe());
+    log_(LogLevel::warning, "the store was asked for turns in vain", {{"error", batch.error().describe()}});
     return answered(asking_turns_, false, &Node::ask_for_turns);
   }
   if (batch->next_due) wake_at(*batch->next_due);
   const bool more = !batch->items.empty();
+  instruments_.fetched(batch->items.size(), 0);
   for (OrchestrationItem& item : batch->items) turns_.take(std::move(item));
   answered(asking_turns_, more, &Node::ask_for_turns);
 }
@@ -125,12 +150,18 @@ void Node::ask_for_activities() {
     asking_activities_.again = true;  // asked when a place is free
     return;
   }
-  env_.run_elsewhere(Lane::store, [this, places] {
+  std::optional<SessionClaim> claim;
+  if (options_.max_sessions > 0) {
+    claim = SessionClaim{session_owner(), options_.session_lease, activities_.active_sessions(), options_.max_sessions};
+  }
+  env_.run_elsewhere(Lane::store, [this, places, claim = std::move(claim)]() mutable {
     WorkFetch request;
     request.node = options_.node;
     request.limit = places;
     request.lease = options_.activity_lease;
     request.names = activity_names_;
+    request.tags = options_.tags;
+    request.sessions = std::move(claim);
     const LeaseTime sent = env_.clock().lease_now();
     auto batch = provider_.fetch_work_items(request);
     env_.loop().post([this, batch = std::move(batch), sent]() mutable { activities_arrived(std::move(batch), sent); });
@@ -139,16 +170,19 @@ void Node::ask_for_activities() {
 
 void Node::activities_arrived(Result<WorkBatch> batch, LeaseTime sent) {
   if (!batch) {
-    options_.log(LogLevel::warning, "the store was asked for activities in vain: " + batch.error().describe());
+    log_(LogLevel::warning, "the store was asked for activities in vain", {{"error", batch.error().describe()}});
     return answered(asking_activities_, false, &Node::ask_for_activities);
   }
   if (batch->next_due) wake_at(*batch->next_due);
   const bool more = !batch->items.empty();
+  instruments_.fetched(0, batch->items.size());
   for (WorkItemLeased& item : batch->items) {
     if (stopping_) {
-      give_back(item.lease);
+      give_back({item.lease});
     } else {
-      activities_.run(std::move(item.activity), item.lease, item.attempt, sent);
+      if (item.activity.session_id) sessions_.claimed();
+      if (const auto limit = shortest_limit(item.activity.options)) sweep_at(env_.clock().now() + *limit);
+      activities_.run(std::move(item), sent);
     }
   }
   answered(asking_activities_, more, &Node::ask_for_activities);
@@ -157,6 +191,7 @@ void Node::activities_arrived(Result<WorkBatch> batch, LeaseTime sent) {
 /// Timers have no push: whoever knows when the next one is due looks for it then.
 void Node::wake_at(TimePoint due) {
   const TimePoint now = env_.clock().now();
+  due = std::max(due, now + shortest_wait);
   if (wake_ && *wake_ > now && *wake_ <= due) return;
   wake_ = due;
   const LeaseTime when = env_.clock().lease_now() + std::max(due - now, Duration::zero());
@@ -212,6 +247,50 @@ void Node::start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)
   });
 }
 
+// -- for all ---------------------------------------------------------------------------------------------------------
+
+void Node::sweep_at(TimePoint due) {
+  const TimePoint now = env_.clock().now();
+  due = std::max(due, now + shortest_wait);
+  if (sweep_ && *sweep_ > now && *sweep_ <= due) return;
+  sweep_ = due;
+  env_.loop().post_at(env_.clock().lease_now() + (due - now), [this, due] {
+    if (sweep_ == due) sweep();
+  });
+}
+
+void Node::sweep() {
+  if (stopping_ || std::exchange(sweeping_, true)) return;
+  sweep_.reset();
+  env_.run_elsewhere(Lane::store, [this] {
+    auto swept = provider_.sweep(overdue_per_sweep);
+    env_.loop().post([this, swept = std::move(swept)] {
+      sweeping_ = false;
+      const TimePoint now = env_.clock().now();
+      if (!swept) {
+        log_(LogLevel::warning, "the store could not be swept", {{"error", swept.error().describe()}});
+      } else if (swept->more) {
+        return sweep();
+      } else if (swept->next_due) {
+        sweep_at(*swept->next_due);
+      }
+      sweep_at(now + options_.sweep_interval);
+    });
+  });
+}
+
+void Node::read_gauges() {
+  if (stopping_) return;
+  env_.run_elsewhere(Lane::store, [this] {
+    if (const auto depths = provider_.get_queue_depths()) instruments_.depths(*depths);
+    if (const auto metrics = provider_.get_metrics()) {
+      instruments_.active(metrics->count(Status::pending) + metrics->count(Status::running) +
+                          metrics->count(Status::cancelling) + metrics->count(Status::continued_as_new));
+    }
+    env_.loop().post_at(env_.clock().lease_now() + options_.gauge_interval, [this] { read_gauges(); });
+  });
+}
+
 // -- the end ---------------------------------------------------------------------------------------------------------
 
 void Node::shut_down(Duration deadline, UniqueFunction<void()> done) {
@@ -224,10 +303,13 @@ void Node::shut_down(Duration deadline, UniqueFunction<void()> done) {
   });
 }
 
-void Node::give_back(const WorkLease& lease) {
-  env_.run_elsewhere(Lane::store, [this, entry = WorkAbandon{lease, {}, false}] {
+void Node::give_back(WorkRenewal work) {
+  env_.run_elsewhere(Lane::store, [this, work = std::move(work)] {
+    // What it said last is there for the next attempt.
+    if (work.heartbeat) std::ignore = provider_.renew_work_item_locks({&work, 1}, options_.activity_lease);
+    const WorkAbandon entry{work.lease, {}, false};
     const Result<void> result = provider_.abandon_work_items(std::span(&entry, 1));
-    if (!result) options_.log(LogLevel::warning, "a lease could not be given back: " + result.error().describe());
+    if (!result) log_(LogLevel::warning, "a lease could not be given back", {{"error", result.error().describe()}});
   });
 }
 
@@ -237,14 +319,19 @@ void Node::check_drained() {
   env_.loop().post([this] {
     if (!drained_) return;
     const bool quiet = activities_.running() == 0 && committer_.idle() && turns_.busy() == 0 &&
-                       !asking_turns_.under_way && !asking_activities_.under_way;
+                       !asking_turns_.under_way && !asking_activities_.under_way && !sweeping_;
     if (quiet) {
       leases_.stop();
+      watchdog_.stop();
       auto done = std::exchange(drained_, {});
       // Behind everything that was sent to the store before.
-      env_.run_elsewhere(Lane::store, [this, done = std::move(done)]() mutable { env_.loop().post(std::move(done)); });
+      env_.run_elsewhere(Lane::store, [this, done = std::move(done)]() mutable {
+        sessions_.release();
+        env_.loop().post(std::move(done));
+      });
     } else if (activities_.running() == 0) {
-      env_.loop().post_at(env_.clock().lease_now() + Duration{1}, [this] { check_drained(); });
+      // Again once the store has done what it was asked by now. Not by the clock: a test's may stand still.
+      env_.run_elsewhere(Lane::store, [this] { env_.loop().post([this] { check_drained(); }); });
     }
   });
 }

@@ -8,10 +8,10 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <duramen/env.hpp>
-#include <duramen/log.hpp>
 #include <duramen/provider.hpp>
 #include <duramen/registry.hpp>
 #include <duramen/runtime.hpp>
@@ -19,8 +19,12 @@
 #include "base/neighbourhood.hpp"
 #include "runtime/activities.hpp"
 #include "runtime/committer.hpp"
+#include "runtime/instruments.hpp"
 #include "runtime/lease_keeper.hpp"
+#include "runtime/log.hpp"
+#include "runtime/session_keeper.hpp"
 #include "runtime/turns.hpp"
+#include "runtime/watchdog.hpp"
 
 namespace duramen::inline v0::runtime {
 
@@ -32,6 +36,10 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
 
   /// Begins to take work. Called once, from any thread.
   void run();
+  /// Names turns that take too long, by the clock on the wall: nothing for a simulated one.
+  void watch_turns() { watchdog_.start(); }
+  /// Any thread.
+  [[nodiscard]] std::size_t abandoned_activities() const noexcept { return activities_.abandoned(); }
   /// Takes no more work; `done` is called on the loop when nothing of this node is under way. After `deadline` running
   /// activities are told to stop.
   void shut_down(Duration deadline, UniqueFunction<void()> done);
@@ -62,28 +70,39 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
   void answered(Asking& asking, bool ask_again, void (Node::*ask)());
   void wake_at(TimePoint due);
   void poll();
+  void sweep_at(TimePoint due);
+  void sweep();
+  void read_gauges();
   void read_stolen();
   void lease_gone(const WorkLease& lease, const RenewResult& why);
-  void give_back(const WorkLease& lease);
+  void give_back(WorkRenewal work);
   void check_drained();
+  [[nodiscard]] std::string session_owner() const;
 
   // Fixed at construction.
   Env& env_;
   const Store store_;
+  const Instruments instruments_;
+  const std::shared_ptr<Provider> metered_;  // if anybody counts
   Provider& provider_;
   const Registry registry_;
   const RuntimeOptions options_;
+  const Log log_;
   const std::vector<RegisteredOrchestration> orchestrations_;
   const std::vector<std::string> activity_names_;
 
   // The loop's.
+  Watchdog watchdog_;
   LeaseKeeper leases_;
+  SessionKeeper sessions_;
   Committer committer_;
   Activities activities_;
   Turns turns_;
   Asking asking_turns_;
   Asking asking_activities_;
-  std::optional<TimePoint> wake_;  // when the next timer is looked for
+  std::optional<TimePoint> wake_;   // when the next timer is looked for
+  std::optional<TimePoint> sweep_;  // when overdue work is looked for
+  bool sweeping_ = false;
   bool stopping_ = false;
   UniqueFunction<void()> drained_;
 

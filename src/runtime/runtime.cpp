@@ -6,6 +6,7 @@
 #include <future>
 #include <mutex>
 #include <random>
+#include <stdexcept>
 #include <string>
 
 #include "runtime/node.hpp"
@@ -24,15 +25,35 @@ NodeId make_node_id() {
   return NodeId(text);
 }
 
-void log_to_stderr(LogLevel level, std::string_view message) {
-  if (level < LogLevel::warning) return;
-  const std::string line = "duramen: " + std::string(to_string(level)) + ": " + std::string(message) + "\n";
-  std::fputs(line.c_str(), stderr);
+void require(bool holds, const char* what) {
+  if (!holds) throw std::invalid_argument(std::string("RuntimeOptions: ") + what);
 }
 
 RuntimeOptions completed(RuntimeOptions options) {
   if (options.node.empty()) options.node = make_node_id();
-  if (!options.log) options.log = log_to_stderr;
+  if (!options.log) options.log = text_log();
+  const TagFilter& tags = options.tags;
+  require(options.node.value.size() <= 128, "node is longer than 128 bytes");
+  require(options.max_activities > 0, "max_activities is 0; to run no activities, register none");
+  require(options.max_commit_batch > 0, "max_commit_batch is 0");
+  require(options.max_attempts > 0, "max_attempts is 0");
+  require(options.activity_lease >= Duration{3}, "activity_lease is shorter than 3 ms");
+  require(options.turn_lease >= Duration{3}, "turn_lease is shorter than 3 ms");
+  require(options.poll_interval > Duration{}, "poll_interval is not positive");
+  require(options.sweep_interval > Duration{}, "sweep_interval is not positive");
+  require(options.cancel_grace >= Duration{}, "cancel_grace is negative");
+  require(options.slow_turn > Duration{}, "slow_turn is not positive");
+  require(options.min_engine_version <= options.max_engine_version, "min_engine_version is above max_engine_version");
+  require(tags.tags.size() <= TagFilter::max_tags, "tags holds more than 5 tags");
+  for (const std::string& tag : tags.tags) {
+    require(!tag.empty() && tag.size() <= TagFilter::max_tag_bytes, "a tag is empty or longer than 256 bytes");
+  }
+  if (options.max_sessions > 0) {
+    require(options.session_lease >= Duration{3}, "session_lease is shorter than 3 ms");
+    // Activities use their session when their lease is renewed; one that is used must not look idle.
+    require(options.session_idle > options.activity_lease / 3,
+            "session_idle must be longer than the interval at which activity leases are renewed (a third of activity_lease)");
+  }
   return options;
 }
 
@@ -46,6 +67,7 @@ class Runtime::Impl {
         env_(store_.provider()->clock(), options_.activity_threads),
         node_(std::in_place, env_, store_, std::move(registry), options_) {
     node_->run();
+    node_->watch_turns();
     store_.neighbourhood()->attach(*node_);
   }
 
@@ -61,6 +83,11 @@ class Runtime::Impl {
   }
 
   [[nodiscard]] const NodeId& node() const noexcept { return options_.node; }
+  [[nodiscard]] const Clock& clock() const noexcept { return store_.provider()->clock(); }
+  [[nodiscard]] std::size_t abandoned() {
+    std::lock_guard lock(mutex_);
+    return node_ ? node_->abandoned_activities() : 0;
+  }
 
  private:
   const Store store_;
@@ -73,9 +100,13 @@ class Runtime::Impl {
 Runtime::Runtime(Store store, Registry registry, RuntimeOptions options)
     : impl_(std::make_unique<Impl>(std::move(store), std::move(registry), std::move(options))) {}
 
-Runtime::~Runtime() { shutdown(); }
+Runtime::~Runtime() {
+  // A clock that a test moves would never reach a deadline.
+  shutdown(impl_->clock().moves_by_itself() ? Duration{std::chrono::seconds{5}} : Duration{});
+}
 
 const NodeId& Runtime::node() const noexcept { return impl_->node(); }
+std::size_t Runtime::abandoned_activities() const noexcept { return impl_->abandoned(); }
 
 void Runtime::shutdown(Duration deadline) { impl_->shutdown(deadline); }
 

@@ -7,12 +7,27 @@ namespace duramen::inline v0::runtime {
 
 // -- ThreadPool ------------------------------------------------------------------------------------------------------
 
-ThreadPool::ThreadPool(std::size_t threads, const std::string& name) {
-  threads_.reserve(threads);
-  for (std::size_t i = 0; i < threads; ++i) {
-    threads_.emplace_back([this] { run(); });
-    name_thread(threads_.back(), name);
+ThreadPool::ThreadPool(std::size_t threads, std::string name) : name_(std::move(name)) {
+  for (std::size_t i = 0; i < threads; ++i) grow();
+}
+
+void ThreadPool::grow() {
+  std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  if (too_many_ > 0) {
+    --too_many_;
+    return;
   }
+  threads_.emplace_back([this] { run(); });
+  name_thread(threads_.back(), name_);
+}
+
+void ThreadPool::shrink() {
+  {
+    std::lock_guard lock(mutex_);
+    ++too_many_;
+  }
+  wake_.notify_one();
 }
 
 void ThreadPool::post(Job job) {
@@ -45,9 +60,12 @@ void ThreadPool::run() {
     {
       std::unique_lock lock(mutex_);
       ++asleep_;
-      wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+      wake_.wait(lock, [this] { return stopping_ || !jobs_.empty() || too_many_ > 0; });
       --asleep_;
-      if (jobs_.empty()) return;
+      if (jobs_.empty()) {
+        if (!stopping_) --too_many_;
+        return;
+      }
       job = std::move(jobs_.front());
       jobs_.pop_front();
     }
@@ -76,6 +94,14 @@ ThreadedEnv::~ThreadedEnv() { stop(); }
 std::uint64_t ThreadedEnv::random() {
   std::lock_guard lock(random_mutex_);
   return random_();
+}
+
+bool ThreadedEnv::pause_activity(Duration delay, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
+  stopped.wait_for(lock, stop, delay, [] { return false; });
+  return !stop.stop_requested();
 }
 
 void ThreadedEnv::run_elsewhere(Lane lane, Job work) {

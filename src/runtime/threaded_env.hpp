@@ -20,9 +20,12 @@ namespace duramen::inline v0::runtime {
 /// Several threads, one queue.
 class ThreadPool {
  public:
-  ThreadPool(std::size_t threads, const std::string& name);
+  ThreadPool(std::size_t threads, std::string name);
   ~ThreadPool() { stop(); }
   void post(Job job);
+  /// One thread more, or one less as soon as one has nothing to do.
+  void grow();
+  void shrink();
   /// Drops what has not begun, waits for what has.
   void stop();
 
@@ -33,8 +36,10 @@ class ThreadPool {
   std::condition_variable wake_;
   std::deque<Job> jobs_;       // guarded by mutex_
   std::size_t asleep_ = 0;     // guarded by mutex_
+  std::size_t too_many_ = 0;   // guarded by mutex_
   bool stopping_ = false;      // guarded by mutex_
-  std::vector<std::thread> threads_;
+  std::vector<std::thread> threads_;  // guarded by mutex_ until stopping_
+  const std::string name_;
 };
 
 class ThreadedEnv final : public Env {
@@ -48,6 +53,9 @@ class ThreadedEnv final : public Env {
   [[nodiscard]] Executor& activity_loop() override { return activity_loop_; }
   [[nodiscard]] Executor& lease_loop() override { return lease_loop_; }
   void run_elsewhere(Lane lane, Job work) override;
+  void activity_thread_lost() override { activities_.grow(); }
+  void activity_thread_found() override { activities_.shrink(); }
+  bool pause_activity(Duration delay, const std::stop_token& stop) override;
   [[nodiscard]] bool loop_is_idle() const override { return loop_.idle(); }
 
   /// Ends all threads, users' code first. After this nothing runs and nothing is accepted.

@@ -1,18 +1,20 @@
 #include "runtime/turns.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "base/check.hpp"
+#include "runtime/condemned.hpp"
 
 namespace duramen::inline v0::runtime {
 
 namespace {
 
-// A turn that no code here can run waits this long, doubled with each attempt, before it is offered again.
-constexpr Duration unregistered_pause{1000};
-constexpr Duration longest_unregistered_pause{60'000};
+// What cannot be worked on now is looked at again after this.
+constexpr Duration short_pause{1000};
 
 WorkItem as_message(const FinishedActivity& activity) {
   const ActivityKey& key = activity.lease.key;
@@ -55,6 +57,21 @@ bool holds(const OrchestrationItem& item) {
   });
 }
 
+/// Handed out too often without an end.
+std::optional<Failure> poison(const OrchestrationItem& item, std::uint32_t max_attempts) {
+  if (item.attempt <= max_attempts) return std::nullopt;
+  Failure failure;
+  failure.kind = FailureKind::poison;
+  failure.type = item.unreadable ? "UnreadableMessage" : "PoisonInstance";
+  failure.attempt = item.attempt;
+  failure.message = item.unreadable
+                        ? "a message of the instance cannot be read: " + *item.unreadable
+                        : "a turn of \"" + item.name + "\" was tried " + std::to_string(item.attempt - 1) +
+                              " times without coming to an end (limit " + std::to_string(max_attempts) +
+                              "): does its code crash the process, or is it registered nowhere?";
+  return failure;
+}
+
 bool begins_execution(const InboxMessage& message) {
   return std::holds_alternative<work::StartOrchestration>(message.item) ||
          std::holds_alternative<work::ContinueAsNew>(message.item);
@@ -72,7 +89,7 @@ bool put_beginning_first(OrchestrationItem& item) {
 }  // namespace
 
 Turns::Turns(Env& env, Provider& provider, const Registry& registry, Committer& committer, Activities& activities,
-             TurnOptions options, Events events, const LogSink& log)
+             TurnOptions options, Events events, const Log& log, const Instruments& instruments, Watchdog& watchdog)
     : env_(env),
       provider_(provider),
       registry_(registry),
@@ -80,7 +97,9 @@ Turns::Turns(Env& env, Provider& provider, const Registry& registry, Committer& 
       activities_(activities),
       options_(std::move(options)),
       events_(std::move(events)),
-      log_(log) {}
+      log_(log),
+      instruments_(instruments),
+      watchdog_(watchdog) {}
 
 // -- slots -----------------------------------------------------------------------------------------------------------
 
@@ -136,7 +155,10 @@ void Turns::start(StartRequest request, UniqueFunction<void(Result<StartOutcome>
   }
   Slot& slot = slot_for(instance);
   set_busy(slot, true);
-  slot.execution = std::make_unique<core::Execution>(core::ExecutionIdentity{instance, {}, ExecutionId{1}}, handler);
+  core::ExecutionOptions limits;
+  limits.max_actions_per_turn = options_.max_actions;
+  slot.execution =
+      std::make_unique<core::Execution>(core::ExecutionIdentity{instance, {}, ExecutionId{1}}, handler, std::move(limits));
   const WorkItem message = request.start;
   Turn turn = run(*slot.execution, {}, {&message, 1});
   turn.commit.basis = FusedStart{std::move(request)};
@@ -185,6 +207,15 @@ void Turns::send_to_store(FinishedActivity activity) {
 void Turns::begin_fetched(const InstanceId& instance, OrchestrationItem item) {
   Slot& slot = slot_for(instance);
   set_busy(slot, true);
+  if (auto failure = poison(item, options_.max_attempts)) {
+    slot.execution.reset();
+    return condemn(instance, std::move(item), std::move(*failure));
+  }
+  if (item.unreadable) {
+    log_(LogLevel::error, "a message of an instance cannot be read; tried again in a while",
+         {{"instance_id", instance.value}, {"error", *item.unreadable}, {"attempt", std::to_string(item.attempt)}});
+    return give_up(instance, item, short_pause);
+  }
   if (is_fresh(item)) {
     slot.execution.reset();
     return run_fetched(instance, std::move(item), {});
@@ -202,12 +233,11 @@ void Turns::begin_fetched(const InstanceId& instance, OrchestrationItem item) {
     auto history = provider_.read_history(item.instance, item.execution, known);
     env_.loop().post([this, instance, item = std::move(item), history = std::move(history)]() mutable {
       if (history) return run_fetched(instance, std::move(item), std::move(*history));
-      log_(LogLevel::error, "the history of " + instance.value + " cannot be read: " + history.error().describe());
-      give_back(item, unregistered_pause);
-      Slot& slot = slots_.at(instance);
-      slot.execution.reset();
-      set_busy(slot, false);
-      next(instance);
+      log_(LogLevel::error, "the history of an instance cannot be read; tried again in a while",
+           {{"instance_id", instance.value},
+            {"error", history.error().describe()},
+            {"attempt", std::to_string(item.attempt)}});
+      give_up(instance, item, short_pause);
     });
   });
 }
@@ -217,27 +247,23 @@ void Turns::run_fetched(const InstanceId& instance, OrchestrationItem item, std:
   if (!slot.execution) {
     if (is_fresh(item) && !put_beginning_first(item)) {
       // Only what came after it is visible yet: a clock was set back.
-      give_back(item, unregistered_pause);
-      set_busy(slot, false);
-      next(instance);
-      return;
+      return give_up(instance, item, short_pause);
     }
     const CodeName code = code_for(item, is_fresh(item));
     auto handler = registry_.find_orchestration(code.orchestration, code.version);
     if (!handler && !holds<work::CancelInstance>(item)) {
-      const Duration pause = std::min(unregistered_pause * (1 << std::min(item.attempt - 1, 6u)),
-                                      longest_unregistered_pause);
-      log_(LogLevel::warning, "no code is registered here for orchestration \"" + code.orchestration + "\" " +
-                                  code.version.value_or("") + " of instance " + instance.value + "; offered again in " +
-                                  std::to_string(pause.count()) + " ms");
-      give_back(item, pause);
-      set_busy(slot, false);
-      next(instance);
-      return;
+      const Duration pause = std::min(options_.unregistered_pause * (1 << std::min(item.attempt - 1, 6u)),
+                                      options_.longest_unregistered_pause);
+      log_(LogLevel::warning,
+           "no code is registered here for orchestration \"" + code.orchestration + "\" " + code.version.value_or("") +
+               "; offered again in " + std::to_string(pause.count()) + " ms",
+           {{"instance_id", instance.value}, {"attempt", std::to_string(item.attempt)}});
+      return give_up(instance, item, pause);
     }
     // The first execution is the store's; every further one is begun by the message that continues.
     const bool next = item.status == Status::continued_as_new && holds<work::ContinueAsNew>(item);
     core::ExecutionOptions options;
+    options.max_actions_per_turn = options_.max_actions;
     options.key_values = std::move(item.key_values);
     slot.execution = std::make_unique<core::Execution>(
         core::ExecutionIdentity{instance, item.incarnation, next ? item.execution.next() : item.execution},
@@ -252,10 +278,50 @@ void Turns::run_fetched(const InstanceId& instance, OrchestrationItem item, std:
   commit(instance, std::move(turn), {});
 }
 
+/// Nothing can be done with it here and now.
+void Turns::give_up(const InstanceId& instance, const OrchestrationItem& item, Duration delay) {
+  give_back(item, delay);
+  Slot& slot = slots_.at(instance);
+  slot.execution.reset();
+  set_busy(slot, false);
+  next(instance);
+}
+
+/// Ends an instance without running its code.
+void Turns::condemn(const InstanceId& instance, OrchestrationItem item, Failure failure) {
+  log_(LogLevel::error, failure.message,
+       {{"instance_id", instance.value}, {"attempt", std::to_string(item.attempt)}});
+  env_.run_elsewhere(Lane::store, [this, instance, item = std::move(item), failure = std::move(failure)]() mutable {
+    Condemned condemned = read_condemned(provider_, item);
+    env_.loop().post([this, instance, item = std::move(item), failure = std::move(failure),
+                      condemned = std::move(condemned)]() mutable {
+      if (condemned.retry_later) return give_up(instance, item, short_pause);
+      const bool next_one = item.status == Status::continued_as_new && holds<work::ContinueAsNew>(item);
+      const core::ExecutionIdentity identity{instance, item.incarnation,
+                                             next_one ? item.execution.next() : item.execution};
+      std::ignore = put_beginning_first(item);
+      std::vector<WorkItem> messages;
+      for (InboxMessage& message : item.messages) messages.push_back(std::move(message.item));
+      Turn turn;
+      if (condemned.history) {
+        core::Execution execution(identity, nullptr);
+        turn = run(execution, *condemned.history, messages, &failure);
+      } else {
+        turn.commit = unread_end(identity, item, condemned, std::move(failure), env_.clock().now());
+        turn.commit.token = CommitToken{random_token()};
+        turn.commit.node = options_.node;
+      }
+      turn.commit.basis = HeldLease{item.lease};
+      if (turn.commit.events.empty()) turn.commit.change.status = item.status;
+      commit(instance, std::move(turn), {});
+    });
+  });
+}
+
 void Turns::give_back(const OrchestrationItem& item, Duration delay) {
   env_.run_elsewhere(Lane::store, [this, entry = TurnAbandon{{item.incarnation, item.lease}, delay, true}] {
     const Result<void> result = provider_.abandon_orchestration_items(std::span(&entry, 1));
-    if (!result) log_(LogLevel::warning, "a turn could not be given back: " + result.error().describe());
+    if (!result) log_(LogLevel::warning, "a turn could not be given back", {{"error", result.error().describe()}});
   });
 }
 
@@ -296,13 +362,26 @@ void Turns::next(const InstanceId& instance) {
 // -- commits ---------------------------------------------------------------------------------------------------------
 
 Turns::Turn Turns::run(core::Execution& execution, std::span<const Event> history,
-                       std::span<const WorkItem> messages) {
-  core::TurnOutcome outcome = execution.run_turn({history, messages, env_.clock().now(), env_.random()});
+                       std::span<const WorkItem> messages, const Failure* condemned) {
+  watchdog_.enter(execution.identity().instance);
+  const auto began = std::chrono::steady_clock::now();
+  core::TurnOutcome outcome =
+      execution.run_turn({history, messages, env_.clock().now(), env_.random(), condemned});
+  watchdog_.leave();
+  if (instruments_.on()) {
+    instruments_.turn_ran(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+  }
   for (const std::string& warning : outcome.warnings) {
-    log_(LogLevel::warning, execution.identity().instance.value + ": " + warning);
+    log_(LogLevel::warning, warning, {{"instance_id", execution.identity().instance.value}});
   }
   Turn turn;
   turn.traces = std::move(outcome.traces);
+  turn.replayed = outcome.replayed_events;
+  if (instruments_.on()) {
+    turn.name = execution.name();
+    turn.version = execution.version();
+    turn.began = execution.started_at();
+  }
   TurnCommit& commit = turn.commit;
   commit.token = CommitToken{random_token()};
   commit.node = options_.node;
@@ -343,7 +422,9 @@ void Turns::dispatch_leases(TurnCommit& commit) {
   places = places > reserved_places_ ? places - reserved_places_ : 0;
   for (WorkerItem& item : commit.worker_items) {
     if (places == 0) break;
-    if (item.activity.tag || item.activity.session_id || !activities_.can_run(item.activity.name)) continue;
+    // A session may be somebody else's: only a fetch can tell.
+    if (item.activity.session_id || !options_.tags.accepts(item.activity.tag)) continue;
+    if (!activities_.can_run(item.activity.name)) continue;
     item.born_leased = LeaseToken{random_token()};
     --places;
     ++reserved_places_;
@@ -360,8 +441,12 @@ void Turns::commit(const InstanceId& instance, Turn turn, UniqueFunction<void(co
   stored->cancelled_activities = turn.commit.cancelled_activities;
   stored->cancel_rest = turn.commit.cancel_rest;
   stored->traces = std::move(turn.traces);
+  if (instruments_.on()) note(turn, *stored);
   for (const WorkerItem& item : turn.commit.worker_items) {
     if (item.born_leased) stored->begun.push_back(item);
+    if (const auto limit = shortest_limit(item.activity.options)) {
+      stored->shortest_limit = std::min(*limit, stored->shortest_limit.value_or(*limit));
+    }
   }
   for (const OutboundMessage& message : turn.commit.messages) {
     if (std::holds_alternative<work::TimerFired>(message.item)) stored->timers.push_back(message.visible_at);
@@ -391,7 +476,7 @@ void Turns::commit(const InstanceId& instance, Turn turn, UniqueFunction<void(co
 void Turns::committed(const InstanceId& instance, Stored& turn, CommitResult& result) {
   Slot& slot = slots_.at(instance);
   if (slot.execution && !slot.execution->identity().incarnation) slot.execution->set_incarnation(result.incarnation);
-  for (const StolenLease& stolen : result.stolen) events_.lease_stolen(stolen);
+  for (const StolenLease& stolen : result.stolen) events_.lease_stolen(stolen, turn.sent);
   if (result.outcome == CommitOutcome::already_committed) {
     // The answer that named the stolen leases was lost. What runs here is known without it; others are told by the store.
     for (const CancelledActivity& cancelled : turn.cancelled_activities) {
@@ -399,18 +484,56 @@ void Turns::committed(const InstanceId& instance, Stored& turn, CommitResult& re
     }
     if (turn.cancel_rest) activities_.stop_execution(result.incarnation, turn.execution, *turn.cancel_rest);
   }
-  for (const core::TraceLine& line : turn.traces) log_(line.level, instance.value + ": " + line.text);
+  for (const core::TraceLine& line : turn.traces) {
+    log_(line.level, line.text,
+         {{"instance_id", instance.value}, {"execution_id", std::to_string(turn.execution.value)}},
+         LogSource::orchestration);
+  }
+  if (instruments_.on()) count(turn);
   for (WorkerItem& item : turn.begun) {
     item.activity.key.incarnation = result.incarnation;
-    const WorkLease lease{item.activity.key, *item.born_leased};
-    activities_.run(std::move(item.activity), lease, 1, turn.sent);
+    WorkItemLeased work;
+    work.lease = {item.activity.key, *item.born_leased};
+    work.activity = std::move(item.activity);
+    activities_.run(std::move(work), turn.sent);
   }
   for (TimePoint due : turn.timers) events_.timer_created(due);
+  if (turn.shortest_limit) events_.work_limited(env_.clock().now() + *turn.shortest_limit);
   if (turn.change.status == Status::continued_as_new) slot.execution.reset();  // the next one is another execution
   if (is_final(turn.change.status)) {
     events_.ended(instance, {turn.change.status, std::move(turn.change.output), std::move(turn.change.failure)});
     slot.execution.reset();
   }
+}
+
+// -- counting --------------------------------------------------------------------------------------------------------
+
+void Turns::note(const Turn& turn, Stored& stored) {
+  stored.replayed = turn.replayed;
+  stored.resident = turn.replayed == 0;
+  stored.name = turn.name;
+  stored.version = turn.version;
+  stored.began = turn.began;
+  for (const Event& event : turn.commit.events) {
+    stored.last_event = event.id;
+    if (const auto* child = std::get_if<event::SubOrchestrationScheduled>(&event.body)) {
+      stored.children.push_back(child->name);
+    } else if (const auto* started = std::get_if<event::OrchestrationStarted>(&event.body)) {
+      stored.resident = false;
+      stored.begun_by = turn.commit.execution.value > 1 ? "continueAsNew" : started->parent ? "parent" : "client";
+    }
+  }
+}
+
+void Turns::count(const Stored& turn) const {
+  const TurnOf of{turn.name, turn.version};
+  if (!turn.begun_by.empty()) instruments_.execution_began(of, turn.begun_by);
+  instruments_.turn_committed(of, turn.replayed, turn.resident);
+  for (const std::string& child : turn.children) instruments_.child_called(of, child);
+  const Status status = turn.change.status;
+  if (!is_final(status) && status != Status::continued_as_new) return;
+  if (!turn.last_event) return;  // it had ended before
+  instruments_.execution_ended(of, status, turn.change.failure, env_.clock().now() - turn.began, turn.last_event.value);
 }
 
 }  // namespace duramen::v0::runtime

@@ -18,7 +18,6 @@
 
 #include <duramen/env.hpp>
 #include <duramen/function.hpp>
-#include <duramen/log.hpp>
 #include <duramen/provider.hpp>
 #include <duramen/registry.hpp>
 
@@ -26,24 +25,33 @@
 #include "core/execution.hpp"
 #include "runtime/activities.hpp"
 #include "runtime/committer.hpp"
+#include "runtime/instruments.hpp"
+#include "runtime/log.hpp"
+#include "runtime/watchdog.hpp"
 
 namespace duramen::inline v0::runtime {
 
 struct TurnOptions {
   NodeId node;
   std::size_t max_resident = 10'000;
+  std::size_t max_actions = 10'000;
   Duration activity_lease{};
+  TagFilter tags;
+  std::uint32_t max_attempts = 10;
+  Duration unregistered_pause{};
+  Duration longest_unregistered_pause{};
 };
 
 class Turns {
  public:
   struct Events {
     UniqueFunction<void(TimePoint)> timer_created;  ///< so that it is looked for when it is due
-    UniqueFunction<void(const StolenLease&)> lease_stolen;
+    UniqueFunction<void(TimePoint)> work_limited;   ///< an activity may be overdue then
+    UniqueFunction<void(const StolenLease&, LeaseTime decided)> lease_stolen;
     UniqueFunction<void(const InstanceId&, const detail::EndedInstance&)> ended;
   };
   Turns(Env& env, Provider& provider, const Registry& registry, Committer& committer, Activities& activities,
-        TurnOptions options, Events events, const LogSink& log);
+        TurnOptions options, Events events, const Log& log, const Instruments& instruments, Watchdog& watchdog);
 
   /// Creates the instance and runs its first turn, in one commit.
   void start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done);
@@ -70,6 +78,10 @@ class Turns {
   struct Turn {
     TurnCommit commit;
     std::vector<core::TraceLine> traces;  // written when it is
+    std::size_t replayed = 0;
+    std::string name;  // for counting, like the rest
+    std::string version;
+    TimePoint began;
   };
   /// What is needed of it when the store has answered.
   struct Stored {
@@ -77,11 +89,22 @@ class Turns {
     InstanceChange change;
     std::vector<WorkerItem> begun;  // born leased to us
     std::vector<TimePoint> timers;
+    std::optional<Duration> shortest_limit;  // of the activities it scheduled
     std::vector<CancelledActivity> cancelled_activities;
     std::optional<CancelReason> cancel_rest;
     std::vector<core::TraceLine> traces;
     LeaseTime sent;
+    std::size_t replayed = 0;
+    bool resident = false;
+    std::string name;
+    std::string version;
+    TimePoint began;
+    EventId last_event;
+    std::string_view begun_by;          // if this turn began the execution
+    std::vector<std::string> children;  // orchestrations it called
   };
+  /// Copies what counting needs, if anybody counts.
+  static void note(const Turn& turn, Stored& stored);
 
   Slot& slot_for(const InstanceId& instance);
   void set_busy(Slot& slot, bool busy);
@@ -92,11 +115,14 @@ class Turns {
   void run_fetched(const InstanceId& instance, OrchestrationItem item, std::vector<Event> history);
   void run_finished(const InstanceId& instance, Slot& slot, std::vector<FinishedActivity> finished);
   void next(const InstanceId& instance);
+  void condemn(const InstanceId& instance, OrchestrationItem item, Failure failure);
   void give_back(const OrchestrationItem& item, Duration delay);
+  void give_up(const InstanceId& instance, const OrchestrationItem& item, Duration delay);
   void send_to_store(FinishedActivity activity);
 
   [[nodiscard]] Turn run(core::Execution& execution, std::span<const Event> history,
-                         std::span<const WorkItem> messages);
+                         std::span<const WorkItem> messages, const Failure* condemned = nullptr);
+  void count(const Stored& turn) const;
   [[nodiscard]] std::uint64_t random_token();
   void dispatch_leases(TurnCommit& commit);
   void commit(const InstanceId& instance, Turn turn, UniqueFunction<void(const Result<CommitResult>&)> done);
@@ -110,7 +136,9 @@ class Turns {
   Activities& activities_;
   const TurnOptions options_;
   Events events_;
-  const LogSink& log_;
+  const Log& log_;
+  const Instruments& instruments_;
+  Watchdog& watchdog_;
 
   // The loop's.
   Slots slots_;

@@ -50,8 +50,10 @@ void Simulation::World::add_node() {
 
   RuntimeOptions runtime = options_.runtime;
   runtime.node = made.id;
-  runtime.log = [this, id = made.id](LogLevel level, std::string_view message) {
-    note(id.value, to_string(level), message);
+  runtime.log = [this, id = made.id](const LogRecord& record) {
+    std::string text(record.message);
+    for (const LogField& field : record.fields) text += " " + std::string(field.key) + "=" + field.value;
+    note(id.value, to_string(record.level), text);
   };
   made.runtime = std::make_unique<runtime::Node>(made.env, *made.store, attempts_.watched(registry_, made.id),
                                                  std::move(runtime));

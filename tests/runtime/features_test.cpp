@@ -200,10 +200,10 @@ TEST_F(Features, WhatIsTracedIsLoggedOnceThoughTheCodeIsReplayed) {
   std::vector<std::string> lines;
   RuntimeOptions options;
   options.max_resident_instances = 1;  // every turn of the two replays
-  options.log = [&](LogLevel level, std::string_view text) {
-    if (level != LogLevel::info) return;
+  options.log = [&](const LogRecord& record) {
+    if (record.source != LogSource::orchestration) return;
     std::lock_guard lock(mutex);
-    lines.emplace_back(text);
+    lines.push_back(record.fields.front().value + ": " + std::string(record.message));
   };
   world.registry.add("talker", [](OrchestrationContext& ctx, std::string id) -> Task<void> {
     for (int i = 0; i < 5; ++i) {

@@ -24,7 +24,7 @@ class World {
   World() : provider(std::make_shared<testing::MemoryProvider>(system_clock())), store(provider), client(store) {}
 
   Runtime& run(RuntimeOptions options = {}) {
-    if (!options.log) options.log = [](LogLevel, std::string_view) {};
+    if (!options.log) options.log = [](const LogRecord&) {};
     return *runtimes.emplace_back(std::make_unique<Runtime>(store, registry, std::move(options)));
   }
   /// Starts an instance and waits for its end.

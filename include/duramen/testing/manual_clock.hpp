@@ -1,4 +1,5 @@
-// A clock that stands still until a test moves it.
+// A clock that stands still until a test moves it. A runtime on a store with this clock follows it: its timers, leases
+// and time limits pass when the test says so.
 #pragma once
 
 #include <duramen/time.hpp>
@@ -21,6 +22,8 @@ class ManualClock final : public Clock {
     std::lock_guard lock(mutex_);
     return lease_now_;
   }
+
+  [[nodiscard]] bool moves_by_itself() const override { return false; }
 
   /// Time passes: wall time and lease time move together. Never negative.
   void advance(Duration by) {

@@ -1,11 +1,12 @@
-#include <duramen/testing/forwarding_provider.hpp>
+#include <duramen/forwarding_provider.hpp>
 
-namespace duramen::inline v0::testing {
+namespace duramen::inline v0 {
 
 template <class Call>
 auto ForwardingProvider::pass(ProviderCall call, Call run) -> decltype(run(std::declval<Provider&>())) {
   if (auto error = before(call)) return std::move(*error);
   auto answer = run(*inner_);
+  answered(call, answer ? nullptr : &answer.error());
   if (auto error = after(call)) return std::move(*error);
   return answer;
 }
@@ -90,6 +91,10 @@ Result<std::vector<InstanceInfo>> ForwardingProvider::get_instance_tree(const In
   return pass({"get_instance_tree", false}, [&](Provider& inner) { return inner.get_instance_tree(root); });
 }
 
+Result<PendingWork> ForwardingProvider::list_pending_work(const InstanceId& instance) {
+  return pass({"list_pending_work", false}, [&](Provider& inner) { return inner.list_pending_work(instance); });
+}
+
 Result<std::vector<DeleteResult>> ForwardingProvider::delete_instances(std::span<const InstanceId> instances, DeleteMode mode) {
   return pass({"delete_instances", true}, [&](Provider& inner) { return inner.delete_instances(instances, mode); });
 }
@@ -106,4 +111,4 @@ Result<QueueDepths> ForwardingProvider::get_queue_depths() {
   return pass({"get_queue_depths", false}, [&](Provider& inner) { return inner.get_queue_depths(); });
 }
 
-}  // namespace duramen::inline v0::testing
+}  // namespace duramen::v0

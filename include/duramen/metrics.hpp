@@ -1,0 +1,45 @@
+// Numbers about a running system. The host decides where they go; Prometheus text is in the box.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace duramen::inline v0 {
+
+struct MetricLabel {
+  std::string_view name;
+  std::string_view value;
+};
+using MetricLabels = std::span<const MetricLabel>;
+
+/// What a runtime reports to. Called from any thread, often: it must return at once. docs/reference/metrics.md lists the
+/// names; all begin with `duramen_`.
+class Metrics {
+ public:
+  virtual ~Metrics() = default;
+  virtual void add(std::string_view counter, std::uint64_t by, MetricLabels labels) = 0;
+  virtual void observe(std::string_view histogram, double value, MetricLabels labels) = 0;
+  virtual void set(std::string_view gauge, double value, MetricLabels labels) = 0;
+};
+
+/// Keeps everything in memory and writes it in the Prometheus text format, for an endpoint of the host's.
+class PrometheusMetrics final : public Metrics {
+ public:
+  PrometheusMetrics();
+  ~PrometheusMetrics() override;
+
+  void add(std::string_view counter, std::uint64_t by, MetricLabels labels) override;
+  void observe(std::string_view histogram, double value, MetricLabels labels) override;
+  void set(std::string_view gauge, double value, MetricLabels labels) override;
+
+  [[nodiscard]] std::string text() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace duramen::v0

@@ -1,0 +1,68 @@
+#include "runtime/condemned.hpp"
+
+#include <string>
+#include <utility>
+
+namespace duramen::inline v0::runtime {
+
+Condemned read_condemned(Provider& provider, const OrchestrationItem& item) {
+  Condemned condemned;
+  const bool fresh = !item.last_event_id || item.status == Status::continued_as_new;
+  if (fresh) {
+    condemned.history.emplace();
+    return condemned;
+  }
+  auto history = provider.read_history(item.instance, item.execution, EventId{});
+  if (history) {
+    condemned.history = std::move(*history);
+    return condemned;
+  }
+  condemned.retry_later = history.error().retryable;
+  if (condemned.retry_later) return condemned;
+
+  const auto info = provider.get_instance(item.instance);
+  InstanceQuery query;
+  query.filter.parent = item.instance;
+  query.filter.statuses = {Status::pending, Status::running, Status::cancelling, Status::continued_as_new};
+  query.limit = 1000;
+  do {
+    auto page = provider.list_instances(query);
+    if (!info || !page) {
+      condemned.retry_later = true;
+      return condemned;
+    }
+    for (InstanceInfo& child : page->instances) condemned.children.push_back(std::move(child));
+    query.after = page->next;
+  } while (query.after);
+  if (*info) condemned.parent = (*info)->parent;
+  return condemned;
+}
+
+TurnCommit unread_end(const core::ExecutionIdentity& identity, const OrchestrationItem& item,
+                      const Condemned& condemned, Failure failure, TimePoint now) {
+  failure.type = "UnreadableHistory";
+  failure.message = "the history of the instance cannot be read; it was tried " + std::to_string(item.attempt - 1) +
+                    " times. Restore it from a backup, or delete the instance";
+  TurnCommit commit;
+  commit.instance = identity.instance;
+  commit.incarnation = identity.incarnation;
+  commit.execution = identity.execution;
+  commit.events.push_back(Event{item.last_event_id.next(), {}, now, event::OrchestrationFailed{failure}});
+  commit.change.status = Status::failed;
+  commit.cancel_rest = CancelReason::poison;
+  for (const InstanceInfo& child : condemned.children) {
+    work::CancelInstance cancel;
+    cancel.reason = std::string(to_string(CancelReason::poison));
+    cancel.origin = CancelOrigin::parent;
+    cancel.parent = child.parent;
+    commit.messages.push_back(OutboundMessage{child.instance, std::move(cancel), {}, {}});
+  }
+  if (condemned.parent) {
+    commit.messages.push_back(
+        OutboundMessage{condemned.parent->instance, work::SubOrchFailed{*condemned.parent, failure}, {}, {}});
+  }
+  commit.change.failure = std::move(failure);
+  return commit;
+}
+
+}  // namespace duramen::v0::runtime

@@ -1,0 +1,58 @@
+// Everything the runtime counts, in one place: each thing once, where it becomes true.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <duramen/failure.hpp>
+#include <duramen/management.hpp>
+#include <duramen/metrics.hpp>
+#include <duramen/provider.hpp>
+#include <duramen/status.hpp>
+#include <duramen/time.hpp>
+
+namespace duramen::inline v0::runtime {
+
+/// The execution that a turn belongs to.
+struct TurnOf {
+  const std::string& orchestration;
+  const std::string& version;
+};
+
+enum class ActivityOutcome : std::uint8_t { success, app_error, cancelled, lease_lost, given_back, poison };
+
+/// Calls cost nothing without a sink. Any thread.
+class Instruments {
+ public:
+  explicit Instruments(std::shared_ptr<Metrics> sink) : sink_(std::move(sink)) {}
+  [[nodiscard]] bool on() const noexcept { return sink_ != nullptr; }
+
+  // Turns, when they are committed.
+  void execution_began(const TurnOf& turn, std::string_view initiated_by) const;
+  void turn_committed(const TurnOf& turn, std::size_t replayed_events, bool resident) const;
+  void child_called(const TurnOf& parent, const std::string& child) const;
+  void execution_ended(const TurnOf& turn, Status status, const std::optional<Failure>& failure, Duration duration,
+                       std::uint64_t events) const;
+  void turn_ran(double seconds) const;
+  void commit_stored(std::size_t batch, double seconds) const;
+
+  // Activities.
+  void activity_ended(const ActivityExecute& item, ActivityOutcome outcome, Duration duration) const;
+  void abandoned(std::size_t now) const;
+  void cancel_delivered(double seconds, bool decided_here) const;
+
+  // The store.
+  void fetched(std::size_t turns, std::size_t activities) const;
+  void provider_call(std::string_view operation, double seconds, const Error* error) const;
+  void depths(const QueueDepths& depths) const;
+  void active(std::uint64_t instances) const;
+
+ private:
+  const std::shared_ptr<Metrics> sink_;
+};
+
+}  // namespace duramen::v0::runtime

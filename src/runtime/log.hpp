@@ -1,0 +1,26 @@
+// How the runtime's parts speak to the host's log.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <duramen/log.hpp>
+
+namespace duramen::inline v0::runtime {
+
+class Log {
+ public:
+  explicit Log(LogSink sink) : sink_(std::move(sink)) {}
+
+  void operator()(LogLevel level, std::string_view message, std::initializer_list<LogField> fields = {},
+                  LogSource source = LogSource::runtime) const {
+    sink_(LogRecord{level, source, message, {fields.begin(), fields.size()}});
+  }
+
+ private:
+  LogSink sink_;
+};
+
+}  // namespace duramen::v0::runtime

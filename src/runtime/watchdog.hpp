@@ -1,0 +1,53 @@
+// Names the instance whose turn takes too long: code that blocks, or computes for seconds, holds up every other one.
+#pragma once
+
+#include <mutex>
+#include <optional>
+
+#include <duramen/env.hpp>
+#include <duramen/ids.hpp>
+
+#include "runtime/log.hpp"
+
+namespace duramen::inline v0::runtime {
+
+class Watchdog {
+ public:
+  Watchdog(Env& env, Duration limit, const Log& log) : env_(env), limit_(limit), log_(log) {}
+
+  void start() { look_later(); }
+  /// Any thread.
+  void stop() {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+
+  // Around every turn, on the loop.
+  void enter(const InstanceId& instance) {
+    std::lock_guard lock(mutex_);
+    turn_.emplace(Turn{instance, env_.clock().lease_now(), false});
+  }
+  void leave() {
+    std::lock_guard lock(mutex_);
+    turn_.reset();
+  }
+
+ private:
+  struct Turn {
+    InstanceId instance;
+    LeaseTime began;
+    bool named;
+  };
+  void look_later();
+  void look();
+
+  Env& env_;
+  const Duration limit_;
+  const Log& log_;
+
+  std::mutex mutex_;
+  std::optional<Turn> turn_;  // guarded by mutex_
+  bool stopped_ = false;      // guarded by mutex_
+};
+
+}  // namespace duramen::v0::runtime

@@ -1,0 +1,162 @@
+// A runtime and a client on a real store, whose clock the test moves.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <duramen/client.hpp>
+#include <duramen/forwarding_provider.hpp>
+#include <duramen/runtime.hpp>
+#include <duramen/sqlite.hpp>
+#include <duramen/testing/manual_clock.hpp>
+#include <gtest/gtest.h>
+
+#include "support/signal.hpp"
+#include "support/temp_dir.hpp"
+
+namespace duramen::test {
+
+using namespace std::chrono_literals;
+
+/// Lines that a runtime logged, by level.
+class LogBook {
+ public:
+  [[nodiscard]] LogSink sink() {
+    return [this](const LogRecord& record) {
+      std::lock_guard lock(mutex_);
+      lines_.emplace_back(record.level, std::string(record.message));
+    };
+  }
+  [[nodiscard]] std::size_t count(LogLevel level) const {
+    std::lock_guard lock(mutex_);
+    std::size_t n = 0;
+    for (const auto& [at, line] : lines_) n += at == level ? 1 : 0;
+    return n;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::pair<LogLevel, std::string>> lines_;
+};
+
+class StoreWorld {
+ public:
+  StoreWorld() : StoreWorld([](std::shared_ptr<Provider> provider) { return provider; }) {}
+  /// `wrap` stands between everybody and the store.
+  explicit StoreWorld(const std::function<std::shared_ptr<Provider>(std::shared_ptr<Provider>)>& wrap)
+      : store(wrap(sqlite::open_provider({.path = dir.file("e2e.db"), .clock = &clock}).value())),
+        provider(*store.provider()),
+        client(store) {}
+
+  Runtime& run(RuntimeOptions options = {}) {
+    if (!options.log) options.log = log.sink();
+    return *runtimes.emplace_back(std::make_unique<Runtime>(store, registry, std::move(options)));
+  }
+  /// Lets the others go on until it is so, while `again` moves the clock. The bound is only there so that a broken test
+  /// ends.
+  void until(const std::function<bool()>& holds, const std::function<void()>& again = [] {}) {
+    const auto end = std::chrono::steady_clock::now() + forever;
+    while (!holds()) {
+      if (std::chrono::steady_clock::now() > end) {
+        ADD_FAILURE() << "it never came to be";
+        return;
+      }
+      again();
+      std::this_thread::sleep_for(1ms);
+    }
+  }
+  void until_later(const std::function<bool()>& holds) {
+    until(holds, [this] { clock.advance(100ms); });
+  }
+  /// Waits for the end of an instance; time passes.
+  InstanceState end_of(const InstanceId& instance) {
+    until_later([&] {
+      const auto info = client.get_instance(instance);
+      return info && is_final(info->status);
+    });
+    return client.wait(instance, forever).value();
+  }
+  [[nodiscard]] Status status(const InstanceId& instance) {
+    return client.get_instance(instance).value().status;
+  }
+  /// How often an event of this JSON type stands in the history.
+  [[nodiscard]] std::size_t events(const InstanceId& instance, std::string_view type) {
+    std::size_t n = 0;
+    for (const Event& event : client.read_history(instance).value()) n += event_type(event) == type ? 1 : 0;
+    return n;
+  }
+  /// Why activities or children of the instance were cancelled, as its history says.
+  [[nodiscard]] std::vector<CancelReason> reasons(const InstanceId& instance) {
+    std::vector<CancelReason> all;
+    for (const Event& event : client.read_history(instance).value()) {
+      if (const auto* a = std::get_if<event::ActivityCancelRequested>(&event.body)) all.push_back(a->reason);
+      if (const auto* c = std::get_if<event::SubOrchestrationCancelRequested>(&event.body)) all.push_back(c->reason);
+    }
+    return all;
+  }
+  /// No activity waits or runs, and no message is on its way.
+  void expect_nothing_left() {
+    until([&] {
+      const QueueDepths depths = provider.get_queue_depths().value();
+      return depths.worker_due + depths.worker_later + depths.worker_leased + depths.orchestrator_due +
+                 depths.orchestrator_later + depths.orchestrator_leased ==
+             0;
+    });
+  }
+
+  TempDir dir;
+  testing::ManualClock clock;
+  LogBook log;
+  Store store;
+  Provider& provider;
+  Registry registry;
+  Client client;
+  std::vector<std::unique_ptr<Runtime>> runtimes;
+};
+
+/// Activities that wait to be stopped, and what they were told.
+class Waiters {
+ public:
+  struct Stop {
+    std::string instance;
+    StopCause cause;
+    std::optional<CancelReason> reason;
+  };
+  /// A coroutine activity that ends when it is asked to.
+  void add_to(Registry& registry, const std::string& name) {
+    registry.add(name, [this](ActivityContext& ctx, int value) -> ActivityTask<int> {
+      began();
+      co_await ctx.cancelled();
+      stopped({ctx.instance_id().value, ctx.stop_cause(), ctx.cancel_reason()});
+      co_return value;
+    });
+  }
+  void began() {
+    std::lock_guard lock(mutex_);
+    ++begun_;
+  }
+  void stopped(Stop stop) {
+    std::lock_guard lock(mutex_);
+    stops_.push_back(std::move(stop));
+  }
+  [[nodiscard]] std::size_t begun() const {
+    std::lock_guard lock(mutex_);
+    return begun_;
+  }
+  [[nodiscard]] std::vector<Stop> stops() const {
+    std::lock_guard lock(mutex_);
+    return stops_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::size_t begun_ = 0;
+  std::vector<Stop> stops_;
+};
+
+}  // namespace duramen::test
