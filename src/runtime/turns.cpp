@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "base/check.hpp"
@@ -214,7 +213,7 @@ void Turns::begin_fetched(const InstanceId& instance, OrchestrationItem item) {
   if (item.unreadable) {
     log_(LogLevel::error, "a message of an instance cannot be read; tried again in a while",
          {{"instance_id", instance.value}, {"error", *item.unreadable}, {"attempt", std::to_string(item.attempt)}});
-    return give_up(instance, item, short_pause);
+    return give_up(instance, item, short_pause, Attempt::counted);
   }
   if (is_fresh(item)) {
     slot.execution.reset();
@@ -237,7 +236,8 @@ void Turns::begin_fetched(const InstanceId& instance, OrchestrationItem item) {
            {{"instance_id", instance.value},
             {"error", history.error().describe()},
             {"attempt", std::to_string(item.attempt)}});
-      give_up(instance, item, short_pause);
+      // A store that fails for now says nothing about the instance.
+      give_up(instance, item, short_pause, history.error().retryable ? Attempt::uncounted : Attempt::counted);
     });
   });
 }
@@ -247,18 +247,18 @@ void Turns::run_fetched(const InstanceId& instance, OrchestrationItem item, std:
   if (!slot.execution) {
     if (is_fresh(item) && !put_beginning_first(item)) {
       // Only what came after it is visible yet: a clock was set back.
-      return give_up(instance, item, short_pause);
+      return give_up(instance, item, short_pause, Attempt::uncounted);
     }
     const CodeName code = code_for(item, is_fresh(item));
     auto handler = registry_.find_orchestration(code.orchestration, code.version);
     if (!handler && !holds<work::CancelInstance>(item)) {
-      const Duration pause = std::min(options_.unregistered_pause * (1 << std::min(item.attempt - 1, 6u)),
-                                      options_.longest_unregistered_pause);
+      // It waits for a node that has the code, however long that takes to be deployed.
+      const Duration pause = unregistered_pause(instance);
       log_(LogLevel::warning,
            "no code is registered here for orchestration \"" + code.orchestration + "\" " + code.version.value_or("") +
                "; offered again in " + std::to_string(pause.count()) + " ms",
            {{"instance_id", instance.value}, {"attempt", std::to_string(item.attempt)}});
-      return give_up(instance, item, pause);
+      return give_up(instance, item, pause, Attempt::uncounted);
     }
     // The first execution is the store's; every further one is begun by the message that continues.
     const bool next = item.status == Status::continued_as_new && holds<work::ContinueAsNew>(item);
@@ -279,12 +279,20 @@ void Turns::run_fetched(const InstanceId& instance, OrchestrationItem item, std:
 }
 
 /// Nothing can be done with it here and now.
-void Turns::give_up(const InstanceId& instance, const OrchestrationItem& item, Duration delay) {
-  give_back(item, delay);
+void Turns::give_up(const InstanceId& instance, const OrchestrationItem& item, Duration delay, Attempt attempt) {
+  give_back(item, delay, attempt);
   Slot& slot = slots_.at(instance);
   slot.execution.reset();
   set_busy(slot, false);
   next(instance);
+}
+
+/// Doubled each time, as far as this node remembers.
+Duration Turns::unregistered_pause(const InstanceId& instance) {
+  if (unregistered_.size() > options_.max_resident) unregistered_.clear();
+  auto [at, first] = unregistered_.try_emplace(instance, options_.unregistered_pause);
+  if (!first) at->second = std::min(at->second * 2, options_.longest_unregistered_pause);
+  return at->second;
 }
 
 /// Ends an instance without running its code.
@@ -295,11 +303,11 @@ void Turns::condemn(const InstanceId& instance, OrchestrationItem item, Failure 
     Condemned condemned = read_condemned(provider_, item);
     env_.loop().post([this, instance, item = std::move(item), failure = std::move(failure),
                       condemned = std::move(condemned)]() mutable {
-      if (condemned.retry_later) return give_up(instance, item, short_pause);
+      const bool has_beginning = !is_fresh(item) || put_beginning_first(item);
+      if (condemned.retry_later || !has_beginning) return give_up(instance, item, short_pause, Attempt::uncounted);
       const bool next_one = item.status == Status::continued_as_new && holds<work::ContinueAsNew>(item);
       const core::ExecutionIdentity identity{instance, item.incarnation,
                                              next_one ? item.execution.next() : item.execution};
-      std::ignore = put_beginning_first(item);
       std::vector<WorkItem> messages;
       for (InboxMessage& message : item.messages) messages.push_back(std::move(message.item));
       Turn turn;
@@ -318,8 +326,9 @@ void Turns::condemn(const InstanceId& instance, OrchestrationItem item, Failure 
   });
 }
 
-void Turns::give_back(const OrchestrationItem& item, Duration delay) {
-  env_.run_elsewhere(Lane::store, [this, entry = TurnAbandon{{item.incarnation, item.lease}, delay, true}] {
+void Turns::give_back(const OrchestrationItem& item, Duration delay, Attempt attempt) {
+  const TurnAbandon back{{item.incarnation, item.lease}, delay, attempt == Attempt::counted};
+  env_.run_elsewhere(Lane::store, [this, entry = back] {
     const Result<void> result = provider_.abandon_orchestration_items(std::span(&entry, 1));
     if (!result) log_(LogLevel::warning, "a turn could not be given back", {{"error", result.error().describe()}});
   });

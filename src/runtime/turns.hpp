@@ -116,8 +116,11 @@ class Turns {
   void run_finished(const InstanceId& instance, Slot& slot, std::vector<FinishedActivity> finished);
   void next(const InstanceId& instance);
   void condemn(const InstanceId& instance, OrchestrationItem item, Failure failure);
-  void give_back(const OrchestrationItem& item, Duration delay);
-  void give_up(const InstanceId& instance, const OrchestrationItem& item, Duration delay);
+  /// Whether a delivery that came to nothing counts towards `max_attempts`.
+  enum class Attempt : bool { uncounted, counted };
+  void give_back(const OrchestrationItem& item, Duration delay, Attempt attempt);
+  void give_up(const InstanceId& instance, const OrchestrationItem& item, Duration delay, Attempt attempt);
+  [[nodiscard]] Duration unregistered_pause(const InstanceId& instance);
   void send_to_store(FinishedActivity activity);
 
   [[nodiscard]] Turn run(core::Execution& execution, std::span<const Event> history,
@@ -144,6 +147,7 @@ class Turns {
   Slots slots_;
   std::list<InstanceId> recent_;  // least recently used first
   std::size_t busy_ = 0;
+  std::unordered_map<InstanceId, Duration> unregistered_;  // the last pause of each
   std::size_t reserved_places_ = 0;  // for activities in commits on their way
   bool dispatching_ = true;
 };
