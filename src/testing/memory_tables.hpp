@@ -56,6 +56,7 @@ struct WorkRow {
   ActivityExecute activity;
   QueuePosition position;
   std::uint32_t attempts = 0;
+  std::uint64_t fence = 0;  ///< how often it was leased
   NodeId owner;
   LeaseToken lease;
   LeaseTime lease_until{};

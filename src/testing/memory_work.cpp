@@ -69,6 +69,7 @@ WorkBatch MemoryState::fetch_work(const WorkFetch& request) {
                            .lease = {row->activity.key, row->lease},
                            .lease_until = row->lease_until,
                            .attempt = row->attempts,
+                           .fence = row->fence,
                            .heartbeat = row->heartbeat});
   }
   return batch;
@@ -80,6 +81,7 @@ void MemoryState::begin_attempt(WorkRow& row, const NodeId& owner, LeaseToken to
   row.started_at = row.alive_at = clock.lease_now();
   row.lease_until = clock.lease_now() + lease;
   ++row.attempts;
+  ++row.fence;
 }
 
 WorkRow* MemoryState::find_leased(const WorkLease& lease) {
