@@ -1,0 +1,146 @@
+#include "runtime/process/shim.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace duramen::inline v0::runtime {
+
+namespace {
+
+// Only what is safe between fork and exec, in both processes below: no allocation, no locks, no C++ runtime.
+
+void report(int fd, ShimReport::Kind kind, int value) {
+  const ShimReport message{kind, value};
+  [[maybe_unused]] const auto written = ::write(fd, &message, sizeof message);
+}
+
+/// The host may have blocked or ignored signals; a command should find them as a shell would give them.
+void reset_signals() {
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+/// Nothing of the host's may live on here: not its files and their locks, and not the other end of anybody's orders,
+/// whose closing tells that the host is gone.
+void close_all_but(const ShimPlan& plan) {
+  int keep[5] = {plan.input, plan.output, plan.errors, plan.orders, plan.reports};
+  for (int i = 1; i < 5; ++i) {
+    for (int j = i; j > 0 && keep[j] < keep[j - 1]; --j) {
+      const int swapped = keep[j];
+      keep[j] = keep[j - 1];
+      keep[j - 1] = swapped;
+    }
+  }
+  unsigned first = STDERR_FILENO + 1;
+  for (const int fd : keep) {
+    const auto kept = static_cast<unsigned>(fd);
+    if (kept > first) ::close_range(first, kept - 1, 0);
+    if (kept >= first) first = kept + 1;
+  }
+  ::close_range(first, ~0U, 0);
+}
+
+[[noreturn]] void become_command(const ShimPlan& plan, int failed) {
+  ::setpgid(0, 0);
+  reset_signals();
+  const bool ready = ::dup2(plan.input, STDIN_FILENO) >= 0 && ::dup2(plan.output, STDOUT_FILENO) >= 0 &&
+                     ::dup2(plan.errors, STDERR_FILENO) >= 0 &&
+                     (plan.directory == nullptr || ::chdir(plan.directory) == 0);
+  if (ready) {
+    ::execve(plan.program, const_cast<char* const*>(plan.argv), const_cast<char* const*>(plan.envp));
+  }
+  const int why = errno;
+  [[maybe_unused]] const auto written = ::write(failed, &why, sizeof why);
+  ::_exit(127);
+}
+
+/// Follows orders until the command has ended or the host is gone.
+void stand_by(const ShimPlan& plan, pid_t command, int watch) {
+  bool host_gone = false;
+  while (true) {
+    pollfd both[2] = {{watch, POLLIN, 0}, {host_gone ? -1 : plan.orders, POLLIN, 0}};
+    if (::poll(both, 2, -1) < 0 && errno != EINTR) return;
+    if (both[0].revents != 0) return;
+    if (both[1].revents == 0) continue;
+    char order = 0;
+    const auto got = ::read(plan.orders, &order, 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got == 1 && order == static_cast<char>(ShimOrder::terminate)) {
+      ::kill(-command, SIGTERM);
+    } else {
+      host_gone = got != 1;  // or an order to kill
+      ::kill(-command, SIGKILL);
+    }
+  }
+}
+
+[[noreturn]] void be_shim(const ShimPlan& plan) {
+  close_all_but(plan);
+  ::setsid();  // a signal for the host's group or terminal is not for us
+  reset_signals();
+  ::signal(SIGPIPE, SIG_IGN);
+  int failed[2];
+  if (::pipe2(failed, O_CLOEXEC) != 0) {
+    report(plan.reports, ShimReport::Kind::not_started, errno);
+    ::_exit(1);
+  }
+  const pid_t command = ::fork();
+  if (command == 0) become_command(plan, failed[1]);
+  if (command < 0) {
+    report(plan.reports, ShimReport::Kind::not_started, errno);
+    ::_exit(1);
+  }
+  ::setpgid(command, command);  // whoever of the two comes first
+  ::close(failed[1]);
+  ::close(plan.input);
+  ::close(plan.output);
+  ::close(plan.errors);
+  int why = 0;
+  const bool started = ::read(failed[0], &why, sizeof why) != sizeof why;
+  if (started) {
+    const int watch = static_cast<int>(::syscall(SYS_pidfd_open, command, 0));
+    if (watch >= 0) stand_by(plan, command, watch);
+  }
+  siginfo_t end{};
+  while (::waitid(P_PID, static_cast<id_t>(command), &end, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+  }
+  ::kill(-command, SIGKILL);  // what it left behind in its group; the group exists until it is reaped
+  ::waitpid(command, nullptr, 0);
+  if (!started) {
+    report(plan.reports, ShimReport::Kind::not_started, why);
+  } else if (end.si_code == CLD_EXITED) {
+    report(plan.reports, ShimReport::Kind::exited, end.si_status);
+  } else {
+    report(plan.reports, ShimReport::Kind::signalled, end.si_status);
+  }
+  ::_exit(0);
+}
+
+}  // namespace
+
+int start_shim(const ShimPlan& plan) {
+  // Signals wait until the child has put its own handling in place: a handler of the host must not run in it.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  // A fork without an exit signal: the host's SIGCHLD handling never sees it.
+  const auto pid = static_cast<int>(::syscall(SYS_clone, 0UL, nullptr, nullptr, nullptr, 0UL));
+  if (pid == 0) be_shim(plan);
+  const int why = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = why;
+  return pid;
+}
+
+}  // namespace duramen::v0::runtime

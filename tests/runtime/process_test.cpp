@@ -1,0 +1,148 @@
+// Activities that are commands of their own.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include <duramen/process.hpp>
+
+#include "runtime/world.hpp"
+#include "support/temp_dir.hpp"
+
+namespace duramen::test {
+namespace {
+
+class Process : public ::testing::Test {
+ protected:
+  Process() {
+    world.registry.add("run", [](OrchestrationContext& ctx, std::string input) -> Task<std::string> {
+      auto result = co_await ctx.schedule_activity<std::string>("Command", input).as_result();
+      co_return result ? *result : result.error().type + ": " + result.error().message;
+    });
+  }
+  std::string run(ProcessActivity command, std::string input = "") {
+    world.registry.add("Command", std::move(command));
+    world.run(options);
+    return world.finish("i", "run", input).output_as<std::string>();
+  }
+  /// Starts it, and waits until the command has said that it is there.
+  void begin(ProcessActivity command) {
+    world.registry.add("Command", std::move(command));
+    world.run(options);
+    world.client.start("i", "run", "").value();
+    wait_for(ready);
+  }
+  static void wait_for(const std::string& file) {
+    while (::access(file.c_str(), F_OK) != 0) std::this_thread::sleep_for(1ms);
+  }
+  static bool alive(pid_t pid) { return ::kill(pid, 0) == 0; }
+  static pid_t pid_in(const std::string& file) {
+    pid_t pid = 0;
+    while (pid == 0) std::ifstream(file) >> pid;
+    return pid;
+  }
+  TempDir dir;
+  std::string ready = dir.file("ready");
+  RuntimeOptions options;
+  World world;
+};
+
+ProcessActivity shell(const std::string& script) { return ProcessActivity({"sh", "-c", script}); }
+
+TEST_F(Process, ReadsItsInputAndWritesItsResult) {
+  EXPECT_EQ(run(ProcessActivity({"tr", "a-z", "A-Z"}), "hello"), "HELLO");
+}
+
+TEST_F(Process, TakesAndGivesMoreThanAPipeHolds) {
+  const std::string big(1'000'000, 'x');
+  EXPECT_EQ(run(ProcessActivity({"cat"}), big), big);
+}
+
+TEST_F(Process, NeedNotReadItsInput) { EXPECT_EQ(run(shell("echo done"), std::string(1'000'000, 'x')), "done"); }
+
+TEST_F(Process, KnowsWhatItIsRunFor) {
+  EXPECT_EQ(run(shell("echo $DURAMEN_INSTANCE $DURAMEN_ACTIVITY $DURAMEN_ATTEMPT $EXTRA").environment("EXTRA", "more")),
+            "i Command 1 more");
+}
+
+TEST_F(Process, RunsInItsDirectory) { EXPECT_EQ(run(ProcessActivity({"pwd"}).directory("/usr")), "/usr"); }
+
+TEST_F(Process, ThatFailsSaysHow) {
+  EXPECT_EQ(run(shell("exit 3")), "ProcessFailed: sh ended with status 3");
+}
+
+TEST_F(Process, ThatIsKilledSaysByWhat) {
+  EXPECT_EQ(run(shell("kill -9 $$")), "ProcessFailed: sh was ended by signal 9 (Killed)");
+}
+
+TEST_F(Process, ThatDoesNotExistSaysSo) {
+  EXPECT_EQ(run(ProcessActivity({"no-such-program"})),
+            "ProcessNotStarted: no-such-program could not be started: No such file or directory");
+}
+
+TEST_F(Process, ThatWritesTooMuchIsEnded) {
+  EXPECT_EQ(run(ProcessActivity({"yes"}).max_output(1000)),
+            "ProcessOutputTooLarge: yes wrote more than 1000 bytes; let it write to a file and return the name");
+}
+
+TEST_F(Process, LogsWhatItSaysOnStandardError) {
+  Signal<std::string> line;
+  options.log = [&](const LogRecord& record) {
+    if (record.source == LogSource::activity) line.set(std::string(record.message));
+  };
+  EXPECT_EQ(run(shell("echo careful >&2; echo fine")), "fine");
+  EXPECT_EQ(line.wait(), "careful");
+}
+
+TEST_F(Process, IsAskedToEndWhenItIsCancelled) {
+  begin(shell("trap 'echo term > " + dir.file("got") + "; exit 0' TERM; touch " + ready + "; while :; do sleep 0.01; done"));
+  world.client.cancel("i", "enough").value();
+  EXPECT_EQ(world.client.wait("i", forever).value().status, Status::cancelled);
+  wait_for(dir.file("got"));
+}
+
+TEST_F(Process, IsKilledWithItsChildrenWhenItDoesNotEnd) {
+  begin(shell("trap '' TERM; sleep 1000 & echo $! > " + dir.file("child") + "; echo $$ > " + dir.file("self") +
+              "; touch " + ready + "; while :; do sleep 0.01; done")
+            .kill_after(50ms));
+  const pid_t self = pid_in(dir.file("self"));
+  const pid_t child = pid_in(dir.file("child"));
+  world.client.cancel("i", "enough").value();
+  world.client.wait("i", forever).value();
+  while (alive(self) || alive(child)) std::this_thread::sleep_for(1ms);
+}
+
+TEST_F(Process, TakesAlongWhatItLeftRunning) {
+  run(shell("sleep 1000 > /dev/null 2>&1 < /dev/null & echo $! > " + dir.file("child")));
+  const pid_t child = pid_in(dir.file("child"));
+  while (alive(child)) std::this_thread::sleep_for(1ms);
+}
+
+TEST_F(Process, DiesWithTheRuntimesProcess) {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "the thread sanitizer allows no threads after a fork";
+#endif
+#endif
+  const pid_t host = ::fork();
+  if (host == 0) {
+    World there;
+    there.registry.add("Command", shell("echo $$ > " + dir.file("self") + "; touch " + ready + "; sleep 1000"));
+    there.registry.add("run", [](OrchestrationContext& ctx) -> Task<std::string> {
+      co_return co_await ctx.schedule_activity<std::string>("Command", "");
+    });
+    there.run();
+    there.client.start("i", "run").value();
+    while (true) ::pause();
+  }
+  wait_for(ready);
+  const pid_t command = pid_in(dir.file("self"));
+  ::kill(host, SIGKILL);
+  ::waitpid(host, nullptr, 0);
+  while (alive(command)) std::this_thread::sleep_for(1ms);
+}
+
+}  // namespace
+}  // namespace duramen::test
