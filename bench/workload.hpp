@@ -29,6 +29,8 @@ void run_chain(Scene& scene);
 void run_cancel(Scene& scene);
 void run_cancel2(Scene& scene);
 void run_store(Scene& scene);
+void run_growth(Scene& scene);
+void run_fairness(Scene& scene);
 void run_replay(Scene& scene);
 
 }  // namespace bench

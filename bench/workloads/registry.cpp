@@ -17,8 +17,14 @@ const std::vector<Workload>& all_workloads() {
        false, run_cancel},
       {"cancel2", "the same, with the activity in another process", true, run_cancel2},
       {"store",
-       "turns committed by one thread straight to the store; `width` is the batch (default 1, 10, 100, 1000)",
+       "turns, ends of activities and renewals, by one thread straight to the store; `width` is the batch "
+       "(default 1, 10, 100, 1000)",
        false, run_store},
+      {"growth",
+       "a fetch, a commit and a cancel beside 1000 and 1000000 finished instances (`count`: instead of the latter)",
+       true, run_growth},
+      {"fairness", "how long a writer of one row waits beside a process that commits batches of `width` all the time",
+       true, run_fairness},
       {"replay",
        "the engine without a store: replay, completions, join and select, memory; `width` is how many things "
        "(default 1000, 10000, 100000)",

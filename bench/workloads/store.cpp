@@ -1,17 +1,14 @@
-// store: turns committed straight to the store by one thread, without an engine.
-
-#include <duramen/store.hpp>
+// store: turns, ends of activities and lease renewals asked of the store directly by one thread, without an engine;
+// next to raw SQLite writing the same rows.
 
 #include "bench/bench_store.hpp"
 #include "bench/disk.hpp"
 #include "bench/measure.hpp"
-#include "bench/recording.hpp"
+#include "bench/raw_rows.hpp"
 #include "bench/workload.hpp"
-#include "bench/workloads/greeting.hpp"
-#include <duramen/client.hpp>
-#include <duramen/runtime.hpp>
-#include <duramen/testing/memory_provider.hpp>
+#include "bench/workloads/hello_turns.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -23,110 +20,272 @@
 namespace bench {
 
 namespace dm = duramen;
+using namespace std::chrono_literals;
 
 namespace {
 
-/// The two turns of a hello: as the engine makes them, with other names.
-class Template {
+/// One kind of call, to a provider or to raw SQLite. Everything that is not the call itself is done in prepare.
+class Subject {
  public:
-  Template() {
-    auto recorder = std::make_shared<RecordingProvider>(
-        std::make_shared<dm::testing::MemoryProvider>(dm::system_clock()));
-    {
-      const dm::Store store(recorder);
-      const dm::Runtime runtime(store, greeting_registry());
-      dm::Client client(store);
-      (void)client.start("template", "Hello", "world").value();
-      (void)client.wait("template", std::chrono::seconds{10}).value();
-    }
-    for (Call& call : recorder->take().calls) {
-      auto* commit_call = std::get_if<CommitCall>(&call);
-      if (commit_call == nullptr) continue;
-      for (dm::TurnCommit& commit : commit_call->commits) turns_.push_back(std::move(commit));
-    }
-    if (turns_.size() != 2) throw std::runtime_error("a hello was expected to take two turns");
-  }
+  virtual ~Subject() = default;
+  virtual void prepare() = 0;
+  virtual void perform() = 0;
+};
 
-  [[nodiscard]] dm::TurnCommit first(std::uint64_t number) const {
-    dm::TurnCommit commit = turns_[0];
-    commit.token = dm::CommitToken{2 * number + 1};
-    commit.instance = name(number);
-    std::get<dm::FusedStart>(commit.basis).request.instance = commit.instance;
-    dm::WorkerItem& item = commit.worker_items.at(0);
-    item.activity.instance = commit.instance;
-    item.born_leased = dm::LeaseToken{number + 1};
-    return commit;
+struct Timed {
+  std::uint64_t count = 0;
+  double seconds = 0;
+  double cpu_seconds = 0;
+  std::vector<double> calls_ms;
+};
+
+/// So that the log has its size and the pages are there.
+void warm_up(Subject& subject, std::size_t width) {
+  for (std::size_t done = 0; done < 2000; done += 2 * width) {
+    for (int call = 0; call < 2; ++call) {
+      subject.prepare();
+      subject.perform();
+    }
   }
-  [[nodiscard]] dm::TurnCommit second(std::uint64_t number, dm::Incarnation incarnation) const {
-    dm::TurnCommit commit = turns_[1];
-    commit.token = dm::CommitToken{2 * number + 2};
-    commit.instance = name(number);
-    commit.incarnation = incarnation;
-    dm::WorkAck& ack = commit.work_acks.at(0);
-    ack.instance = commit.instance;
-    ack.lease.key.incarnation = incarnation;
-    ack.lease.token = dm::LeaseToken{number + 1};
-    return commit;
+}
+
+/// Calls until so many entries were done, or for so long.
+Timed time_calls(Subject& subject, std::size_t width, std::optional<std::uint64_t> count, double seconds) {
+  Timed timed;
+  while (count ? timed.count < *count : timed.seconds < seconds) {
+    subject.prepare();
+    const double cpu_before = cpu_seconds();
+    const Instant began = now();
+    subject.perform();
+    timed.calls_ms.push_back(milliseconds_between(began, now()));
+    timed.seconds += timed.calls_ms.back() / 1e3;
+    timed.cpu_seconds += cpu_seconds() - cpu_before;
+    timed.count += width;
+  }
+  return timed;
+}
+
+// -- turns: first and second of a batch, in turn -------------------------------------------------------------------
+
+class ProviderTurns final : public Subject {
+ public:
+  ProviderTurns(dm::Provider& provider, const HelloTurns& turns, std::size_t width)
+      : provider_(provider), turns_(turns), width_(width) {}
+
+  void prepare() override {
+    batch_.clear();
+    for (std::size_t i = 0; i < width_; ++i) {
+      batch_.push_back(created_.empty() ? turns_.first(number_ + i)
+                                        : turns_.second(number_ + i, created_[i].incarnation));
+    }
+  }
+  void perform() override {
+    auto results = commit_all(provider_, batch_);
+    if (created_.empty()) {
+      created_ = std::move(results);
+      return;
+    }
+    created_.clear();
+    number_ += width_;
   }
 
  private:
-  static dm::InstanceId name(std::uint64_t number) { return "run-" + std::to_string(number); }
-  std::vector<dm::TurnCommit> turns_;
+  dm::Provider& provider_;
+  const HelloTurns& turns_;
+  const std::size_t width_;
+  std::uint64_t number_ = 0;
+  std::vector<dm::TurnCommit> batch_;
+  std::vector<dm::CommitResult> created_;
 };
 
-/// Commits and times it; throws unless every turn was stored.
-std::vector<dm::CommitResult> commit(dm::Provider& provider, const std::vector<dm::TurnCommit>& batch,
-                                     std::vector<double>& calls_ms) {
-  const Instant began = now();
-  auto results = provider.ack_orchestration_items(batch).value();
-  calls_ms.push_back(milliseconds_between(began, now()));
-  for (const dm::CommitResult& result : results) {
-    if (result.outcome != dm::CommitOutcome::committed) throw std::runtime_error("a turn was not stored");
+class RawTurns final : public Subject {
+ public:
+  RawTurns(RawConnection& raw, std::size_t width) : raw_(raw), width_(width) {}
+  void prepare() override {}
+  void perform() override {
+    if (std::exchange(begun_, !begun_)) {
+      raw_.second_turns(number_, width_);
+      number_ += width_;
+    } else {
+      raw_.first_turns(number_, width_);
+    }
   }
-  return results;
-}
 
-void measure(const Scene& scene, const Template& turns, std::size_t width) {
-  const Arguments& arguments = scene.arguments;
-  scene.progress("store batch " + std::to_string(width));
-  const auto rate = arguments.on_sqlite() ? std::optional(disk_rate(scene.directory, 0.25)) : std::nullopt;
-  reset_peak_rss();
-  BenchStore store(arguments.store, scene.directory);
-  std::vector<double> calls_ms;
-  Row row;
-  double cpu = 0;
-  const dm::sqlite::Counters before = store.counters();
-  const Instant began = now();
-  while (arguments.count ? row.count < *arguments.count : seconds_between(began, now()) < arguments.seconds) {
-    const std::uint64_t base = row.count / 2;
-    std::vector<dm::TurnCommit> batch;
-    for (std::size_t i = 0; i < width; ++i) batch.push_back(turns.first(base + i));
-    double cpu_before = cpu_seconds();
-    const auto created = commit(*store.provider(), batch, calls_ms);
-    cpu += cpu_seconds() - cpu_before;
-    batch.clear();
-    for (std::size_t i = 0; i < width; ++i) batch.push_back(turns.second(base + i, created[i].incarnation));
-    cpu_before = cpu_seconds();
-    (void)commit(*store.provider(), batch, calls_ms);
-    cpu += cpu_seconds() - cpu_before;
-    row.count += 2 * width;
+ private:
+  RawConnection& raw_;
+  const std::size_t width_;
+  std::uint64_t number_ = 0;
+  bool begun_ = false;
+};
+
+// -- ends of activities ----------------------------------------------------------------------------------------
+
+// Activities that run, made in advance so many at a time.
+constexpr std::size_t stock = 1000;
+
+class ProviderAcks final : public Subject {
+ public:
+  ProviderAcks(dm::Provider& provider, const HelloTurns& turns, std::size_t width)
+      : provider_(provider), turns_(turns), width_(width) {}
+
+  void prepare() override {
+    batch_.clear();
+    while (ready_.size() < width_) refill();
+    batch_.assign(ready_.end() - static_cast<std::ptrdiff_t>(width_), ready_.end());
+    ready_.resize(ready_.size() - width_);
   }
-  const dm::sqlite::Counters after = store.counters();
-  row.workload = "store";
+  void perform() override {
+    const auto results = provider_.ack_work_items(batch_).value();
+    for (const dm::AckResult& result : results) {
+      if (result.outcome != dm::AckOutcome::done) throw std::runtime_error("the end of an activity was not stored");
+    }
+  }
+
+ private:
+  void refill() {
+    std::vector<dm::TurnCommit> firsts;
+    for (std::size_t i = 0; i < stock; ++i) {
+      firsts.push_back(turns_.first(number_ + i));
+      firsts.back().worker_lease = 1h;
+    }
+    const auto created = commit_all(provider_, firsts);
+    for (std::size_t i = 0; i < stock; ++i) ready_.push_back(turns_.ack(number_ + i, created[i].incarnation));
+    number_ += stock;
+  }
+
+  dm::Provider& provider_;
+  const HelloTurns& turns_;
+  const std::size_t width_;
+  std::uint64_t number_ = 0;
+  std::vector<dm::WorkAck> ready_;
+  std::vector<dm::WorkAck> batch_;
+};
+
+class RawAcks final : public Subject {
+ public:
+  RawAcks(RawConnection& raw, std::size_t width) : raw_(raw), width_(width) {}
+  void prepare() override {
+    while (made_ < number_ + width_) {
+      raw_.first_turns(made_, stock);
+      made_ += stock;
+    }
+  }
+  void perform() override {
+    raw_.acks(number_, width_);
+    number_ += width_;
+  }
+
+ private:
+  RawConnection& raw_;
+  const std::size_t width_;
+  std::uint64_t number_ = 0;
+  std::uint64_t made_ = 0;
+};
+
+// -- renewals --------------------------------------------------------------------------------------------------
+
+class ProviderRenewals final : public Subject {
+ public:
+  ProviderRenewals(dm::Provider& provider, const HelloTurns& turns, std::size_t width) : provider_(provider) {
+    std::vector<dm::TurnCommit> firsts;
+    for (std::size_t i = 0; i < width; ++i) {
+      firsts.push_back(turns.first(i));
+      firsts.back().worker_lease = 1h;
+    }
+    const auto created = commit_all(provider, firsts);
+    for (std::size_t i = 0; i < width; ++i) renewals_.push_back({turns.ack(i, created[i].incarnation).lease});
+  }
+  // Another end every time: one that is there already would not be written.
+  void prepare() override { extend_ += 10s; }
+  void perform() override {
+    const auto results = provider_.renew_work_item_locks(renewals_, extend_).value();
+    for (const dm::RenewResult& result : results) {
+      if (result.outcome != dm::RenewOutcome::renewed) throw std::runtime_error("a lease was not renewed");
+    }
+  }
+
+ private:
+  dm::Provider& provider_;
+  std::vector<dm::WorkRenewal> renewals_;
+  dm::Duration extend_ = 1h;
+};
+
+class RawRenewals final : public Subject {
+ public:
+  RawRenewals(RawConnection& raw, std::size_t width) : raw_(raw), width_(width) {
+    raw_.first_turns(0, width_);
+    raw_.sync_no_more();
+  }
+  void prepare() override { until_ += 10'000; }
+  void perform() override { raw_.renewals(0, width_, until_); }
+
+ private:
+  RawConnection& raw_;
+  const std::size_t width_;
+  std::int64_t until_ = std::int64_t{1} << 48;
+};
+
+// -- pairs -----------------------------------------------------------------------------------------------------
+
+struct Comparison {
+  const Scene& scene;
+  const HelloTurns& turns;
+  const RawRows* rows;  ///< null: nothing to compare with
+};
+
+template <class Ours, class Raw>
+void compare(const Comparison& comparison, const std::string& workload, std::size_t width) {
+  const Scene& scene = comparison.scene;
+  const Arguments& arguments = scene.arguments;
+  const bool with_raw = comparison.rows != nullptr && arguments.pairs > 0;
+  const std::size_t pairs = with_raw ? arguments.pairs : 1;
+  Row row;
+  std::vector<double> rates, raw_rates, calls_ms, disk;
+  double cpu = 0;
+  reset_peak_rss();
+  for (std::size_t pair = 0; pair < pairs; ++pair) {
+    scene.progress(workload + " batch " + std::to_string(width) + ": pair " + std::to_string(pair + 1) + " of " +
+                   std::to_string(pairs));
+    if (arguments.on_sqlite()) disk.push_back(disk_rate(scene.directory, 0.25));
+    Timed ours;
+    {
+      const BenchStore store(arguments.store, scene.directory);
+      Ours subject(*store.provider(), comparison.turns, width);
+      warm_up(subject, width);
+      const dm::sqlite::Counters before = store.counters();
+      ours = time_calls(subject, width, arguments.count, arguments.seconds);
+      const dm::sqlite::Counters after = store.counters();
+      // Not for the ends of activities: to have any, instances are started in between.
+      if (arguments.on_sqlite() && workload != "store-acks") {
+        row.syncs = static_cast<double>(after.synced_commits - before.synced_commits) / static_cast<double>(ours.count);
+        row.row_writes = static_cast<double>(after.row_writes - before.row_writes) / static_cast<double>(ours.count);
+      }
+    }
+    row.count += ours.count;
+    row.seconds += ours.seconds;
+    cpu += ours.cpu_seconds;
+    rates.push_back(static_cast<double>(ours.count) / ours.seconds);
+    calls_ms.insert(calls_ms.end(), ours.calls_ms.begin(), ours.calls_ms.end());
+    if (!with_raw) continue;
+    const ScratchDirectory directory(scene.directory);
+    RawConnection raw((directory.path() / "raw.db").string(), *comparison.rows, true);
+    Raw subject(raw, width);
+    warm_up(subject, width);
+    const Timed theirs = time_calls(subject, width, arguments.count, arguments.seconds);
+    raw_rates.push_back(static_cast<double>(theirs.count) / theirs.seconds);
+  }
+  row.workload = workload;
   row.store = arguments.store;
-  row.durability = durability_of(arguments.store);
+  row.durability = workload == "store-renewals" ? "none" : durability_of(arguments.store);
   row.width = width;
-  for (const double ms : calls_ms) row.seconds += ms / 1e3;
-  row.per_second = static_cast<double>(row.count) / row.seconds;
+  row.per_second = median(rates);
   row.cpu_cores = cpu / row.seconds;
   row.rss_mib = peak_rss_mib();
   set_percentiles(row, calls_ms);
-  if (arguments.on_sqlite()) {
-    row.syncs =
-        static_cast<double>(after.synced_commits - before.synced_commits) / static_cast<double>(row.count);
-    row.row_writes =
-        static_cast<double>(after.row_writes - before.row_writes) / static_cast<double>(row.count);
-    row.disk_rate = rate;
+  if (arguments.on_sqlite()) row.disk_rate = median(disk);
+  if (with_raw) {
+    row.raw_per_second = median(raw_rates);
+    row.ratio = row.per_second / *row.raw_per_second;
   }
   scene.report.add(row);
 }
@@ -134,10 +293,17 @@ void measure(const Scene& scene, const Template& turns, std::size_t width) {
 }  // namespace
 
 void run_store(Scene& scene) {
-  const Template turns;
+  const HelloTurns turns;
+  std::optional<RawRows> rows;
+  if (scene.arguments.on_sqlite()) rows.emplace(turns, scene.directory);
+  const Comparison comparison{scene, turns, rows ? &*rows : nullptr};
   const std::vector<std::size_t> batches{1, 10, 100, 1000};
   const auto& asked = scene.arguments.widths;
-  for (const std::size_t width : asked.empty() ? batches : asked) measure(scene, turns, width);
+  for (const std::size_t width : asked.empty() ? batches : asked) {
+    compare<ProviderTurns, RawTurns>(comparison, "store", width);
+    compare<ProviderAcks, RawAcks>(comparison, "store-acks", width);
+    compare<ProviderRenewals, RawRenewals>(comparison, "store-renewals", width);
+  }
 }
 
 }  // namespace bench

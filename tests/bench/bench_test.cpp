@@ -105,7 +105,7 @@ TEST(Bench, AStepOfAChainIsOneSyncedCommit) {
 
 TEST(Bench, EveryOtherWorkloadRunsOnSqlite) {
   const Output output =
-      run("latency fanout cancel cancel2 store --count 3 --pairs 1 --width 3 --json", "2>/dev/null");
+      run("latency fanout cancel cancel2 store fairness --count 3 --pairs 1 --width 3 --json", "2>/dev/null");
   EXPECT_EQ(output.exit_code, 0);
   std::vector<std::string> names;
   for (const json& line : lines_of(output)) {
@@ -114,7 +114,21 @@ TEST(Bench, EveryOtherWorkloadRunsOnSqlite) {
   }
   EXPECT_EQ(names, (std::vector<std::string>{"latency", "fanout", "cancel-coroutine", "cancel-function",
                                              "cancel-coroutine-loaded", "cancel-function-loaded",
-                                             "cancel2-client", "cancel2-steal", "store"}));
+                                             "cancel2-client", "cancel2-steal", "store", "store-acks",
+                                             "store-renewals", "fairness"}));
+}
+
+TEST(Bench, ComparesAStoreOfFewInstancesWithOneOfMany) {
+  const Output output = run("growth --count 3000 --json", "2>/dev/null");
+  EXPECT_EQ(output.exit_code, 0);
+  std::vector<std::string> figures;
+  for (const json& line : lines_of(output)) {
+    figures.push_back(line["figure"].get<std::string>() + " " + line["size"].dump());
+    EXPECT_GT(line["ns_each"].get<double>(), 0) << line;
+    EXPECT_EQ(line["size"] == 3000, !line["growth"].is_null()) << line;
+  }
+  EXPECT_EQ(figures, (std::vector<std::string>{"fetch 1000", "fetch 3000", "commit 1000", "commit 3000",
+                                               "cancel 1000", "cancel 3000"}));
 }
 
 TEST(Bench, TheEngineAlonePrintsOneLinePerFigureAndSize) {
@@ -153,7 +167,7 @@ TEST(Bench, PrintsATableForPeople) {
 TEST(Bench, ShowsHelpWithEveryWorkload) {
   const Output output = run("--help");
   EXPECT_EQ(output.exit_code, 0);
-  for (const char* name : {"hello", "chain", "latency", "fanout", "cancel", "cancel2", "store", "replay"}) {
+  for (const char* name : {"hello", "chain", "latency", "fanout", "cancel", "cancel2", "store", "growth", "fairness", "replay"}) {
     EXPECT_NE(output.text.find(name), std::string::npos) << name;
   }
 }
@@ -162,7 +176,7 @@ TEST(Bench, RefusesAnUnknownWorkloadAndListsTheOthers) {
   const Output output = run("no-such-thing", "2>&1");
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_NE(output.text.find("no-such-thing"), std::string::npos);
-  EXPECT_NE(output.text.find("hello chain latency fanout cancel cancel2 store replay"), std::string::npos);
+  EXPECT_NE(output.text.find("hello chain latency fanout cancel cancel2 store growth fairness replay"), std::string::npos);
 }
 
 TEST(Bench, RefusesOptionsItDoesNotUnderstand) {

@@ -1,0 +1,130 @@
+// growth: what a fetch, a commit and a cancel cost in a store with few finished instances, and in one with very many.
+//
+// Nothing is synced here: the wait for the disk would hide what the question is about.
+
+#include "bench/bench_store.hpp"
+#include "bench/measure.hpp"
+#include "bench/raw_rows.hpp"
+#include "bench/workload.hpp"
+#include "bench/workloads/hello_turns.hpp"
+#include <duramen/sqlite.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+namespace dm = duramen;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t few = 1000;
+constexpr std::size_t many = 1'000'000;
+constexpr double bar = 1.5;
+constexpr std::size_t rounds = 400;
+
+enum Cost : std::size_t { fetch, commit, cancel, costs };
+constexpr std::array<const char*, costs> names{"fetch", "commit", "cancel"};
+
+/// A store with so many finished instances in it.
+class FilledStore {
+ public:
+  FilledStore(const Scene& scene, const HelloTurns& turns, const RawRows& rows, std::size_t size)
+      : directory_(scene.directory), turns_(turns), size_(size), next_(10 * many) {
+    scene.progress("growth: " + std::to_string(size) + " finished instances");
+    const std::string file = (directory_.path() / "bench.db").string();
+    {
+      RawConnection raw(file, rows, false);
+      constexpr std::size_t piece = 10'000;
+      for (std::size_t done = 0; done < size; done += piece) raw.finished(done, std::min(piece, size - done));
+    }
+    provider_ = dm::sqlite::open_provider({.path = file, .durability = dm::sqlite::Options::Durability::off}).value();
+  }
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] const std::array<std::vector<double>, costs>& nanoseconds() const { return nanoseconds_; }
+
+  /// One instance through all of it.
+  void measure() {
+    const std::uint64_t number = next_++;
+    // Commit: its first turn, with an activity that then runs.
+    const std::vector<dm::TurnCommit> first{turns_.first(number)};
+    std::vector<dm::CommitResult> created;
+    timed(commit, [&] { created = commit_all(*provider_, first); });
+
+    // Cancel: asked for, found, and decided with the lease of the activity taken away.
+    const dm::OutboundMessage request{.target = first[0].instance, .item = dm::work::CancelInstance{.reason = "bench"}};
+    dm::OrchestrationBatch batch;
+    double cancelled = nanoseconds_of([&] { (void)provider_->enqueue_for_orchestrator({&request, 1}).value(); });
+    timed(fetch, [&] { batch = provider_->fetch_orchestration_items({.node = "bench", .lease = 30s}).value(); });
+    if (batch.items.size() != 1) throw std::runtime_error("growth: one instance was expected");
+    dm::TurnCommit last;
+    last.token = dm::CommitToken{~number};
+    last.node = "bench";
+    last.instance = first[0].instance;
+    last.incarnation = created[0].incarnation;
+    last.basis = dm::HeldLease{batch.items[0].lease};
+    last.execution = dm::ExecutionId{1};
+    last.events = {{batch.items[0].last_event_id.next(), {}, {}, dm::event::OrchestrationFailed{}}};
+    last.change.status = dm::Status::cancelled;
+    last.cancel_rest = dm::CancelReason::orchestration_terminal_cancelled;
+    cancelled += nanoseconds_of([&] { (void)commit_all(*provider_, {last}); });
+    nanoseconds_[cancel].push_back(cancelled);
+  }
+
+ private:
+  static double nanoseconds_of(const std::function<void()>& body) {
+    const Instant began = now();
+    body();
+    return 1e6 * milliseconds_between(began, now());
+  }
+  void timed(Cost cost, const std::function<void()>& body) { nanoseconds_[cost].push_back(nanoseconds_of(body)); }
+
+  ScratchDirectory directory_;
+  const HelloTurns& turns_;
+  const std::size_t size_;
+  std::uint64_t next_;
+  std::shared_ptr<dm::Provider> provider_;
+  std::array<std::vector<double>, costs> nanoseconds_;
+};
+
+}  // namespace
+
+void run_growth(Scene& scene) {
+  const HelloTurns turns;
+  const RawRows rows(turns, scene.directory);
+  const std::size_t largest = scene.arguments.count.value_or(many);
+  FilledStore small(scene, turns, rows, std::min(few, largest));
+  FilledStore large(scene, turns, rows, largest);
+  // In turn, so that a slow moment of the machine meets both.
+  for (std::size_t round = 0; round < rounds; ++round) {
+    small.measure();
+    large.measure();
+  }
+  for (std::size_t cost = 0; cost < costs; ++cost) {
+    const double before = median(small.nanoseconds()[cost]);
+    for (const FilledStore* store : {&small, &large}) {
+      const double each = median(store->nanoseconds()[cost]);
+      Figure figure{.workload = "growth", .figure = names[cost], .size = store->size(), .runs = rounds,
+                    .per_second = 1e9 / each, .ns_each = each};
+      if (store == &large) figure.growth = each / before;
+      scene.report.add(figure);
+      if (store == &large) {
+        char text[120];
+        std::snprintf(text, sizeof text, "growth: %s costs %.2f times as much, %s %.1f", names[cost], each / before,
+                      each / before <= bar ? "within" : "MORE THAN", bar);
+        scene.progress(text);
+      }
+    }
+  }
+}
+
+}  // namespace bench
