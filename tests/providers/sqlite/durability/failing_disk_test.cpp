@@ -99,7 +99,8 @@ class FaultyRun {
 
 /// A run with a fault at each of its operations in turn.
 void try_every_operation(Fault fault, bool lasting, std::uint64_t seed) {
-  const std::size_t step = amount("DURAMEN_FAULT_STEP", 1, 7);
+  // There are few syncs, so that all of them are tried always.
+  const std::size_t step = fault == Fault::lost_sync ? 1 : amount("DURAMEN_FAULT_STEP", 1, 7);
   int met = 0;
   const Plan plan = short_plan(seed);
   const Reference reference{plan};

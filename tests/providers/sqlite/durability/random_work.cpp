@@ -10,11 +10,6 @@ namespace {
 constexpr const char* node = "node-a";
 constexpr const char* other_node = "node-b";
 
-template <class Answer, class Entry>
-Entry entry_of(Answer (Provider::*)(std::span<const Entry>, Duration));
-/// What a renewal of work leases takes.
-using Renewal = decltype(entry_of(&Provider::renew_work_item_locks));
-
 void add_event(TurnCommit& commit, EventId& last, EventBody body, TimePoint when, EventId source = {}) {
   last = last.next();
   commit.events.push_back({last, source, when, std::move(body)});
@@ -380,8 +375,8 @@ void RandomWork::choose_give_back_work() {
 
 void RandomWork::choose_renew_work() {
   if (work_.empty()) return;
-  std::vector<Renewal> leases;
-  for (const WorkItemLeased& item : work_) leases.push_back(Renewal{item.lease});
+  std::vector<WorkRenewal> leases;
+  for (const WorkItemLeased& item : work_) leases.push_back({item.lease});
   name_ = "renew_work_item_locks";
   call_ = [leases](Provider& provider) -> Result<void> {
     const auto renewed = provider.renew_work_item_locks(leases, 30s);

@@ -9,8 +9,8 @@
 namespace duramen::sqlite::test {
 
 /// Every row of every table as text, without what need not survive power loss: who holds a lease and until
-/// when, how often something was handed out, when something given back is to be seen again, whether a stolen
-/// lease was reported. Also without numbers that differ between two runs of the same calls: incarnations and
+/// when (with the limits and heartbeats that go with it), how often something was handed out, when something given
+/// back is to be seen again, whether a stolen lease was reported. Also without numbers that differ between two runs of the same calls: incarnations and
 /// queue positions are left out, the order that they stand for is kept.
 [[nodiscard]] std::string durable_content(const std::string& path);
 
