@@ -27,12 +27,34 @@ class StoreWithManualClock final : public StoreUnderTest {
 
 std::vector<ConformanceCase> gather() {
   std::vector<ConformanceCase> all;
-  for (auto chapter :
-       {start_cases,         message_cases,   commit_cases,       conditional_cases, lease_cases,
-        attempt_cases,       work_cases,      cancellation_cases, incarnation_cases, filter_cases,
-        custom_status_cases, key_value_cases, session_cases,      tag_cases,         heartbeat_cases,
-        overdue_cases,       push_cases,      content_cases,      counting_cases,    deletion_cases,
-        finding_cases,       pruning_cases,   concurrency_cases}) {
+  for (auto chapter : {start_cases,
+                       message_cases,
+                       commit_cases,
+                       conditional_cases,
+                       lease_cases,
+                       attempt_cases,
+                       work_cases,
+                       cancellation_cases,
+                       incarnation_cases,
+                       filter_cases,
+                       custom_status_cases,
+                       key_value_cases,
+                       session_cases,
+                       tag_cases,
+                       heartbeat_cases,
+                       overdue_cases,
+                       push_cases,
+                       content_cases,
+                       counting_cases,
+                       deletion_cases,
+                       finding_cases,
+                       pruning_cases,
+                       custom_status_contract_cases,
+                       execution_cases,
+                       key_value_contract_cases,
+                       version_cases,
+                       work_lease_cases,
+                       concurrency_cases}) {
     const auto cases = chapter();
     all.insert(all.end(), cases.begin(), cases.end());
   }

@@ -167,12 +167,15 @@ std::span<const ConformanceCase> conditional_cases();
 std::span<const ConformanceCase> content_cases();
 std::span<const ConformanceCase> counting_cases();
 std::span<const ConformanceCase> custom_status_cases();
+std::span<const ConformanceCase> custom_status_contract_cases();
 std::span<const ConformanceCase> deletion_cases();
+std::span<const ConformanceCase> execution_cases();
 std::span<const ConformanceCase> filter_cases();
 std::span<const ConformanceCase> finding_cases();
 std::span<const ConformanceCase> heartbeat_cases();
 std::span<const ConformanceCase> incarnation_cases();
 std::span<const ConformanceCase> key_value_cases();
+std::span<const ConformanceCase> key_value_contract_cases();
 std::span<const ConformanceCase> lease_cases();
 std::span<const ConformanceCase> message_cases();
 std::span<const ConformanceCase> overdue_cases();
@@ -181,6 +184,8 @@ std::span<const ConformanceCase> push_cases();
 std::span<const ConformanceCase> session_cases();
 std::span<const ConformanceCase> start_cases();
 std::span<const ConformanceCase> tag_cases();
+std::span<const ConformanceCase> version_cases();
 std::span<const ConformanceCase> work_cases();
+std::span<const ConformanceCase> work_lease_cases();
 
 }  // namespace duramen::inline v0::testing

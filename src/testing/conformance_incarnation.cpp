@@ -32,7 +32,7 @@ void incarnations_are_never_reused(Driver& d) {
   }
 }
 
-void test_stale_activity_after_delete_recreate(Driver& d) {
+void late_work_of_a_replaced_instance_reaches_nobody(Driver& d) {
   d.running("a", 2);
   const auto held = d.fetch_work_as(d.other, 1);
   if (held.size() != 1) d.stop("an activity to hold");
@@ -122,9 +122,9 @@ void message_ids_do_not_survive(Driver& d) {
 constexpr ConformanceCase cases[] = {
     {"incarnations_are_never_reused", "Every instance has a number of its own.",
      told<incarnations_are_never_reused>},
-    {"test_stale_activity_after_delete_recreate",
+    {"late_work_of_a_replaced_instance_reaches_nobody",
      "Work of a replaced instance is stolen as instance_deleted.",
-     told<test_stale_activity_after_delete_recreate>},
+     told<late_work_of_a_replaced_instance_reaches_nobody>},
     {"work_of_the_same_number_is_not_confused", "An old ack does not hit a new row of the same number.",
      told<work_of_the_same_number_is_not_confused>},
     {"old_turns_touch_nothing", "Leases and turns of a replaced instance are refused.",
