@@ -1,21 +1,12 @@
 // The client: starts instances, waits for them, sends to them, cancels them, looks at them, looks after them.
 //
-// A client needs only the store. It works from any process; in the process of a runtime it is faster, because the two
-// find each other. Calls may come from any thread and block until the store has answered, unless they say otherwise.
+// A client needs only the store. It works from any process; in the process of a runtime it is faster, because
+// the two find each other. Calls may come from any thread and block until the store has answered, unless they
+// say otherwise.
 //
-// Every call returns a Result. What is wrong with the arguments is found before the store is asked: names and ids are
-// UTF-8 without NUL, not empty, at most max_name_bytes; payloads at most default_payload_limit.
+// Every call returns a Result. What is wrong with the arguments is found before the store is asked: names and
+// ids are UTF-8 without NUL, not empty, at most max_name_bytes; payloads at most default_payload_limit.
 #pragma once
-
-#include <concepts>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include <duramen/bulk.hpp>
 #include <duramen/codec.hpp>
@@ -30,12 +21,23 @@
 #include <duramen/status.hpp>
 #include <duramen/store.hpp>
 
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
 namespace duramen::inline v0 {
 
 template <class Signature>
 class Orchestration;  // a typed handle, see <duramen/orchestration.hpp>
 
-/// How long an instance id, a name of an orchestration, event, queue or key, a version or a message id may be.
+/// How long an instance id, a name of an orchestration, event, queue or key, a version or a message id may
+/// be.
 inline constexpr std::size_t max_name_bytes = 1024;
 /// How long the reason of a cancellation may be.
 inline constexpr std::size_t max_reason_bytes = std::size_t{16} << 10u;
@@ -53,10 +55,10 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // -- start -----------------------------------------------------------------------------------------------------------
+  // -- start ------------------------------------------------------------------------------------------------
 
-  /// Returns when the start is durable. Starting the same thing under the same id again is `exists`, not an error; the
-  /// id of something else is the error `already_exists`.
+  /// Returns when the start is durable. Starting the same thing under the same id again is `exists`, not an
+  /// error; the id of something else is the error `already_exists`.
   template <class In>
     requires(!std::same_as<In, StartOptions>)
   Result<StartOutcome> start(InstanceId instance, std::string_view orchestration, const In& input,
@@ -70,22 +72,24 @@ class Client {
   template <class R, class In>
   Result<StartOutcome> start(InstanceId instance, const Orchestration<R(In)>& orchestration,
                              const std::type_identity_t<In>& input, StartOptions options = {}) {
-    return start_payload(std::move(instance), orchestration.name(), encode_payload<In>(input), std::move(options));
+    return start_payload(std::move(instance), orchestration.name(), encode_payload<In>(input),
+                         std::move(options));
   }
   template <class R>
-  Result<StartOutcome> start(InstanceId instance, const Orchestration<R()>& orchestration, StartOptions options = {}) {
+  Result<StartOutcome> start(InstanceId instance, const Orchestration<R()>& orchestration,
+                             StartOptions options = {}) {
     return start_payload(std::move(instance), orchestration.name(), Payload::none(), std::move(options));
   }
 
-  /// The same without blocking: `done` is called when the start is durable, on a thread of the runtime or of this
-  /// client; it must not block.
+  /// The same without blocking: `done` is called when the start is durable, on a thread of the runtime or of
+  /// this client; it must not block.
   using StartDone = UniqueFunction<void(Result<StartOutcome>)>;
   void start_async(StartRequest request, StartDone done);
 
-  // -- wait ------------------------------------------------------------------------------------------------------------
-  // A waiter is told at once, by the runtime in this process or by the store. Looking again every few seconds is only
-  // the safety net. All answer `timed_out` (retryable) if it has not happened by then, `not_found` if there is no such
-  // instance.
+  // -- wait -------------------------------------------------------------------------------------------------
+  // A waiter is told at once, by the runtime in this process or by the store. Looking again every few seconds
+  // is only the safety net. All answer `timed_out` (retryable) if it has not happened by then, `not_found` if
+  // there is no such instance.
 
   /// Waits until the instance has ended.
   Result<InstanceState> wait(const InstanceId& instance, Duration timeout);
@@ -101,16 +105,19 @@ class Client {
     return wait_for<R>(instance, timeout);
   }
 
-  /// Calls `done` once when the instance has ended, or with an error if it does not exist. Must not block in it.
+  /// Calls `done` once when the instance has ended, or with an error if it does not exist. Must not block in
+  /// it.
   using WaitDone = UniqueFunction<void(Result<InstanceState>)>;
   void wait_async(const InstanceId& instance, WaitDone done);
 
-  /// Starts an instance and calls `done` once when it has ended. One call to the store less than start and wait.
+  /// Starts an instance and calls `done` once when it has ended. One call to the store less than start and
+  /// wait.
   void run_async(StartRequest request, WaitDone done);
 
-  /// Waits until the custom status has changed since `last_version` (0: until there is one), or the instance has ended.
-  /// The next wait begins at the `custom_status_version` that this one returned.
-  Result<InstanceInfo> wait_for_status_change(const InstanceId& instance, std::uint64_t last_version, Duration timeout);
+  /// Waits until the custom status has changed since `last_version` (0: until there is one), or the instance
+  /// has ended. The next wait begins at the `custom_status_version` that this one returned.
+  Result<InstanceInfo> wait_for_status_change(const InstanceId& instance, std::uint64_t last_version,
+                                              Duration timeout);
 
   /// Waits until the key has a value. `not_found` if the instance ends without giving it one.
   Result<Payload> wait_for_key_value(const InstanceId& instance, const std::string& key, Duration timeout);
@@ -122,18 +129,19 @@ class Client {
     return decoded<T>("wait_for_key_value", *value);
   }
 
-  // -- send ------------------------------------------------------------------------------------------------------------
+  // -- send -------------------------------------------------------------------------------------------------
 
-  /// Asks the instance to end. True: the request is durable. False: it had ended before. `not_found` if there is none.
+  /// Asks the instance to end. True: the request is durable. False: it had ended before. `not_found` if there
+  /// is none.
   Result<bool> cancel(const InstanceId& instance, std::string reason, CancelMode mode = CancelMode::graceful);
-  /// The same for every instance that matches and has not ended (or has one of the statuses asked for). The filter must
-  /// name something; an empty id_prefix stands for everything.
+  /// The same for every instance that matches and has not ended (or has one of the statuses asked for). The
+  /// filter must name something; an empty id_prefix stands for everything.
   Result<CancelReport> cancel_instances(InstanceFilter filter, std::string reason,
                                         CancelMode mode = CancelMode::graceful, BulkOptions options = {});
 
-  /// Sends an event to whoever waits for that name in the instance, now or later; it is kept until then. To an instance
-  /// that does not exist yet it is kept for a while (`parked`); to one that has ended it is not (`finished`). Sending it
-  /// again with the same `message_id` changes nothing (`duplicate`).
+  /// Sends an event to whoever waits for that name in the instance, now or later; it is kept until then. To
+  /// an instance that does not exist yet it is kept for a while (`parked`); to one that has ended it is not
+  /// (`finished`). Sending it again with the same `message_id` changes nothing (`duplicate`).
   template <class T>
   Result<EnqueueOutcome> raise_event(const InstanceId& instance, std::string name, const T& data,
                                      std::optional<std::string> message_id = std::nullopt) {
@@ -146,13 +154,13 @@ class Client {
     return send(instance, work::QueueMessage{std::move(queue), encode_input(data)}, std::move(message_id));
   }
 
-  // -- look ------------------------------------------------------------------------------------------------------------
+  // -- look -------------------------------------------------------------------------------------------------
 
   [[nodiscard]] Result<InstanceInfo> get_instance(const InstanceId& instance);
   /// One page of the instances that match.
   [[nodiscard]] Result<InstancePage> list(const InstanceQuery& query);
-  /// Calls `visit` for every instance that matches, page by page, until it returns false (if it returns anything).
-  /// Answers how many it was called for. `query.limit` is the size of a page.
+  /// Calls `visit` for every instance that matches, page by page, until it returns false (if it returns
+  /// anything). Answers how many it was called for. `query.limit` is the size of a page.
   template <class Visit>
   Result<std::size_t> for_each_instance(InstanceQuery query, Visit visit) {
     return visit_instances(std::move(query), [&visit](const InstanceInfo& info) {
@@ -174,7 +182,8 @@ class Client {
 
   /// What the instance's key-value store holds now; empty if there is no such instance.
   [[nodiscard]] Result<KeyValues> get_key_values(const InstanceId& instance);
-  [[nodiscard]] Result<std::optional<Payload>> get_key_value(const InstanceId& instance, const std::string& key);
+  [[nodiscard]] Result<std::optional<Payload>> get_key_value(const InstanceId& instance,
+                                                             const std::string& key);
   /// The same as a T; `invalid_argument` if it is not one.
   template <class T>
   [[nodiscard]] Result<std::optional<T>> get_key_value(const InstanceId& instance, const std::string& key) {
@@ -189,20 +198,22 @@ class Client {
   /// What the instance waits for, what keeps it from going on, and why it or parts of it were cancelled.
   [[nodiscard]] Result<Explanation> explain(const InstanceId& instance, const ExplainOptions& options = {});
 
-  // -- look after ------------------------------------------------------------------------------------------------------
+  // -- look after -------------------------------------------------------------------------------------------
 
-  /// Deletes the instance with everything below it. `not_found`; `conflict` if something of it has not ended and the
-  /// mode is not force; `invalid_argument` for a sub-orchestration, which goes with its root.
+  /// Deletes the instance with everything below it. `not_found`; `conflict` if something of it has not ended
+  /// and the mode is not force; `invalid_argument` for a sub-orchestration, which goes with its root.
   Result<DeleteResult> delete_instance(const InstanceId& instance, DeleteMode mode = DeleteMode::finished);
-  /// The same for every root that matches. `finished` looks only at instances that have ended, unless the filter asks
-  /// for other statuses. The filter must name something; an empty id_prefix stands for everything.
+  /// The same for every root that matches. `finished` looks only at instances that have ended, unless the
+  /// filter asks for other statuses. The filter must name something; an empty id_prefix stands for
+  /// everything.
   Result<DeleteReport> delete_instances(InstanceFilter filter, DeleteMode mode = DeleteMode::finished,
                                         BulkOptions options = {});
 
   /// Removes old executions of an instance, never the current one. The options must say which.
   Result<PruneResult> prune_executions(const InstanceId& instance, const PruneOptions& options);
   /// The same for every instance that matches. The filter must name something, as above.
-  Result<PruneReport> prune_executions(InstanceFilter filter, const PruneOptions& options, BulkOptions bulk = {});
+  Result<PruneReport> prune_executions(InstanceFilter filter, const PruneOptions& options,
+                                       BulkOptions bulk = {});
 
   [[nodiscard]] Result<StoreMetrics> metrics();
   [[nodiscard]] Result<QueueDepths> queue_depths();
@@ -236,13 +247,15 @@ class Client {
       return Outcome<R>::completed_with(*std::move(value));
     }
   }
-  Result<EnqueueOutcome> send(const InstanceId& instance, WorkItem item, std::optional<std::string> message_id);
+  Result<EnqueueOutcome> send(const InstanceId& instance, WorkItem item,
+                              std::optional<std::string> message_id);
   Result<StartOutcome> start_payload(InstanceId instance, std::string_view orchestration, Payload input,
                                      StartOptions options);
-  Result<std::size_t> visit_instances(InstanceQuery query, const std::function<bool(const InstanceInfo&)>& visit);
+  Result<std::size_t> visit_instances(InstanceQuery query,
+                                      const std::function<bool(const InstanceInfo&)>& visit);
 
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

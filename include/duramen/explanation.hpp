@@ -1,12 +1,8 @@
 // Why an instance stands where it stands: what it waits for, whether it is stuck, who cancelled what.
 //
-// Everything here is read from the store at one moment or shortly after another; a busy instance may have moved on.
+// Everything here is read from the store at one moment or shortly after another; a busy instance may have
+// moved on.
 #pragma once
-
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include <duramen/failure.hpp>
 #include <duramen/history.hpp>
@@ -14,6 +10,11 @@
 #include <duramen/management.hpp>
 #include <duramen/status.hpp>
 #include <duramen/time.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace duramen::inline v0 {
 
@@ -24,7 +25,8 @@ struct Waiting {
   EventId event;     ///< the event that recorded it
   std::string name;  ///< of the activity, event, queue or the child's orchestration; empty for a timer
   TimePoint since;
-  std::optional<TimePoint> due;  ///< timer: when it fires; activity: when it may be handed out, if that is later
+  std::optional<TimePoint>
+      due;  ///< timer: when it fires; activity: when it may be handed out, if that is later
 
   // -- activity ---
   std::optional<std::string> tag;
@@ -59,12 +61,13 @@ struct CancelledStep {
 
 struct Explanation {
   InstanceInfo info;
-  std::string status;                 ///< where it stands, as a sentence
-  std::vector<Waiting> waits;         ///< oldest first
-  std::optional<std::string> stuck;   ///< what keeps it from going on, and what to do; absent: nothing that can be seen
+  std::string status;          ///< where it stands, as a sentence
+  std::vector<Waiting> waits;  ///< oldest first
+  std::optional<std::string>
+      stuck;  ///< what keeps it from going on, and what to do; absent: nothing that can be seen
   std::optional<CancelRequest> cancel_request;
   std::vector<CancelledStep> cancelled;  ///< of the current execution, oldest first
-  std::string text;                   ///< all of it, in lines, for people
+  std::string text;                      ///< all of it, in lines, for people
 };
 
 struct ExplainOptions {
@@ -74,4 +77,4 @@ struct ExplainOptions {
   std::uint32_t many_attempts = 3;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -1,16 +1,16 @@
 // How an instance stands or ended, as a client hands it out.
 #pragma once
 
-#include <optional>
-#include <type_traits>
-#include <utility>
-#include <variant>
-
 #include <duramen/codec.hpp>
 #include <duramen/failure.hpp>
 #include <duramen/management.hpp>
 #include <duramen/payload.hpp>
 #include <duramen/status.hpp>
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
 
 namespace duramen::inline v0 {
 
@@ -67,4 +67,4 @@ class Outcome {
   End end_;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

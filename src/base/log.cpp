@@ -1,10 +1,10 @@
-// The two log sinks in the box. Both write one line per record, whatever the record holds: a message with a line break
-// in it must not look like two records.
-#include <duramen/detail/json_value.hpp>
+// The two log sinks in the box. Both write one line per record, whatever the record holds: a message with a
+// line break in it must not look like two records.
 #include <duramen/log.hpp>
 
 #include "base/time_text.hpp"
 #include "base/utf8.hpp"
+#include <duramen/detail/json_value.hpp>
 
 #include <algorithm>
 #include <array>
@@ -47,15 +47,16 @@ class LineOutput {
 using Render = void (*)(std::string& line, const LogRecord& record);
 
 LogSink make_sink(LogLevel at_least, LineWriter write, Render render) {
-  return [at_least, render, output = std::make_shared<LineOutput>(std::move(write))](const LogRecord& record) {
-    if (record.level < at_least) return;
-    std::string line;
-    render(line, record);
-    (*output)(line);
-  };
+  return
+      [at_least, render, output = std::make_shared<LineOutput>(std::move(write))](const LogRecord& record) {
+        if (record.level < at_least) return;
+        std::string line;
+        render(line, record);
+        (*output)(line);
+      };
 }
 
-// -- text ------------------------------------------------------------------------------------------------------------
+// -- text ---------------------------------------------------------------------------------------------------
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7f'; }
 
@@ -102,7 +103,7 @@ void render_text(std::string& line, const LogRecord& record) {
   }
 }
 
-// -- JSON ------------------------------------------------------------------------------------------------------------
+// -- JSON ---------------------------------------------------------------------------------------------------
 
 constexpr std::array<std::string_view, 4> own_members{"time", "level", "source", "message"};
 
@@ -130,7 +131,11 @@ void render_json(std::string& line, const LogRecord& record) {
 
 }  // namespace
 
-LogSink text_log(LogLevel at_least, LineWriter write) { return make_sink(at_least, std::move(write), render_text); }
-LogSink json_log(LogLevel at_least, LineWriter write) { return make_sink(at_least, std::move(write), render_json); }
+LogSink text_log(LogLevel at_least, LineWriter write) {
+  return make_sink(at_least, std::move(write), render_text);
+}
+LogSink json_log(LogLevel at_least, LineWriter write) {
+  return make_sink(at_least, std::move(write), render_json);
+}
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

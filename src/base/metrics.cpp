@@ -1,7 +1,8 @@
 // Numbers in memory, and their Prometheus text.
 //
-// A series is a name with its labels. Series are spread over shards by hash, each with a lock of its own, so that
-// threads which report different things rarely meet. Everything about order and layout is left to text().
+// A series is a name with its labels. Series are spread over shards by hash, each with a lock of its own, so
+// that threads which report different things rarely meet. Everything about order and layout is left to
+// text().
 #include <duramen/metrics.hpp>
 
 #include "base/metric_help.hpp"
@@ -46,13 +47,13 @@ std::span<const double> buckets_of(std::string_view histogram) {
 }
 
 struct Series {
-  std::uint64_t count = 0;              // counter, histogram
-  double value = 0;                     // gauge; sum of a histogram
-  std::span<const double> limits;       // histogram
+  std::uint64_t count = 0;               // counter, histogram
+  double value = 0;                      // gauge; sum of a histogram
+  std::span<const double> limits;        // histogram
   std::vector<std::uint64_t> in_bucket;  // histogram: one more than it has limits
 };
 
-// -- the key of a series: its kind, its name, its labels as they are printed ------------------------------------------
+// -- the key of a series: its kind, its name, its labels as they are printed --------------------------------
 
 constexpr char separator = '\0';  // in no name and no printed label
 
@@ -116,7 +117,7 @@ const std::string& key_of(Kind kind, std::string_view name, MetricLabels labels)
   return key;
 }
 
-// -- text ------------------------------------------------------------------------------------------------------------
+// -- text ---------------------------------------------------------------------------------------------------
 
 void append_integer(std::string& out, std::uint64_t number) {
   std::array<char, 24> buffer{};
@@ -136,7 +137,8 @@ void append_double(std::string& out, double number) {
 
 std::string limit_text(double limit) {
   std::array<char, 32> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), limit, std::chars_format::fixed).ptr;
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), limit, std::chars_format::fixed).ptr;
   return {buffer.data(), end};
 }
 
@@ -155,7 +157,8 @@ void append_head(std::string& out, std::string_view name, std::string_view suffi
   out.push_back(' ');
 }
 
-void append_histogram(std::string& out, std::string_view name, std::string_view labels, const Series& series) {
+void append_histogram(std::string& out, std::string_view name, std::string_view labels,
+                      const Series& series) {
   std::uint64_t so_far = 0;
   for (std::size_t i = 0; i < series.limits.size(); ++i) {
     so_far += series.in_bucket[i];
@@ -174,7 +177,8 @@ void append_histogram(std::string& out, std::string_view name, std::string_view 
   out.push_back('\n');
 }
 
-void append_series(std::string& out, Kind kind, std::string_view name, std::string_view labels, const Series& series) {
+void append_series(std::string& out, Kind kind, std::string_view name, std::string_view labels,
+                   const Series& series) {
   if (kind == Kind::histogram) return append_histogram(out, name, labels, series);
   append_head(out, name, {}, labels);
   if (kind == Kind::counter) {
@@ -218,7 +222,8 @@ void PrometheusMetrics::observe(std::string_view histogram, double value, Metric
       series.limits = buckets_of(histogram);
       series.in_bucket.resize(series.limits.size() + 1);
     }
-    ++series.in_bucket[static_cast<std::size_t>(std::ranges::lower_bound(series.limits, value) - series.limits.begin())];
+    ++series.in_bucket[static_cast<std::size_t>(std::ranges::lower_bound(series.limits, value) -
+                                                series.limits.begin())];
     ++series.count;
     series.value += value;
   });
@@ -253,4 +258,4 @@ std::string PrometheusMetrics::text() const {
   return out;
 }
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

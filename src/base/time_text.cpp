@@ -21,11 +21,11 @@ std::string to_iso8601(TimePoint moment) {
   const year_month_day date{day};
   const hh_mm_ss time{moment - day};
   std::array<char, 64> text{};
-  const int length = std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
-                                   static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                                   static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
-                                   static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()),
-                                   static_cast<int>(time.subseconds().count()));
+  const int length = std::snprintf(
+      text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+      static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
+      static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
   return {text.data(), static_cast<std::size_t>(length)};
 }
 

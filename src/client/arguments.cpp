@@ -1,11 +1,10 @@
 #include "client/arguments.hpp"
 
-#include <duramen/client.hpp>
-#include <duramen/codec.hpp>
-
 #include "base/overloaded.hpp"
 #include "base/utf8.hpp"
 #include "client/errors.hpp"
+#include <duramen/client.hpp>
+#include <duramen/codec.hpp>
 
 namespace duramen::inline v0::client {
 
@@ -15,8 +14,8 @@ Result<void> check_text(const char* operation, const char* what, std::string_vie
   if (text.size() > limit) {
     return Error{ErrorCode::limit_exceeded, operation,
                  std::string(what) + " has at most " + std::to_string(limit) + " bytes; this one has " +
-                     std::to_string(text.size()) + " and begins with \"" + base::to_text(base::excerpt(text, 40)) +
-                     "\"",
+                     std::to_string(text.size()) + " and begins with \"" +
+                     base::to_text(base::excerpt(text, 40)) + "\"",
                  false};
   }
   if (!base::is_text(text)) {
@@ -67,9 +66,11 @@ Result<void> check_start(const StartRequest& request) {
 }
 
 Result<void> check_message(const OutboundMessage& message) {
-  const auto check = [&](const char* operation, const char* what, const std::string& name, const Payload& data) {
+  const auto check = [&](const char* operation, const char* what, const std::string& name,
+                         const Payload& data) {
     return check_all({check_instance(operation, message.target), check_name(operation, what, name),
-                      check_optional(operation, "a message id", message.message_id), check_data(operation, data)});
+                      check_optional(operation, "a message id", message.message_id),
+                      check_data(operation, data)});
   };
   return std::visit(Overloaded{
                         [&](const work::ExternalRaised& m) {
@@ -103,18 +104,20 @@ Result<void> check_filter(const char* operation, const InstanceFilter& filter) {
 
 Result<void> check_restricting(const char* operation, const InstanceFilter& filter) {
   if (!restricts(filter)) {
-    return bad_argument(operation,
-                        "an empty filter would match every instance; name ids, a name, statuses or times, or give an "
-                        "empty id_prefix if every instance is meant");
+    return bad_argument(
+        operation,
+        "an empty filter would match every instance; name ids, a name, statuses or times, or give an "
+        "empty id_prefix if every instance is meant");
   }
   return check_filter(operation, filter);
 }
 
 Result<void> check_prune(const PruneOptions& options) {
   if (options.keep_last || options.ended_before) return {};
-  return bad_argument("prune_executions",
-                      "empty options would remove every execution but the current one; give keep_last (how many to "
-                      "keep), ended_before (how old they must be), or both");
+  return bad_argument(
+      "prune_executions",
+      "empty options would remove every execution but the current one; give keep_last (how many to "
+      "keep), ended_before (how old they must be), or both");
 }
 
-}  // namespace duramen::v0::client
+}  // namespace duramen::inline v0::client

@@ -1,13 +1,13 @@
 // What may be handed to a store: checked here, so that a bad argument costs no call and the error names it.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include <duramen/management.hpp>
 #include <duramen/provider.hpp>
 #include <duramen/result.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace duramen::inline v0::client {
 
@@ -23,4 +23,4 @@ namespace duramen::inline v0::client {
 [[nodiscard]] Result<void> check_restricting(const char* operation, const InstanceFilter& filter);
 [[nodiscard]] Result<void> check_prune(const PruneOptions& options);
 
-}  // namespace duramen::v0::client
+}  // namespace duramen::inline v0::client

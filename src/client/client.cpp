@@ -13,21 +13,25 @@ namespace {
 Result<StartOutcome> settled(Result<StartOutcome> outcome, const InstanceId& instance) {
   if (outcome && *outcome == StartOutcome::conflict) {
     return Error{ErrorCode::already_exists, "start",
-                 "the id \"" + instance.value + "\" belongs to an instance that was started with another name or input",
+                 "the id \"" + instance.value +
+                     "\" belongs to an instance that was started with another name or input",
                  false};
   }
   return outcome;
 }
 
-Result<std::optional<InstanceInfo>> status_after(Provider& provider, const InstanceId& instance, std::uint64_t last) {
+Result<std::optional<InstanceInfo>> status_after(Provider& provider, const InstanceId& instance,
+                                                 std::uint64_t last) {
   auto info = provider.get_instance(instance);
   if (!info) return info.error();
   if (!*info) return client::no_instance("wait_for_status_change", instance);
-  if ((*info)->custom_status_version <= last && !is_final((*info)->status)) return std::optional<InstanceInfo>{};
+  if ((*info)->custom_status_version <= last && !is_final((*info)->status))
+    return std::optional<InstanceInfo>{};
   return info;
 }
 
-Result<std::optional<Payload>> value_of(Provider& provider, const InstanceId& instance, const std::string& key) {
+Result<std::optional<Payload>> value_of(Provider& provider, const InstanceId& instance,
+                                        const std::string& key) {
   // In this order: what the instance wrote with its last turn must not be missed.
   auto info = provider.get_instance(instance);
   if (!info) return info.error();
@@ -37,7 +41,8 @@ Result<std::optional<Payload>> value_of(Provider& provider, const InstanceId& in
   if (const auto found = values->find(key); found != values->end()) return std::optional(found->second.value);
   if (!is_final((*info)->status)) return std::optional<Payload>{};
   return Error{ErrorCode::not_found, "wait_for_key_value",
-               "instance \"" + instance.value + "\" has ended without a value for the key \"" + key + "\"", false};
+               "instance \"" + instance.value + "\" has ended without a value for the key \"" + key + "\"",
+               false};
 }
 
 }  // namespace
@@ -45,7 +50,7 @@ Result<std::optional<Payload>> value_of(Provider& provider, const InstanceId& in
 Client::Client(Store store) : impl_(std::make_unique<Impl>(std::move(store))) {}
 Client::~Client() { impl_->waits->close(); }
 
-// -- start -----------------------------------------------------------------------------------------------------------
+// -- start --------------------------------------------------------------------------------------------------
 
 Result<StartOutcome> Client::start_payload(InstanceId instance, std::string_view orchestration, Payload input,
                                            StartOptions options) {
@@ -73,7 +78,7 @@ void Client::start_async(StartRequest request, StartDone done) {
   });
 }
 
-// -- wait ------------------------------------------------------------------------------------------------------------
+// -- wait ---------------------------------------------------------------------------------------------------
 
 Result<InstanceState> Client::wait(const InstanceId& instance, Duration timeout) {
   if (Result<void> ok = client::check_instance("wait", instance); !ok) return ok.error();
@@ -102,10 +107,13 @@ Result<InstanceInfo> Client::wait_for_status_change(const InstanceId& instance, 
   if (Result<void> ok = client::check_instance(operation, instance); !ok) return ok.error();
   return impl_->waits->wait_for<InstanceInfo>(
       instance, timeout, operation, "changed its custom status since version " + std::to_string(last_version),
-      [last_version](Provider& provider, const InstanceId& id) { return status_after(provider, id, last_version); });
+      [last_version](Provider& provider, const InstanceId& id) {
+        return status_after(provider, id, last_version);
+      });
 }
 
-Result<Payload> Client::wait_for_key_value(const InstanceId& instance, const std::string& key, Duration timeout) {
+Result<Payload> Client::wait_for_key_value(const InstanceId& instance, const std::string& key,
+                                           Duration timeout) {
   constexpr const char* operation = "wait_for_key_value";
   if (Result<void> ok = client::check_instance(operation, instance); !ok) return ok.error();
   if (Result<void> ok = client::check_name(operation, "a key", key); !ok) return ok.error();
@@ -114,7 +122,7 @@ Result<Payload> Client::wait_for_key_value(const InstanceId& instance, const std
       [key](Provider& provider, const InstanceId& id) { return value_of(provider, id, key); });
 }
 
-// -- send ------------------------------------------------------------------------------------------------------------
+// -- send ---------------------------------------------------------------------------------------------------
 
 Result<bool> Client::cancel(const InstanceId& instance, std::string reason, CancelMode mode) {
   if (Result<void> ok = client::check_instance("cancel", instance); !ok) return ok.error();
@@ -128,7 +136,8 @@ Result<bool> Client::cancel(const InstanceId& instance, std::string reason, Canc
   return outcome->front() != EnqueueOutcome::finished;
 }
 
-Result<EnqueueOutcome> Client::send(const InstanceId& instance, WorkItem item, std::optional<std::string> message_id) {
+Result<EnqueueOutcome> Client::send(const InstanceId& instance, WorkItem item,
+                                    std::optional<std::string> message_id) {
   OutboundMessage message;
   message.target = instance;
   message.item = std::move(item);
@@ -139,4 +148,4 @@ Result<EnqueueOutcome> Client::send(const InstanceId& instance, WorkItem item, s
   return outcome->front();
 }
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -1,10 +1,10 @@
 // What a client says when a call cannot be done.
 #pragma once
 
-#include <string>
-
 #include <duramen/ids.hpp>
 #include <duramen/result.hpp>
+
+#include <string>
 
 namespace duramen::inline v0::client {
 
@@ -16,4 +16,4 @@ namespace duramen::inline v0::client {
   return Error{ErrorCode::invalid_argument, operation, std::move(what_to_change), false};
 }
 
-}  // namespace duramen::v0::client
+}  // namespace duramen::inline v0::client

@@ -1,17 +1,17 @@
-// Why an instance stands where it stands. What history left open says what it waits for; the queues say where that is.
-#include <algorithm>
-#include <optional>
-#include <string>
-#include <utility>
-
-#include <duramen/client.hpp>
-
+// Why an instance stands where it stands. What history left open says what it waits for; the queues say where
+// that is.
 #include "base/time_text.hpp"
 #include "client/arguments.hpp"
 #include "client/errors.hpp"
 #include "client/explanation_text.hpp"
 #include "client/impl.hpp"
 #include "client/open_steps.hpp"
+#include <duramen/client.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
 
 namespace duramen::inline v0 {
 
@@ -81,7 +81,8 @@ class Explainer {
     });
   }
 
-  static const PendingMessage* message_about(const Waiting& wait, ExecutionId execution, const PendingWork& queues) {
+  static const PendingMessage* message_about(const Waiting& wait, ExecutionId execution,
+                                             const PendingWork& queues) {
     const auto found = std::ranges::find_if(queues.messages, [&](const PendingMessage& message) {
       return message.execution == execution && message.event == wait.event;
     });
@@ -97,7 +98,8 @@ class Explainer {
         if (queues) tell_activity(wait, execution, *queues);
         return {};
       case Kind::timer:
-        wait.text += *wait.due > now_ ? ": due in " + base::in_words(*wait.due - now_) : ": due " + ago(*wait.due, now_);
+        wait.text += *wait.due > now_ ? ": due in " + base::in_words(*wait.due - now_)
+                                      : ": due " + ago(*wait.due, now_);
         wait.text += ", at " + base::to_iso8601(*wait.due);
         return {};
       case Kind::event:
@@ -134,7 +136,8 @@ class Explainer {
     }
     if (wait.tag) wait.text += " that takes the tag '" + *wait.tag + "'";
     if (wait.session) wait.text += " (session '" + *wait.session + "')";
-    wait.text += row->attempt == 0 ? "; nobody has taken it yet" : "; was handed out " + times(row->attempt) + " before";
+    wait.text += row->attempt == 0 ? "; nobody has taken it yet"
+                                   : "; was handed out " + times(row->attempt) + " before";
   }
 
   Result<void> tell_child(Waiting& wait) {
@@ -169,7 +172,8 @@ class Explainer {
   }
 
   [[nodiscard]] static std::string orchestration_of(const InstanceInfo& info) {
-    return "the orchestration '" + info.name + "'" + (info.version.empty() ? "" : " in version " + info.version);
+    return "the orchestration '" + info.name + "'" +
+           (info.version.empty() ? "" : " in version " + info.version);
   }
 
   std::optional<std::string> stuck_messages(const InstanceInfo& info, const PendingWork& queues) const {
@@ -185,12 +189,14 @@ class Explainer {
     }
     if (attempts >= options_.many_attempts) {
       return "its messages were handed out " + times(attempts) +
-             " and no turn came of it: the log of the runtime that took them says why (code that is not registered, a "
+             " and no turn came of it: the log of the runtime that took them says why (code that is not "
+             "registered, a "
              "crash, a turn that never ends)";
     }
     if (!waiting || queues.leased || queues.not_before > now_) return std::nullopt;
     if (!long_ago(std::max(waiting->visible_at, queues.not_before))) return std::nullopt;
-    return "a message to it (" + waiting->type + ") has been waiting for " + base::in_words(now_ - waiting->visible_at) +
+    return "a message to it (" + waiting->type + ") has been waiting for " +
+           base::in_words(now_ - waiting->visible_at) +
            " and no node has taken it: is a runtime up that has " + orchestration_of(info) + " registered?";
   }
 
@@ -200,7 +206,8 @@ class Explainer {
       return activity + " was handed out " + times(wait.attempt) +
              " without an end: it fails to return, or the processes that run it die";
     }
-    if (!queues || !wait.node.empty() || wait.attempt != 0 || wait.due || !long_ago(wait.since)) return std::nullopt;
+    if (!queues || !wait.node.empty() || wait.attempt != 0 || wait.due || !long_ago(wait.since))
+      return std::nullopt;
     const bool queued = std::ranges::any_of(queues->activities, [&](const PendingActivity& row) {
       return row.activity == wait.event && row.name == wait.name;
     });
@@ -218,11 +225,13 @@ class Explainer {
       if (wait.kind != Kind::child) continue;
       if (!wait.child_status) {
         if (!long_ago(wait.since)) continue;
-        return "its sub-orchestration \"" + wait.child.value + "\" does not exist any more; cancel this instance";
+        return "its sub-orchestration \"" + wait.child.value +
+               "\" does not exist any more; cancel this instance";
       }
       if (is_final(*wait.child_status) || depth == max_depth || ++looked_at > max_children) continue;
       const Result<Explanation> child = explain(wait.child, depth + 1);
-      if (child && child->stuck) return "its sub-orchestration \"" + wait.child.value + "\" is stuck: " + *child->stuck;
+      if (child && child->stuck)
+        return "its sub-orchestration \"" + wait.child.value + "\" is stuck: " + *child->stuck;
     }
     return std::nullopt;
   }
@@ -233,7 +242,9 @@ class Explainer {
       if (!long_ago(e.info.updated_at)) return std::nullopt;
       return "it waits for nothing that could come; its code awaits something that is not recorded";
     }
-    const auto is_mail = [](const Waiting& wait) { return wait.kind == Kind::event || wait.kind == Kind::queue; };
+    const auto is_mail = [](const Waiting& wait) {
+      return wait.kind == Kind::event || wait.kind == Kind::queue;
+    };
     if (!std::ranges::all_of(e.waits, is_mail)) return std::nullopt;
     const Waiting& newest = e.waits.back();
     if (!long_ago(newest.since)) return std::nullopt;
@@ -242,8 +253,8 @@ class Explainer {
       if (!names.empty()) names += ", ";
       names += (wait.kind == Kind::event ? "the event '" : "a message on the queue '") + wait.name + "'";
     }
-    return "it can only go on with " + names + ", which nobody has sent for " + base::in_words(now_ - newest.since) +
-           "; send it, or cancel the instance";
+    return "it can only go on with " + names + ", which nobody has sent for " +
+           base::in_words(now_ - newest.since) + "; send it, or cancel the instance";
   }
 
   Provider& provider_;
@@ -258,4 +269,4 @@ Result<Explanation> Client::explain(const InstanceId& instance, const ExplainOpt
   return Explainer(impl_->provider, options).explain(instance);
 }
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

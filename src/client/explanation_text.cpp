@@ -81,12 +81,13 @@ std::string status_sentence(const InstanceInfo& info, TimePoint now) {
   };
   switch (info.status) {
     case Status::pending:
-      return "is pending: started " + ago(info.created_at, now) + " as " + code + ", and no node has run it yet";
+      return "is pending: started " + ago(info.created_at, now) + " as " + code +
+             ", and no node has run it yet";
     case Status::running:
     case Status::cancelling:
-      return (info.status == Status::running ? "is running: " : "is cancelling, which means cleaning up: ") + code +
-             ", execution " + std::to_string(info.execution.value) + ", " + std::to_string(info.last_event_id.value) +
-             " events, last turn " + ago(info.updated_at, now);
+      return (info.status == Status::running ? "is running: " : "is cancelling, which means cleaning up: ") +
+             code + ", execution " + std::to_string(info.execution.value) + ", " +
+             std::to_string(info.last_event_id.value) + " events, last turn " + ago(info.updated_at, now);
     case Status::completed:
       return "completed " + ago(info.updated_at, now) + " (" + code + ")";
     case Status::failed:
@@ -114,4 +115,4 @@ std::string full_text(const Explanation& e, TimePoint now) {
   return text;
 }
 
-}  // namespace duramen::v0::client
+}  // namespace duramen::inline v0::client

@@ -1,9 +1,9 @@
 // An explanation in words.
 #pragma once
 
-#include <string>
-
 #include <duramen/explanation.hpp>
+
+#include <string>
 
 namespace duramen::inline v0::client {
 
@@ -22,4 +22,4 @@ namespace duramen::inline v0::client {
 /// Everything, in lines.
 [[nodiscard]] std::string full_text(const Explanation& explanation, TimePoint now);
 
-}  // namespace duramen::v0::client
+}  // namespace duramen::inline v0::client

@@ -1,12 +1,11 @@
 // What a Client is made of, for the files that implement it.
 #pragma once
 
-#include <memory>
-#include <utility>
-
+#include "client/waits.hpp"
 #include <duramen/client.hpp>
 
-#include "client/waits.hpp"
+#include <memory>
+#include <utility>
 
 namespace duramen::inline v0 {
 
@@ -19,4 +18,4 @@ class Client::Impl {
   std::shared_ptr<client::Waits> waits;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -1,24 +1,23 @@
 // Looking at instances, and looking after them.
-#include <algorithm>
-#include <array>
-#include <utility>
-
-#include <duramen/client.hpp>
-
 #include "client/arguments.hpp"
 #include "client/errors.hpp"
 #include "client/impl.hpp"
+#include <duramen/client.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
 
 namespace duramen::inline v0 {
 
 namespace {
 
-/// How many instances one call to the store finds, cancels or deletes: enough to make the calls few, few enough to keep
-/// each of them short.
+/// How many instances one call to the store finds, cancels or deletes: enough to make the calls few, few
+/// enough to keep each of them short.
 constexpr std::size_t page_size = 100;
 
-/// Calls `use` with the ids of each page of instances that match, newest first: what is created meanwhile is not met,
-/// and what is deleted meanwhile does not move the place where the next page begins.
+/// Calls `use` with the ids of each page of instances that match, newest first: what is created meanwhile is
+/// not met, and what is deleted meanwhile does not move the place where the next page begins.
 template <class Use>
 Result<void> for_each_page(Provider& provider, const InstanceFilter& filter, std::size_t limit, Use use) {
   InstanceQuery query;
@@ -48,7 +47,7 @@ constexpr std::array final_statuses{Status::completed, Status::failed, Status::c
 
 }  // namespace
 
-// -- look ------------------------------------------------------------------------------------------------------------
+// -- look ---------------------------------------------------------------------------------------------------
 
 Result<InstanceInfo> Client::get_instance(const InstanceId& instance) {
   if (Result<void> ok = client::check_instance("get_instance", instance); !ok) return ok.error();
@@ -59,12 +58,14 @@ Result<InstanceInfo> Client::get_instance(const InstanceId& instance) {
 }
 
 Result<InstancePage> Client::list(const InstanceQuery& query) {
-  if (query.limit == 0) return client::bad_argument("list", "a page of 0 instances says nothing; ask for at least 1");
+  if (query.limit == 0)
+    return client::bad_argument("list", "a page of 0 instances says nothing; ask for at least 1");
   if (Result<void> ok = client::check_filter("list", query.filter); !ok) return ok.error();
   return impl_->provider.list_instances(query);
 }
 
-Result<std::size_t> Client::visit_instances(InstanceQuery query, const std::function<bool(const InstanceInfo&)>& visit) {
+Result<std::size_t> Client::visit_instances(InstanceQuery query,
+                                            const std::function<bool(const InstanceInfo&)>& visit) {
   std::size_t visited = 0;
   while (true) {
     Result<InstancePage> page = list(query);
@@ -96,8 +97,10 @@ Result<std::vector<Event>> Client::read_history(const InstanceId& instance, Exec
   auto info = get_instance(instance);
   if (!info) return info.error();
   const auto missing = [&](const char* why) {
-    return Error{ErrorCode::not_found, "read_history",
-                 "instance \"" + instance.value + "\" has no execution " + std::to_string(execution.value) + why, false};
+    return Error{
+        ErrorCode::not_found, "read_history",
+        "instance \"" + instance.value + "\" has no execution " + std::to_string(execution.value) + why,
+        false};
   };
   if (execution > info->execution) return missing(": it has not come so far");
   auto history = impl_->provider.read_history(instance, execution, EventId{});
@@ -129,7 +132,7 @@ Result<std::optional<Payload>> Client::get_key_value(const InstanceId& instance,
 Result<StoreMetrics> Client::metrics() { return impl_->provider.get_metrics(); }
 Result<QueueDepths> Client::queue_depths() { return impl_->provider.get_queue_depths(); }
 
-// -- cancel ----------------------------------------------------------------------------------------------------------
+// -- cancel -------------------------------------------------------------------------------------------------
 
 Result<CancelReport> Client::cancel_instances(InstanceFilter filter, std::string reason, CancelMode mode,
                                               BulkOptions options) {
@@ -156,11 +159,12 @@ Result<CancelReport> Client::cancel_instances(InstanceFilter filter, std::string
     }
     return {};
   };
-  if (Result<void> done = for_each_page(impl_->provider, filter, options.limit, cancel_page); !done) return done.error();
+  if (Result<void> done = for_each_page(impl_->provider, filter, options.limit, cancel_page); !done)
+    return done.error();
   return report;
 }
 
-// -- delete ----------------------------------------------------------------------------------------------------------
+// -- delete -------------------------------------------------------------------------------------------------
 
 Result<DeleteResult> Client::delete_instance(const InstanceId& instance, DeleteMode mode) {
   constexpr const char* operation = "delete_instance";
@@ -174,23 +178,26 @@ Result<DeleteResult> Client::delete_instance(const InstanceId& instance, DeleteM
     case DeleteOutcome::not_found:
       return client::no_instance(operation, instance);
     case DeleteOutcome::has_parent:
-      return client::bad_argument(operation, "\"" + instance.value +
-                                                 "\" is a sub-orchestration and goes with the root of its tree; delete "
-                                                 "that, or cancel this one");
+      return client::bad_argument(operation,
+                                  "\"" + instance.value +
+                                      "\" is a sub-orchestration and goes with the root of its tree; delete "
+                                      "that, or cancel this one");
     case DeleteOutcome::not_finished:
       break;
   }
-  return Error{ErrorCode::conflict, operation,
-               "\"" + instance.value +
-                   "\" or something below it has not ended; cancel it and wait, or delete it with DeleteMode::force",
-               false};
+  return Error{
+      ErrorCode::conflict, operation,
+      "\"" + instance.value +
+          "\" or something below it has not ended; cancel it and wait, or delete it with DeleteMode::force",
+      false};
 }
 
 Result<DeleteReport> Client::delete_instances(InstanceFilter filter, DeleteMode mode, BulkOptions options) {
   constexpr const char* operation = "delete_instances";
   if (Result<void> ok = client::check_restricting(operation, filter); !ok) return ok.error();
   if (filter.parent) {
-    return client::bad_argument(operation, "sub-orchestrations go with the root of their tree; filter for roots");
+    return client::bad_argument(operation,
+                                "sub-orchestrations go with the root of their tree; filter for roots");
   }
   filter.roots_only = true;
   if (mode == DeleteMode::finished && filter.statuses.empty()) {
@@ -221,7 +228,7 @@ Result<DeleteReport> Client::delete_instances(InstanceFilter filter, DeleteMode 
   return report;
 }
 
-// -- prune -----------------------------------------------------------------------------------------------------------
+// -- prune --------------------------------------------------------------------------------------------------
 
 Result<PruneResult> Client::prune_executions(const InstanceId& instance, const PruneOptions& options) {
   constexpr const char* operation = "prune_executions";
@@ -233,7 +240,8 @@ Result<PruneResult> Client::prune_executions(const InstanceId& instance, const P
   return results->front();
 }
 
-Result<PruneReport> Client::prune_executions(InstanceFilter filter, const PruneOptions& options, BulkOptions bulk) {
+Result<PruneReport> Client::prune_executions(InstanceFilter filter, const PruneOptions& options,
+                                             BulkOptions bulk) {
   if (Result<void> ok = client::check_restricting("prune_executions", filter); !ok) return ok.error();
   if (Result<void> ok = client::check_prune(options); !ok) return ok.error();
   PruneReport report;
@@ -248,8 +256,9 @@ Result<PruneReport> Client::prune_executions(InstanceFilter filter, const PruneO
     }
     return {};
   };
-  if (Result<void> done = for_each_page(impl_->provider, filter, bulk.limit, prune_page); !done) return done.error();
+  if (Result<void> done = for_each_page(impl_->provider, filter, bulk.limit, prune_page); !done)
+    return done.error();
   return report;
 }
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -1,12 +1,12 @@
 #include "client/open_steps.hpp"
 
+#include "base/overloaded.hpp"
+
 #include <cstddef>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
-
-#include "base/overloaded.hpp"
 
 namespace duramen::inline v0::client {
 
@@ -20,7 +20,8 @@ class Reader {
     std::visit(Overloaded{
                    [&](const event::OrchestrationStarted& e) { started(e); },
                    [&](const event::OrchestrationCancelRequested& e) {
-                     steps_.cancel_request = CancelRequest{e.reason, e.mode, e.origin, std::nullopt, event.timestamp};
+                     steps_.cancel_request =
+                         CancelRequest{e.reason, e.mode, e.origin, std::nullopt, event.timestamp};
                    },
                    [&](const event::ActivityScheduled& e) {
                      Waiting& wait = open(event, Kind::activity, e.name);
@@ -108,7 +109,8 @@ class Reader {
     if (found == open_.end()) return;
     const Waiting& wait = found->second;
     steps_.cancelled.push_back({wait.kind, wait.event, wait.name, reason, event.timestamp});
-    if (wait.kind == Kind::event || wait.kind == Kind::queue) boxes_[{wait.kind, wait.name}].waits.erase(wait.event);
+    if (wait.kind == Kind::event || wait.kind == Kind::queue)
+      boxes_[{wait.kind, wait.name}].waits.erase(wait.event);
     open_.erase(found);
   }
 
@@ -125,4 +127,4 @@ Steps read_steps(std::span<const Event> history) {
   return reader.take();
 }
 
-}  // namespace duramen::v0::client
+}  // namespace duramen::inline v0::client

@@ -1,18 +1,18 @@
 // What a history says about what its instance still waits for, and what it gave up.
 #pragma once
 
+#include <duramen/explanation.hpp>
+#include <duramen/history.hpp>
+
 #include <optional>
 #include <span>
 #include <vector>
 
-#include <duramen/explanation.hpp>
-#include <duramen/history.hpp>
-
 namespace duramen::inline v0::client {
 
 struct Steps {
-  /// Scheduled and not yet answered, oldest first; without words. A timer that was dropped leaves no trace in history, so
-  /// these may hold some that will never fire.
+  /// Scheduled and not yet answered, oldest first; without words. A timer that was dropped leaves no trace in
+  /// history, so these may hold some that will never fire.
   std::vector<Waiting> open;
   std::vector<CancelledStep> cancelled;
   std::optional<CancelRequest> cancel_request;  ///< the last one, which is the one that counts
@@ -21,4 +21,4 @@ struct Steps {
 
 [[nodiscard]] Steps read_steps(std::span<const Event> history);
 
-}  // namespace duramen::v0::client
+}  // namespace duramen::inline v0::client

@@ -1,11 +1,11 @@
 #include "client/waits.hpp"
 
-#include <string>
-#include <utility>
-
 #include "base/neighbourhood.hpp"
 #include "base/time_text.hpp"
 #include "client/errors.hpp"
+
+#include <string>
+#include <utility>
 
 namespace duramen::inline v0::client {
 
@@ -18,7 +18,8 @@ Result<std::optional<InstanceState>> end_of(Provider& provider, const InstanceId
   if (!info) return info.error();
   if (!*info) return no_instance("wait", instance);
   if (!is_final((*info)->status)) return std::optional<InstanceState>{};
-  return std::optional(InstanceState{(*info)->status, std::move((*info)->output), std::move((*info)->failure)});
+  return std::optional(
+      InstanceState{(*info)->status, std::move((*info)->output), std::move((*info)->failure)});
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ void Waits::close() {
   }
 }
 
-// -- who waits -------------------------------------------------------------------------------------------------------
+// -- who waits ----------------------------------------------------------------------------------------------
 
 void Waits::add(const Handle& wait) {
   std::lock_guard lock(mutex_);
@@ -66,7 +67,8 @@ Waits::Handle Waits::add_end(const InstanceId& instance, Client::WaitDone done, 
     wait->ticket = ticket;
     too_late = wait->ended;
   }
-  // It may have ended before the ticket was known; then there is nothing left to take back but the ticket itself.
+  // It may have ended before the ticket was known; then there is nothing left to take back but the ticket
+  // itself.
   if (too_late) store_.neighbourhood()->stop_waiting(instance, ticket);
   if (look_now) look(wait);
   return wait;
@@ -104,11 +106,13 @@ bool Waits::claim(const Handle& wait) {
 }
 
 Error Waits::timed_out(const Wait& wait, Duration timeout, const char* operation, const std::string& what) {
-  return Error{ErrorCode::timed_out, operation,
-               "instance \"" + wait.instance.value + "\" has not " + what + " within " + base::in_words(timeout), true};
+  return Error{
+      ErrorCode::timed_out, operation,
+      "instance \"" + wait.instance.value + "\" has not " + what + " within " + base::in_words(timeout),
+      true};
 }
 
-// -- looking ---------------------------------------------------------------------------------------------------------
+// -- looking ------------------------------------------------------------------------------------------------
 
 void Waits::look(const Handle& wait) {
   if (wait->look_queued.exchange(true)) return;  // that look will see it
@@ -154,4 +158,4 @@ void Waits::poll() {
   background_.post_at(provider_.clock().lease_now() + poll_interval, [this] { poll(); });
 }
 
-}  // namespace duramen::v0::client
+}  // namespace duramen::inline v0::client

@@ -1,8 +1,14 @@
 // Everyone in this client who waits for something to happen to an instance.
 //
-// What is waited for is learnt in one of three ways, whichever is first: a runtime in this process announces an end, the
-// provider says that the instance changed and a look at the store finds it so, or the slow poll does.
+// What is waited for is learnt in one of three ways, whichever is first: a runtime in this process announces
+// an end, the provider says that the instance changed and a look at the store finds it so, or the slow poll
+// does.
 #pragma once
+
+#include "base/thread_executor.hpp"
+#include <duramen/client.hpp>
+#include <duramen/provider.hpp>
+#include <duramen/store.hpp>
 
 #include <atomic>
 #include <condition_variable>
@@ -13,12 +19,6 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
-
-#include <duramen/client.hpp>
-#include <duramen/provider.hpp>
-#include <duramen/store.hpp>
-
-#include "base/thread_executor.hpp"
 
 namespace duramen::inline v0::client {
 
@@ -42,7 +42,8 @@ class Once {
     std::unique_lock lock(state_->mutex);
     // A deadline that is out of the clock's range would overflow; nobody waits that long.
     constexpr Duration longest = std::chrono::hours{24 * 365 * 10};
-    if (!state_->set.wait_for(lock, std::min(timeout, longest), [this] { return state_->value.has_value(); })) {
+    if (!state_->set.wait_for(lock, std::min(timeout, longest),
+                              [this] { return state_->value.has_value(); })) {
       return std::nullopt;
     }
     return std::move(*state_->value);
@@ -70,7 +71,8 @@ class Wait {
   const Interest interest;
   std::uint64_t ticket = 0;  // from the neighbourhood, if it was asked; guarded by Waits::mutex_
   std::atomic<bool> ended{false};
-  std::atomic<bool> started{true};  // false: its start is still on its way, so that the store need not know it yet
+  std::atomic<bool> started{
+      true};  // false: its start is still on its way, so that the store need not know it yet
   std::atomic<bool> look_queued{false};
 
  protected:
@@ -113,7 +115,8 @@ class WaitFor final : public Wait {
 
 using WaitForEnd = WaitFor<InstanceState>;
 
-/// Shared with whoever may still call back: a runtime may be about to announce an end while the client goes away.
+/// Shared with whoever may still call back: a runtime may be about to announce an end while the client goes
+/// away.
 class Waits final : public ProviderListener, public std::enable_shared_from_this<Waits> {
  public:
   using Handle = std::shared_ptr<Wait>;
@@ -122,8 +125,8 @@ class Waits final : public ProviderListener, public std::enable_shared_from_this
   /// Tells whoever still waits that the client is gone. After this nothing is called back.
   void close();
 
-  /// Waits for the end of an instance. `look_now`: it exists, and may have ended before. Otherwise its start is on its
-  /// way: see started().
+  /// Waits for the end of an instance. `look_now`: it exists, and may have ended before. Otherwise its start
+  /// is on its way: see started().
   Handle add_end(const InstanceId& instance, Client::WaitDone done, bool look_now);
   [[nodiscard]] Result<InstanceState> wait_for_end(const InstanceId& instance, Duration timeout);
   /// Waits for anything else that the store can tell. `what` completes the sentence "instance x has not ...".
@@ -177,4 +180,4 @@ class Waits final : public ProviderListener, public std::enable_shared_from_this
   std::unique_ptr<Subscription> subscription_;
 };
 
-}  // namespace duramen::v0::client
+}  // namespace duramen::inline v0::client

@@ -1,4 +1,5 @@
 // Finding, removing and counting instances.
+#include "base/message_subject.hpp"
 #include "testing/memory_state.hpp"
 
 #include <ranges>
@@ -10,18 +11,6 @@ InstanceInfo without_results(InstanceInfo info) {
   info.output.reset();
   info.failure.reset();
   return info;
-}
-
-/// Which event of which execution a message answers to, if it answers to one.
-std::pair<ExecutionId, EventId> answered(const WorkItem& item) {
-  return std::visit(
-      [](const auto& message) -> std::pair<ExecutionId, EventId> {
-        if constexpr (requires { message.id; }) return {message.execution, message.id};
-        if constexpr (requires { message.parent.event; })
-          return {message.parent.execution, message.parent.event};
-        return {};
-      },
-      item);
 }
 
 }  // namespace
@@ -113,7 +102,7 @@ PendingWork MemoryState::pending(const InstanceId& id) {
   for (const auto& [position, message] : instance->inbox) {
     result.more_messages = result.messages.size() == PendingWork::max_messages;
     if (result.more_messages) break;
-    const auto [execution, event] = answered(message.item);
+    const auto [execution, event] = base::message_subject(message.item);
     result.messages.push_back({.type = std::string(work_item_type(message.item)),
                                .execution = execution,
                                .event = event,

@@ -31,7 +31,8 @@ void say(const LogSink& sink, LogLevel level, std::string_view message, std::vec
   sink(LogRecord{level, source, message, fields});
 }
 
-/// Everything that breaks naive writers: quotes, line ends, control characters, broken and overlong UTF-8, NUL.
+/// Everything that breaks naive writers: quotes, line ends, control characters, broken and overlong UTF-8,
+/// NUL.
 const std::vector<std::string> hostile{
     "",
     "\"",
@@ -56,8 +57,8 @@ TEST(TextLog, WritesTimeLevelSourceMessageAndFields) {
   say(sink, LogLevel::warning, "it is late", {{"instance_id", "order-1"}, {"attempt", "3"}});
   say(sink, LogLevel::info, "hello", {}, LogSource::activity);
   ASSERT_EQ(out.lines.size(), 2u);
-  EXPECT_THAT(out.lines[0],
-              MatchesRegex(std::string(moment) + " warning runtime: it is late instance_id=order-1 attempt=3"));
+  EXPECT_THAT(out.lines[0], MatchesRegex(std::string(moment) +
+                                         " warning runtime: it is late instance_id=order-1 attempt=3"));
   EXPECT_THAT(out.lines[1], MatchesRegex(std::string(moment) + " info activity: hello"));
 }
 
@@ -95,7 +96,8 @@ TEST(Logs, LeaveOutWhatIsBelowTheirLevel) {
 TEST(JsonLog, WritesOneObjectWithTheFieldsAsMembers) {
   Lines out;
   const LogSink sink = json_log(LogLevel::debug, out.writer());
-  say(sink, LogLevel::info, "done", {{"instance_id", "order-1"}, {"duration_ms", "12"}}, LogSource::orchestration);
+  say(sink, LogLevel::info, "done", {{"instance_id", "order-1"}, {"duration_ms", "12"}},
+      LogSource::orchestration);
   const auto object = nlohmann::json::parse(out.lines.at(0));
   EXPECT_THAT(object.at("time").get<std::string>(), MatchesRegex(moment));
   EXPECT_EQ(object.at("level"), "info");
@@ -121,7 +123,8 @@ TEST(JsonLog, EveryLineIsValidJsonWhateverTheRecordHolds) {
 
 TEST(JsonLog, AFieldDoesNotReplaceAMemberOfTheRecord) {
   Lines out;
-  say(json_log(LogLevel::debug, out.writer()), LogLevel::info, "real", {{"message", "forged"}, {"level", "error"}});
+  say(json_log(LogLevel::debug, out.writer()), LogLevel::info, "real",
+      {{"message", "forged"}, {"level", "error"}});
   const auto object = nlohmann::json::parse(out.lines.at(0));
   EXPECT_EQ(object.at("message"), "real");
   EXPECT_EQ(object.at("level"), "info");
@@ -130,7 +133,8 @@ TEST(JsonLog, AFieldDoesNotReplaceAMemberOfTheRecord) {
 
 TEST(Logs, AWriterThatThrowsDoesNotStopWhoeverLogs) {
   for (const auto make : {text_log, json_log}) {
-    const LogSink sink = make(LogLevel::debug, [](std::string_view) { throw std::runtime_error("disk full"); });
+    const LogSink sink =
+        make(LogLevel::debug, [](std::string_view) { throw std::runtime_error("disk full"); });
     EXPECT_NO_THROW(say(sink, LogLevel::error, "x"));
     EXPECT_NO_THROW(say(sink, LogLevel::error, "again"));
   }
@@ -148,7 +152,8 @@ TEST(Logs, LinesOfManyThreadsComeOneAtATimeAndWhole) {
     }
     for (auto& thread : threads) thread.join();
     EXPECT_EQ(out.lines.size(), 1600u);
-    for (const std::string& line : out.lines) EXPECT_TRUE(line.back() == '}' || line.find("worker_id=") != line.npos);
+    for (const std::string& line : out.lines)
+      EXPECT_TRUE(line.back() == '}' || line.find("worker_id=") != line.npos);
   }
 }
 

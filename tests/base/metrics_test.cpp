@@ -101,8 +101,9 @@ TEST(Prometheus, LabelValuesAreEscaped) {
 
 TEST(Prometheus, HostileNamesAndValuesLeaveAPageThatCanBeRead) {
   PrometheusMetrics metrics;
-  const std::vector<std::string> hostile{"",     "\n",       "1st",   "a b{c=\"d\"} 5", "\xff\xfe",
-                                         "a-seconds", "\xe2\x82", "le", std::string("x\0y", 3), "\"} 1\nfake 2"};
+  const std::vector<std::string> hostile{
+      "",          "\n",       "1st", "a b{c=\"d\"} 5",       "\xff\xfe",
+      "a-seconds", "\xe2\x82", "le",  std::string("x\0y", 3), "\"} 1\nfake 2"};
   for (const std::string& bad : hostile) {
     for (const std::string& value : hostile) {
       metrics.add(bad + "_c", 1, Labels{{bad, value}, {bad, "twice"}});

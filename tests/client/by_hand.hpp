@@ -1,7 +1,20 @@
-// A client on a store whose clock stands still, without a runtime: tests make the turns themselves, event by event.
+// A client on a store whose clock stands still, without a runtime: tests make the turns themselves, event by
+// event.
 //
 // As the clock stands still the client's slow poll never comes: whatever a waiter learns, it learns by push.
 #pragma once
+
+#include "base/overloaded.hpp"
+#include "support/signal.hpp"
+#include "support/temp_dir.hpp"
+#include <duramen/client.hpp>
+#include <duramen/forwarding_provider.hpp>
+#include <duramen/sqlite.hpp>
+#include <duramen/testing/manual_clock.hpp>
+#include <duramen/testing/memory_provider.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <functional>
 #include <memory>
@@ -10,18 +23,6 @@
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include <duramen/client.hpp>
-#include <duramen/forwarding_provider.hpp>
-#include <duramen/sqlite.hpp>
-#include <duramen/testing/manual_clock.hpp>
-#include <duramen/testing/memory_provider.hpp>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "base/overloaded.hpp"
-#include "support/signal.hpp"
-#include "support/temp_dir.hpp"
 
 namespace duramen::test {
 
@@ -89,8 +90,9 @@ class ByHand : public ::testing::TestWithParam<const char*> {
   }
 
   /// Stores one turn that takes in whatever messages are due. `more` may add to the commit.
-  void turn(const InstanceId& instance, std::vector<Step> steps,
-            const std::function<void(TurnCommit&)>& more = [](TurnCommit&) {}) {
+  void turn(
+      const InstanceId& instance, std::vector<Step> steps,
+      const std::function<void(TurnCommit&)>& more = [](TurnCommit&) {}) {
     const OrchestrationItem item = fetch(instance);
     TurnCommit commit;
     commit.token = CommitToken{++last_token_};
@@ -115,8 +117,9 @@ class ByHand : public ::testing::TestWithParam<const char*> {
   }
 
   /// Starts an instance of "orch" and stores its first turn.
-  void begin(const InstanceId& instance, std::vector<Step> steps = {},
-             const std::function<void(TurnCommit&)>& more = [](TurnCommit&) {}) {
+  void begin(
+      const InstanceId& instance, std::vector<Step> steps = {},
+      const std::function<void(TurnCommit&)>& more = [](TurnCommit&) {}) {
     client.start(instance, "orch", "in").value();
     steps.insert(steps.begin(), started());
     turn(instance, std::move(steps), more);
@@ -126,8 +129,9 @@ class ByHand : public ::testing::TestWithParam<const char*> {
     begin(instance, {event::OrchestrationCompleted{Payload::text(std::move(output))}});
   }
   /// One more turn of an instance that is running.
-  void go_on(const InstanceId& instance, std::vector<Step> steps,
-             const std::function<void(TurnCommit&)>& more = [](TurnCommit&) {}) {
+  void go_on(
+      const InstanceId& instance, std::vector<Step> steps,
+      const std::function<void(TurnCommit&)>& more = [](TurnCommit&) {}) {
     client.raise_event(instance, "poke", "").value();
     steps.insert(steps.begin(), Step(event::ExternalEvent{"poke", {}}));
     turn(instance, std::move(steps), more);
@@ -164,59 +168,60 @@ class ByHand : public ::testing::TestWithParam<const char*> {
   // What a runtime would derive from the events of a turn.
   void add_effects(TurnCommit& commit, EventId id, const Step& step) {
     const auto link = [&] { return ParentLink{commit.instance, commit.incarnation, commit.execution, id}; };
-    std::visit(Overloaded{
-                   [&](const event::OrchestrationStarted& e) { commit.change.version = e.version; },
-                   [&](const event::ActivityScheduled& e) {
-                     WorkerItem item;
-                     item.activity.instance = commit.instance;
-                     item.activity.key = {commit.incarnation, commit.execution, id};
-                     item.activity.name = e.name;
-                     item.activity.input = e.input;
-                     item.activity.tag = e.tag;
-                     item.activity.session_id = e.session_id;
-                     item.activity.orchestration_name = "orch";
-                     item.activity.orchestration_version = "1.0.0";
-                     commit.worker_items.push_back(std::move(item));
-                   },
-                   [&](const event::TimerCreated& e) {
-                     commit.messages.push_back(OutboundMessage{
-                         commit.instance, work::TimerFired{commit.execution, id, e.fire_at}, e.fire_at, {}, {}});
-                   },
-                   [&](const event::SubOrchestrationScheduled& e) {
-                     commit.messages.push_back(OutboundMessage{
-                         e.instance, work::StartOrchestration{e.name, Payload::text("in"), {}, link()}, {}, {}, {}});
-                   },
-                   [&](const event::ActivityCancelRequested& e) {
-                     commit.cancelled_activities.push_back({EventId{step.source}, e.reason});
-                   },
-                   [&](const event::OrchestrationCompleted& e) {
-                     commit.change.status = Status::completed;
-                     commit.change.output = e.output;
-                     commit.cancel_rest = CancelReason::orchestration_terminal_completed;
-                   },
-                   [&](const event::OrchestrationFailed& e) {
-                     commit.change.status =
-                         e.details.kind == FailureKind::cancelled ? Status::cancelled : Status::failed;
-                     commit.change.failure = e.details;
-                     commit.cancel_rest = CancelReason::orchestration_terminal_failed;
-                   },
-                   [&](const event::OrchestrationContinuedAsNew& e) {
-                     commit.change.status = Status::continued_as_new;
-                     commit.messages.push_back(
-                         OutboundMessage{commit.instance, work::ContinueAsNew{"orch", e.input, {}, {}, {}, {}}, {}, {}, {}});
-                     commit.cancel_rest = CancelReason::orchestration_terminal_continued_as_new;
-                   },
-                   [](const auto&) {},
-               },
-               step.body);
+    std::visit(
+        Overloaded{
+            [&](const event::OrchestrationStarted& e) { commit.change.version = e.version; },
+            [&](const event::ActivityScheduled& e) {
+              WorkerItem item;
+              item.activity.instance = commit.instance;
+              item.activity.key = {commit.incarnation, commit.execution, id};
+              item.activity.name = e.name;
+              item.activity.input = e.input;
+              item.activity.tag = e.tag;
+              item.activity.session_id = e.session_id;
+              item.activity.orchestration_name = "orch";
+              item.activity.orchestration_version = "1.0.0";
+              commit.worker_items.push_back(std::move(item));
+            },
+            [&](const event::TimerCreated& e) {
+              commit.messages.push_back(OutboundMessage{
+                  commit.instance, work::TimerFired{commit.execution, id, e.fire_at}, e.fire_at, {}, {}});
+            },
+            [&](const event::SubOrchestrationScheduled& e) {
+              commit.messages.push_back(OutboundMessage{
+                  e.instance, work::StartOrchestration{e.name, Payload::text("in"), {}, link()}, {}, {}, {}});
+            },
+            [&](const event::ActivityCancelRequested& e) {
+              commit.cancelled_activities.push_back({EventId{step.source}, e.reason});
+            },
+            [&](const event::OrchestrationCompleted& e) {
+              commit.change.status = Status::completed;
+              commit.change.output = e.output;
+              commit.cancel_rest = CancelReason::orchestration_terminal_completed;
+            },
+            [&](const event::OrchestrationFailed& e) {
+              commit.change.status =
+                  e.details.kind == FailureKind::cancelled ? Status::cancelled : Status::failed;
+              commit.change.failure = e.details;
+              commit.cancel_rest = CancelReason::orchestration_terminal_failed;
+            },
+            [&](const event::OrchestrationContinuedAsNew& e) {
+              commit.change.status = Status::continued_as_new;
+              commit.messages.push_back(OutboundMessage{
+                  commit.instance, work::ContinueAsNew{"orch", e.input, {}, {}, {}, {}}, {}, {}, {}});
+              commit.cancel_rest = CancelReason::orchestration_terminal_continued_as_new;
+            },
+            [](const auto&) {},
+        },
+        step.body);
   }
 
   std::uint64_t last_token_ = 0;
 };
 
 /// Both stores run every test of a suite that is made of this.
-#define DURAMEN_ON_BOTH_STORES(suite)                                                            \
-  INSTANTIATE_TEST_SUITE_P(Store, suite, ::testing::Values("memory", "sqlite"),                   \
+#define DURAMEN_ON_BOTH_STORES(suite)                                           \
+  INSTANTIATE_TEST_SUITE_P(Store, suite, ::testing::Values("memory", "sqlite"), \
                            [](const ::testing::TestParamInfo<const char*>& info) { return info.param; })
 
 }  // namespace duramen::test

@@ -1,8 +1,8 @@
 // The client on a store alone, and beside a runtime.
-#include <atomic>
-
 #include "client/waits.hpp"
 #include "runtime/world.hpp"
+
+#include <atomic>
 
 namespace duramen::test {
 namespace {
@@ -10,8 +10,10 @@ namespace {
 class Clients : public ::testing::Test {
  protected:
   void SetUp() override {
-    world.registry.add("echo", [](OrchestrationContext&, std::string text) -> Task<std::string> { co_return text; });
-    world.registry.add("sleep", [](OrchestrationContext& ctx) -> Task<void> { co_await ctx.schedule_timer(24h); });
+    world.registry.add("echo",
+                       [](OrchestrationContext&, std::string text) -> Task<std::string> { co_return text; });
+    world.registry.add("sleep",
+                       [](OrchestrationContext& ctx) -> Task<void> { co_await ctx.schedule_timer(24h); });
   }
   World world;
 };
@@ -63,7 +65,8 @@ TEST_F(Clients, BadInputIsRefusedBeforeAnythingIsStored) {
   world.run();
   EXPECT_EQ(world.client.start("", "echo", "x").error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(world.client.start("a", "", "x").error().code, ErrorCode::invalid_argument);
-  EXPECT_EQ(world.client.start("a", "echo", std::string("x\0y", 3)).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(world.client.start("a", "echo", std::string("x\0y", 3)).error().code,
+            ErrorCode::invalid_argument);
   EXPECT_EQ(world.client.start("a", "echo", "\xff\xfe").error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(world.client.start("a", "echo", std::string(default_payload_limit + 1, 'x')).error().code,
             ErrorCode::limit_exceeded);
@@ -95,7 +98,8 @@ TEST_F(Clients, RunAsyncTellsTheEndOfWhatItStarted) {
   request.instance = "r";
   request.start.orchestration = "echo";
   request.start.input = Payload::text("text");
-  world.client.run_async(request, [&](Result<InstanceState> state) { output.set(state->output_as<std::string>()); });
+  world.client.run_async(request,
+                         [&](Result<InstanceState> state) { output.set(state->output_as<std::string>()); });
   EXPECT_EQ(output.wait(), "text");
 }
 
@@ -107,15 +111,18 @@ TEST_F(Clients, RunAsyncOfAnEndedRepeatTellsItsEndToo) {
   request.instance = "r";
   request.start.orchestration = "echo";
   request.start.input = Payload::text("text");
-  world.client.run_async(request, [&](Result<InstanceState> state) { output.set(state->output_as<std::string>()); });
+  world.client.run_async(request,
+                         [&](Result<InstanceState> state) { output.set(state->output_as<std::string>()); });
   EXPECT_EQ(output.wait(), "text");
 }
 
-// A look at the store on behalf of all waiters, while a start was still on its way, once ended its wait as not found.
+// A look at the store on behalf of all waiters, while a start was still on its way, once ended its wait as
+// not found.
 TEST_F(Clients, AStartOnItsWayIsNotMistakenForAnInstanceThatDoesNotExist) {
   auto waits = std::make_shared<client::Waits>(world.store);
   Signal<ErrorCode> ended;
-  const auto wait = waits->add_end("on-its-way", [&](Result<InstanceState> state) { ended.set(state.error().code); }, false);
+  const auto wait = waits->add_end(
+      "on-its-way", [&](Result<InstanceState> state) { ended.set(state.error().code); }, false);
   waits->instances_changed({});
   Signal<bool> looked;
   waits->run_in_background([&] { waits->run_in_background([&] { looked.set(true); }); });
@@ -158,7 +165,9 @@ TEST_F(Clients, AHandleGivesTheTypesOfInputAndResult) {
 TEST_F(Clients, TheVersionAskedForIsTheOneThatRuns) {
   for (const char* version : {"1.0.0", "2.0.0", "1.5.0"}) {
     world.registry.add(
-        "versioned", [](OrchestrationContext& ctx) -> Task<std::string> { co_return ctx.orchestration_version(); }, version);
+        "versioned",
+        [](OrchestrationContext& ctx) -> Task<std::string> { co_return ctx.orchestration_version(); },
+        version);
   }
   world.run();
   StartOptions old;

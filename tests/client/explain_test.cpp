@@ -1,4 +1,5 @@
-// Why an instance stands where it stands. Turns are made by hand, so that every state can be had and every word checked.
+// Why an instance stands where it stands. Turns are made by hand, so that every state can be had and every
+// word checked.
 #include "client/by_hand.hpp"
 
 namespace duramen::test {
@@ -40,7 +41,8 @@ TEST_P(Explain, APendingInstanceThatNobodyTakesIsStuck) {
   const Explanation e = explain("a");
   EXPECT_EQ(e.status, "is pending: started 5 min ago as 'orch', and no node has run it yet");
   EXPECT_EQ(e.stuck,
-            "a message to it (StartOrchestration) has been waiting for 5 min and no node has taken it: is a runtime up "
+            "a message to it (StartOrchestration) has been waiting for 5 min and no node has taken it: is a "
+            "runtime up "
             "that has the orchestration 'orch' registered?");
 }
 
@@ -51,8 +53,9 @@ TEST_P(Explain, AnActivityWaitsThenRunsThenHasAnAnswerOnItsWay) {
   ASSERT_THAT(e.waits, SizeIs(1));
   EXPECT_EQ(e.waits[0].kind, Waiting::Kind::activity);
   EXPECT_EQ(e.waits[0].event, EventId{2});
-  EXPECT_EQ(e.waits[0].text,
-            "activity 'Charge' (event 2), scheduled 10.000 s ago: waits for a worker; nobody has taken it yet");
+  EXPECT_EQ(
+      e.waits[0].text,
+      "activity 'Charge' (event 2), scheduled 10.000 s ago: waits for a worker; nobody has taken it yet");
   EXPECT_FALSE(e.stuck);
 
   const WorkBatch batch = take_work("node-b");
@@ -60,7 +63,8 @@ TEST_P(Explain, AnActivityWaitsThenRunsThenHasAnAnswerOnItsWay) {
   e = explain("a");
   EXPECT_EQ(e.waits[0].node, "node-b");
   EXPECT_EQ(e.waits[0].attempt, 1u);
-  EXPECT_EQ(e.waits[0].text, "activity 'Charge' (event 2), scheduled 10.000 s ago: runs on node node-b, attempt 1");
+  EXPECT_EQ(e.waits[0].text,
+            "activity 'Charge' (event 2), scheduled 10.000 s ago: runs on node node-b, attempt 1");
 
   const WorkAck ack{batch.items[0].lease, "a", Payload::text("receipt")};
   provider->ack_work_items(std::span(&ack, 1)).value();
@@ -72,9 +76,11 @@ TEST_P(Explain, AnActivityThatNobodyTakesIsStuckAndTheReasonNamesItsTag) {
   clock.advance(2min);
   EXPECT_THAT(take_work("node-a", TagFilter::default_only()).items, IsEmpty());
   const Explanation e = explain("a");
-  EXPECT_THAT(e.waits.at(0).text, HasSubstr("waits for a worker that takes the tag 'gpu'; nobody has taken it yet"));
+  EXPECT_THAT(e.waits.at(0).text,
+              HasSubstr("waits for a worker that takes the tag 'gpu'; nobody has taken it yet"));
   EXPECT_EQ(e.stuck,
-            "no worker has taken activity 'Render' (event 2) in 2 min: is a runtime up that has it registered and takes "
+            "no worker has taken activity 'Render' (event 2) in 2 min: is a runtime up that has it "
+            "registered and takes "
             "the tag 'gpu'?");
 }
 
@@ -129,7 +135,8 @@ TEST_P(Explain, AnInstanceThatCanOnlyGoOnWithWhatNobodySentIsStuck) {
   EXPECT_EQ(e.waits.at(0).text, "event 'approved' (event 2), since 2 h");
   EXPECT_EQ(e.waits.at(1).text, "message on queue 'orders' (event 3), since 2 h");
   EXPECT_EQ(e.stuck,
-            "it can only go on with the event 'approved', a message on the queue 'orders', which nobody has sent for 2 "
+            "it can only go on with the event 'approved', a message on the queue 'orders', which nobody has "
+            "sent for 2 "
             "h; send it, or cancel the instance");
 }
 
@@ -150,10 +157,12 @@ TEST_P(Explain, AStuckGrandchildIsNamedAllTheWayUp) {
   EXPECT_EQ(e.waits[0].child, "child");
   EXPECT_EQ(e.waits[0].child_status, Status::running);
   EXPECT_EQ(e.waits[0].text,
-            "sub-orchestration 'orch' (event 2), instance \"child\": is running: 'orch' 1.0.0, execution 1, 2 events, "
+            "sub-orchestration 'orch' (event 2), instance \"child\": is running: 'orch' 1.0.0, execution 1, "
+            "2 events, "
             "last turn 1 min ago");
   EXPECT_EQ(e.stuck,
-            "its sub-orchestration \"child\" is stuck: its sub-orchestration \"grandchild\" is stuck: no worker has "
+            "its sub-orchestration \"child\" is stuck: its sub-orchestration \"grandchild\" is stuck: no "
+            "worker has "
             "taken activity 'Nobody' (event 2) in 1 min: is a runtime up that has it registered?");
 }
 
@@ -180,7 +189,8 @@ TEST_P(Explain, WhyEverythingWasCancelledIsInOrder) {
   go_on("a", {{event::ActivityCancelRequested{CancelReason::select_loser}, 2}});
   clock.advance(1s);
   client.cancel("a", "customer changed her mind").value();
-  turn("a", {event::OrchestrationCancelRequested{"customer changed her mind", CancelMode::graceful, CancelOrigin::client},
+  turn("a", {event::OrchestrationCancelRequested{"customer changed her mind", CancelMode::graceful,
+                                                 CancelOrigin::client},
              {event::ActivityCancelRequested{CancelReason::orchestration_terminal_cancelled}, 4},
              event::OrchestrationFailed{Failure::cancelled("customer changed her mind")}});
   clock.advance(1min);
@@ -196,12 +206,15 @@ TEST_P(Explain, WhyEverythingWasCancelledIsInOrder) {
   EXPECT_EQ(e.cancelled[0].name, "Slow");
   EXPECT_EQ(e.cancelled[0].reason, CancelReason::select_loser);
   EXPECT_EQ(e.cancelled[1].name, "Ship");
-  EXPECT_EQ(e.text,
-            "\"a\" was cancelled 1 min ago ('orch' 1.0.0): cancelled: customer changed her mind.\n"
-            "It was asked to stop by a client 1 min ago (2025-06-15T15:06:42.000Z): customer changed her mind\n"
-            "It gave up\n"
-            "  - activity 'Slow' (event 2) 1 min 1 s ago: something it raced against was ready first (select_loser)\n"
-            "  - activity 'Ship' (event 4) 1 min ago: the orchestration was cancelled (orchestration_terminal_cancelled)\n");
+  EXPECT_EQ(
+      e.text,
+      "\"a\" was cancelled 1 min ago ('orch' 1.0.0): cancelled: customer changed her mind.\n"
+      "It was asked to stop by a client 1 min ago (2025-06-15T15:06:42.000Z): customer changed her mind\n"
+      "It gave up\n"
+      "  - activity 'Slow' (event 2) 1 min 1 s ago: something it raced against was ready first "
+      "(select_loser)\n"
+      "  - activity 'Ship' (event 4) 1 min ago: the orchestration was cancelled "
+      "(orchestration_terminal_cancelled)\n");
 }
 
 TEST_P(Explain, AChildThatItsParentCancelledNamesTheParent) {
@@ -210,9 +223,10 @@ TEST_P(Explain, AChildThatItsParentCancelledNamesTheParent) {
   with_parent.name = "orch";
   with_parent.version = "1.0.0";
   with_parent.parent = ParentLink{"root", {}, ExecutionId{1}, EventId{2}};
-  turn("child", {with_parent,
-                 event::OrchestrationCancelRequested{"select_loser", CancelMode::graceful, CancelOrigin::parent},
-                 event::OrchestrationFailed{Failure::cancelled("select_loser")}});
+  turn("child",
+       {with_parent,
+        event::OrchestrationCancelRequested{"select_loser", CancelMode::graceful, CancelOrigin::parent},
+        event::OrchestrationFailed{Failure::cancelled("select_loser")}});
   const Explanation e = explain("child");
   ASSERT_TRUE(e.cancel_request);
   EXPECT_EQ(e.cancel_request->parent, InstanceId{"root"});
@@ -227,18 +241,20 @@ TEST_P(Explain, AFailureIsInTheStatus) {
 
 TEST_P(Explain, TheTextHoldsStatusStuckAndWaits) {
   begin("a", {activity("Charge"), event::ExternalSubscribed{"approved"}}, [](TurnCommit& commit) {
-    commit.events.push_back({EventId{4}, {}, commit.events.back().timestamp, event::CustomStatusUpdated{"step 2 of 3"}});
+    commit.events.push_back(
+        {EventId{4}, {}, commit.events.back().timestamp, event::CustomStatusUpdated{"step 2 of 3"}});
     commit.change.custom_status = CustomStatusChange{"step 2 of 3"};
   });
   clock.advance(1min);
-  EXPECT_EQ(explain("a").text,
-            "\"a\" is running: 'orch' 1.0.0, execution 1, 4 events, last turn 1 min ago.\n"
-            "It says of itself: step 2 of 3\n"
-            "It is stuck: no worker has taken activity 'Charge' (event 2) in 1 min: is a runtime up that has it "
-            "registered?\n"
-            "It waits for\n"
-            "  - activity 'Charge' (event 2), scheduled 1 min ago: waits for a worker; nobody has taken it yet\n"
-            "  - event 'approved' (event 3), since 1 min\n");
+  EXPECT_EQ(
+      explain("a").text,
+      "\"a\" is running: 'orch' 1.0.0, execution 1, 4 events, last turn 1 min ago.\n"
+      "It says of itself: step 2 of 3\n"
+      "It is stuck: no worker has taken activity 'Charge' (event 2) in 1 min: is a runtime up that has it "
+      "registered?\n"
+      "It waits for\n"
+      "  - activity 'Charge' (event 2), scheduled 1 min ago: waits for a worker; nobody has taken it yet\n"
+      "  - event 'approved' (event 3), since 1 min\n");
 }
 
 TEST_P(Explain, AStoreThatCannotListItsQueuesLeavesWhatHistorySays) {
@@ -255,6 +271,32 @@ TEST_P(Explain, AStoreThatCannotListItsQueuesLeavesWhatHistorySays) {
   const Explanation e = blind.explain("a").value();
   EXPECT_THAT(e.waits, SizeIs(2));
   EXPECT_FALSE(e.stuck);
+}
+
+TEST_P(Explain, WhatCannotBeReadIsSaidSo) {
+  class Damaged final : public ForwardingProvider {
+   public:
+    using ForwardingProvider::ForwardingProvider;
+    Result<PendingWork> list_pending_work(const InstanceId& instance) override {
+      auto pending = ForwardingProvider::list_pending_work(instance);
+      if (pending) pending->messages.at(0).unreadable = "unknown type \"Telepathy\"";
+      return pending;
+    }
+    Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
+                                            EventId after) override {
+      if (history_is_broken)
+        return Error{ErrorCode::corrupt, "read_history", "event 2 is no JSON", false};
+      return ForwardingProvider::read_history(instance, execution, after);
+    }
+    bool history_is_broken = false;
+  };
+  client.start("a", "orch", "in").value();
+  const auto damaged = std::make_shared<Damaged>(provider);
+  Client reader{Store(damaged)};
+  EXPECT_THAT(reader.explain("a").value().stuck.value_or(""),
+              HasSubstr("a message to it cannot be read: unknown type \"Telepathy\""));
+  damaged->history_is_broken = true;
+  EXPECT_EQ(reader.explain("a").value().stuck, "its history cannot be read: event 2 is no JSON");
 }
 
 TEST_P(Explain, AChildThatIsGoneIsSaidSo) {

@@ -1,7 +1,7 @@
 // Finding instances and looking after them.
-#include <set>
-
 #include "client/by_hand.hpp"
+
+#include <set>
 
 namespace duramen::test {
 namespace {
@@ -24,7 +24,7 @@ class Management : public ByHand {
 };
 DURAMEN_ON_BOTH_STORES(Management);
 
-// -- finding ---------------------------------------------------------------------------------------------------------
+// -- finding ------------------------------------------------------------------------------------------------
 
 TEST_P(Management, PagesHoldEveryInstanceOnce) {
   for (int i = 0; i < 25; ++i) client.start("i" + std::to_string(i), "orch", "in").value();
@@ -48,7 +48,8 @@ TEST_P(Management, EveryInstanceCanBeVisited) {
   query.limit = 3;
   query.order = InstanceOrder::oldest_first;
   std::vector<std::string> ids;
-  EXPECT_EQ(client.for_each_instance(query, [&](const InstanceInfo& i) { ids.push_back(i.instance.value); }).value(),
+  EXPECT_EQ(client.for_each_instance(query, [&](const InstanceInfo& i) { ids.push_back(i.instance.value); })
+                .value(),
             7u);
   EXPECT_THAT(ids, ElementsAre("i0", "i1", "i2", "i3", "i4", "i5", "i6"));
 
@@ -71,7 +72,8 @@ TEST_P(Management, ATreeIsParentsBeforeChildren) {
   begin("root", {child("orch", "child")});
   turn("child", {started(), child("orch", "grandchild")});
   std::vector<std::string> ids;
-  for (const InstanceInfo& info : client.get_instance_tree("root").value()) ids.push_back(info.instance.value);
+  for (const InstanceInfo& info : client.get_instance_tree("root").value())
+    ids.push_back(info.instance.value);
   EXPECT_THAT(ids, ElementsAre("root", "child", "grandchild"));
   EXPECT_EQ(client.get_instance_tree("nobody").error().code, ErrorCode::not_found);
 }
@@ -83,7 +85,8 @@ TEST_P(Management, EveryExecutionHasItsHistory) {
   ASSERT_THAT(executions, SizeIs(2));
   EXPECT_EQ(executions[0].status, Status::continued_as_new);
   EXPECT_EQ(executions[1].status, Status::running);
-  EXPECT_EQ(event_type(client.read_history("a", ExecutionId{1}).value().back()), "OrchestrationContinuedAsNew");
+  EXPECT_EQ(event_type(client.read_history("a", ExecutionId{1}).value().back()),
+            "OrchestrationContinuedAsNew");
   EXPECT_EQ(event_type(client.read_history("a", ExecutionId{2}).value().back()), "TimerCreated");
   EXPECT_EQ(event_type(client.read_history("a").value().back()), "TimerCreated");
 
@@ -110,7 +113,7 @@ TEST_P(Management, TheStoreIsCounted) {
   EXPECT_EQ(depths.worker_due, 1u);
 }
 
-// -- cancelling ------------------------------------------------------------------------------------------------------
+// -- cancelling ---------------------------------------------------------------------------------------------
 
 TEST_P(Management, ACancelByFilterReachesEveryInstanceThatHasNotEnded) {
   for (int i = 0; i < 230; ++i) client.start("x-" + std::to_string(i), "orch", "in").value();
@@ -149,7 +152,8 @@ TEST_P(Management, WhatHadEndedIsReportedAsSuch) {
 
 TEST_P(Management, ABulkCallStopsAtItsLimit) {
   for (int i = 0; i < 250; ++i) client.start("i" + std::to_string(i), "orch", "in").value();
-  const auto report = client.cancel_instances(everything(), "r", CancelMode::graceful, {.limit = 120}).value();
+  const auto report =
+      client.cancel_instances(everything(), "r", CancelMode::graceful, {.limit = 120}).value();
   EXPECT_THAT(report.requested, SizeIs(120));
 }
 
@@ -165,7 +169,7 @@ TEST_P(Management, AnEmptyFilterIsRefusedWhereItWouldDestroy) {
   EXPECT_TRUE(exists("a"));
 }
 
-// -- deleting --------------------------------------------------------------------------------------------------------
+// -- deleting -----------------------------------------------------------------------------------------------
 
 TEST_P(Management, AnEndedInstanceIsDeletedWithItsTree) {
   begin("root", {child("orch", "child")});
@@ -238,7 +242,7 @@ TEST_P(Management, ChildrenCannotBeFilteredForDeletion) {
   EXPECT_EQ(client.delete_instances(filter).error().code, ErrorCode::invalid_argument);
 }
 
-// -- pruning ---------------------------------------------------------------------------------------------------------
+// -- pruning ------------------------------------------------------------------------------------------------
 
 TEST_P(Management, OldExecutionsArePruned) {
   begin("a", {event::OrchestrationContinuedAsNew{Payload::text("in")}});
@@ -269,7 +273,7 @@ TEST_P(Management, EmptyPruneOptionsAreRefusedWithWhatToGive) {
   }
 }
 
-// -- arguments -------------------------------------------------------------------------------------------------------
+// -- arguments ----------------------------------------------------------------------------------------------
 
 TEST_P(Management, BadNamesAreRefusedBeforeTheStoreIsAsked) {
   begin("a");
@@ -277,34 +281,46 @@ TEST_P(Management, BadNamesAreRefusedBeforeTheStoreIsAsked) {
   provider->watch([&](std::string_view) { ++calls; });
   const std::string nul("a\0b", 3);
   const std::string long_name(max_name_bytes + 1, 'x');
-  for (const auto& [bad, code] : std::vector<std::pair<std::string, ErrorCode>>{
-           {"", ErrorCode::invalid_argument},
-           {nul, ErrorCode::invalid_argument},
-           {"\xff", ErrorCode::invalid_argument},
-           {long_name, ErrorCode::limit_exceeded}}) {
+  for (const auto& [bad, code] :
+       std::vector<std::pair<std::string, ErrorCode>>{{"", ErrorCode::invalid_argument},
+                                                      {nul, ErrorCode::invalid_argument},
+                                                      {"\xff", ErrorCode::invalid_argument},
+                                                      {long_name, ErrorCode::limit_exceeded}}) {
     const PruneOptions keep_one{.keep_last = 1};
     InstanceFilter filter;
     filter.ids = std::vector<InstanceId>{bad};
     StartOptions version;
     version.version = bad;
-    for (const Error& error :
-         {client.start(bad, "orch", "in").error(), client.start("b", bad, "in").error(),
-          client.start("b", "orch", "in", version).error(), client.wait(bad, 1ms).error(),
-          client.wait_for_status_change(bad, 0, 1ms).error(), client.wait_for_key_value(bad, "k", 1ms).error(),
-          client.wait_for_key_value("a", bad, 1ms).error(), client.cancel(bad, "r").error(),
-          client.raise_event(bad, "e", 1).error(), client.raise_event("a", bad, 1).error(),
-          client.raise_event("a", "e", 1, bad).error(), client.enqueue_event("a", bad, 1).error(),
-          client.get_instance(bad).error(), client.list_executions(bad).error(), client.read_history(bad).error(),
-          client.get_instance_tree(bad).error(), client.get_key_values(bad).error(),
-          client.get_key_value("a", bad).error(), client.explain(bad).error(), client.delete_instance(bad).error(),
-          client.delete_instances(filter).error(), client.cancel_instances(filter, "r").error(),
-          client.prune_executions(bad, keep_one).error()}) {
+    for (const Error& error : {client.start(bad, "orch", "in").error(),
+                               client.start("b", bad, "in").error(),
+                               client.start("b", "orch", "in", version).error(),
+                               client.wait(bad, 1ms).error(),
+                               client.wait_for_status_change(bad, 0, 1ms).error(),
+                               client.wait_for_key_value(bad, "k", 1ms).error(),
+                               client.wait_for_key_value("a", bad, 1ms).error(),
+                               client.cancel(bad, "r").error(),
+                               client.raise_event(bad, "e", 1).error(),
+                               client.raise_event("a", bad, 1).error(),
+                               client.raise_event("a", "e", 1, bad).error(),
+                               client.enqueue_event("a", bad, 1).error(),
+                               client.get_instance(bad).error(),
+                               client.list_executions(bad).error(),
+                               client.read_history(bad).error(),
+                               client.get_instance_tree(bad).error(),
+                               client.get_key_values(bad).error(),
+                               client.get_key_value("a", bad).error(),
+                               client.explain(bad).error(),
+                               client.delete_instance(bad).error(),
+                               client.delete_instances(filter).error(),
+                               client.cancel_instances(filter, "r").error(),
+                               client.prune_executions(bad, keep_one).error()}) {
       EXPECT_EQ(error.code, code) << error.describe();
       EXPECT_FALSE(error.retryable);
       EXPECT_FALSE(error.operation.empty());
     }
   }
-  EXPECT_EQ(client.cancel("a", std::string(max_reason_bytes + 1, 'r')).error().code, ErrorCode::limit_exceeded);
+  EXPECT_EQ(client.cancel("a", std::string(max_reason_bytes + 1, 'r')).error().code,
+            ErrorCode::limit_exceeded);
   EXPECT_EQ(client.cancel("a", nul).error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(client.raise_event("a", "e", nul).error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(client.enqueue_event("a", "q", std::string(default_payload_limit + 1, 'x')).error().code,
@@ -326,10 +342,10 @@ TEST_P(Management, AnErrorOfTheStoreComesThroughAsItIs) {
   Client broken{Store(std::make_shared<Failing>(provider))};
   InstanceFilter filter;
   filter.name = "orch";
-  for (const Error& error : {broken.start("a", "orch", "in").error(), broken.get_instance("a").error(),
-                             broken.list({}).error(), broken.cancel_instances(filter, "r").error(),
-                             broken.delete_instances(filter).error(), broken.explain("a").error(),
-                             broken.metrics().error(), broken.queue_depths().error()}) {
+  for (const Error& error :
+       {broken.start("a", "orch", "in").error(), broken.get_instance("a").error(), broken.list({}).error(),
+        broken.cancel_instances(filter, "r").error(), broken.delete_instances(filter).error(),
+        broken.explain("a").error(), broken.metrics().error(), broken.queue_depths().error()}) {
     EXPECT_EQ(error.code, ErrorCode::unavailable);
     EXPECT_TRUE(error.retryable);
   }

@@ -18,7 +18,8 @@ class History {
  public:
   History& add(EventBody body, std::uint64_t source = 0) {
     const EventId id{events_.size() + 1};
-    events_.push_back({id, EventId{source}, from_unix_ms(1000 * static_cast<std::int64_t>(id.value)), std::move(body)});
+    events_.push_back(
+        {id, EventId{source}, from_unix_ms(1000 * static_cast<std::int64_t>(id.value)), std::move(body)});
     return *this;
   }
   /// Ids of what is open.
@@ -90,7 +91,10 @@ TEST(OpenSteps, WhatAnEarlierExecutionCarriedOverIsTakenFirst) {
   event::OrchestrationStarted started;
   started.carry_forward = {{CarriedEvent::Kind::queue, "q", {}}, {CarriedEvent::Kind::external, "e", {}}};
   History h;
-  h.add(started).add(event::QueueSubscribed{"q"}).add(event::ExternalSubscribed{"e"}).add(event::QueueSubscribed{"q"});
+  h.add(started)
+      .add(event::QueueSubscribed{"q"})
+      .add(event::ExternalSubscribed{"e"})
+      .add(event::QueueSubscribed{"q"});
   EXPECT_THAT(h.open(), ElementsAre(4));
 }
 

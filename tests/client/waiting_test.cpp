@@ -1,8 +1,8 @@
-// Waiting for a change of an instance. The clock stands still, so that what is learnt is learnt by push and not by the
-// slow poll.
-#include <future>
-
+// Waiting for a change of an instance. The clock stands still, so that what is learnt is learnt by push and
+// not by the slow poll.
 #include "client/by_hand.hpp"
+
+#include <future>
 
 namespace duramen::test {
 namespace {
@@ -29,9 +29,8 @@ class Waiting : public ByHand {
           [&](TurnCommit& commit) { commit.change.custom_status = CustomStatusChange{status}; });
   }
   void set_value(const InstanceId& instance, std::string key, Payload value) {
-    go_on(instance, {event::KeyValueSet{key, value, clock.now()}}, [&](TurnCommit& commit) {
-      commit.change.key_values.push_back({key, value, clock.now()});
-    });
+    go_on(instance, {event::KeyValueSet{key, value, clock.now()}},
+          [&](TurnCommit& commit) { commit.change.key_values.push_back({key, value, clock.now()}); });
   }
 };
 DURAMEN_ON_BOTH_STORES(Waiting);
@@ -97,7 +96,8 @@ TEST_P(Waiting, AChangeOfTheCustomStatusIsPushed) {
   EXPECT_EQ(first->status, Status::running);
 
   const auto second = told_after_looking(
-      "get_instance", [&] { return client.wait_for_status_change("a", first->custom_status_version, forever); },
+      "get_instance",
+      [&] { return client.wait_for_status_change("a", first->custom_status_version, forever); },
       [&] { set_status("a", std::nullopt); });
   ASSERT_TRUE(second);
   EXPECT_FALSE(second->custom_status);
@@ -156,12 +156,35 @@ TEST_P(Waiting, WhatDoesNotExistIsNotWaitedFor) {
 
 TEST_P(Waiting, WaitingNoLongerThanAskedIsATimeoutThatMayBeTriedAgain) {
   begin("a");
-  for (const Error& error : {client.wait("a", 1ms).error(), client.wait_for_status_change("a", 0, 1ms).error(),
-                             client.wait_for_key_value("a", "k", 1ms).error()}) {
+  for (const Error& error :
+       {client.wait("a", 1ms).error(), client.wait_for_status_change("a", 0, 1ms).error(),
+        client.wait_for_key_value("a", "k", 1ms).error()}) {
     EXPECT_EQ(error.code, ErrorCode::timed_out);
     EXPECT_TRUE(error.retryable);
     EXPECT_THAT(error.message, ::testing::HasSubstr("instance \"a\" has not "));
   }
+}
+
+/// A store whose hints are lost.
+class Silent final : public ForwardingProvider {
+ public:
+  using ForwardingProvider::ForwardingProvider;
+  std::unique_ptr<Subscription> subscribe(NodeId, ProviderListener&) override {
+    return std::make_unique<Subscription>();
+  }
+};
+
+TEST_P(Waiting, WhereEveryHintIsLostTheSlowPollFindsIt) {
+  begin("a");
+  Client deaf{Store(std::make_shared<Silent>(provider))};
+  const auto end = told_after_looking(
+      "get_instance", [&] { return deaf.wait("a", forever); },
+      [&] {
+        go_on("a", {event::OrchestrationCompleted{Payload::text("x")}});
+        clock.advance(10s);
+      });
+  EXPECT_EQ(end.value().status, Status::completed);
+  EXPECT_EQ(deaf.wait_for_status_change("a", 7, forever).value().status, Status::completed);
 }
 
 TEST_P(Waiting, ManyWaitersOfEveryKindAreToldOnce) {
@@ -176,8 +199,8 @@ TEST_P(Waiting, ManyWaitersOfEveryKindAreToldOnce) {
     told.push_back(std::async(std::launch::async, [&] { return client.wait("a", forever).has_value(); }));
     told.push_back(std::async(std::launch::async,
                               [&] { return client.wait_for_status_change("a", 0, forever).has_value(); }));
-    told.push_back(
-        std::async(std::launch::async, [&] { return client.wait_for_key_value("a", "k", forever).has_value(); }));
+    told.push_back(std::async(std::launch::async,
+                              [&] { return client.wait_for_key_value("a", "k", forever).has_value(); }));
   }
   EXPECT_TRUE(all_looked.wait());
   set_status("a", "s");
