@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view final_statuses = "('Completed', 'Failed', 'Cancelled')";
 
-/// The conditions of a query, and the values for their parameters in the same order. A statement is made for each
-/// query from the parts that are given, so that each can use the index that fits it.
+/// The conditions of a query, and the values for their parameters in the same order. A statement is made for
+/// each query from the parts that are given, so that each can use the index that fits it.
 class Conditions {
  public:
   explicit Conditions(const InstanceQuery& query) {
@@ -34,12 +34,14 @@ class Conditions {
       add("i.status IN (SELECT value FROM json_each(?))", json_list(filter.statuses, text));
     }
     if (filter.parent) {
-      add("i.parent_key IS NOT NULL AND i.parent_key = (SELECT p.key FROM instances p WHERE p.instance_id = ?)",
+      add("i.parent_key IS NOT NULL AND i.parent_key = (SELECT p.key FROM instances p WHERE p.instance_id = "
+          "?)",
           filter.parent->value);
     }
     // One whose parent is gone has nobody above it either.
     if (filter.roots_only) {
-      text_ += " AND (i.parent_key IS NULL OR NOT EXISTS (SELECT 1 FROM instances p WHERE p.key = i.parent_key))";
+      text_ +=
+          " AND (i.parent_key IS NULL OR NOT EXISTS (SELECT 1 FROM instances p WHERE p.key = i.parent_key))";
     }
     if (filter.created_from) add("i.created_at >= ?", to_unix_ms(*filter.created_from));
     if (filter.created_before) add("i.created_at < ?", to_unix_ms(*filter.created_before));
@@ -94,11 +96,13 @@ InstanceList::InstanceList(Connection& connection)
       executions_(
           connection,
           // Results are kept of the last execution only: those before it ended by continuing as new.
-          "SELECT e.execution, e.status, e.version, e.last_event_id, e.started_at, e.ended_at, NULL, NULL, NULL, "
+          "SELECT e.execution, e.status, e.version, e.last_event_id, e.started_at, e.ended_at, NULL, NULL, "
+          "NULL, "
           "NULL, NULL, NULL, NULL, NULL, NULL FROM instances i JOIN executions e ON e.instance_key = i.key "
           "WHERE i.instance_id = ?1 UNION ALL "
           "SELECT i.execution, i.status, i.version, i.last_event_id, i.execution_started_at, "
-          "CASE WHEN i.status IN ('Completed', 'Failed', 'Cancelled', 'ContinuedAsNew') THEN i.updated_at END" +
+          "CASE WHEN i.status IN ('Completed', 'Failed', 'Cancelled', 'ContinuedAsNew') THEN i.updated_at "
+          "END" +
               std::string(result_columns) + " FROM instances i WHERE i.instance_id = ?1 ORDER BY 1"),
       tree_(connection,
             "WITH RECURSIVE tree (key, depth) AS (SELECT key, 0 FROM instances WHERE instance_id = ? UNION "

@@ -26,7 +26,8 @@ struct InstanceRemoval::Family {
   std::uint64_t events = 0;  ///< of their current executions
 
   [[nodiscard]] bool finished() const {
-    return std::ranges::all_of(members, [](const ChangedInstance& member) { return is_final(member.status); });
+    return std::ranges::all_of(members,
+                               [](const ChangedInstance& member) { return is_final(member.status); });
   }
 };
 
@@ -45,10 +46,11 @@ InstanceRemoval::InstanceRemoval(Connection& connection, StolenLeases& stolen_le
       past_executions_(connection,
                        "SELECT count(*), coalesce(sum(last_event_id), 0) FROM executions "
                        "WHERE instance_key IN (SELECT value FROM json_each(?))"),
-      leases_(connection,
-              "SELECT instance_key, execution, activity, lease_token, lease_until, lease_owner FROM worker_queue "
-              "WHERE instance_key IN (SELECT value FROM json_each(?1)) AND lease_token IS NOT NULL "
-              "AND lease_until > ?2"),
+      leases_(
+          connection,
+          "SELECT instance_key, execution, activity, lease_token, lease_until, lease_owner FROM worker_queue "
+          "WHERE instance_key IN (SELECT value FROM json_each(?1)) AND lease_token IS NOT NULL "
+          "AND lease_until > ?2"),
       erase_work_(connection, erase_from("worker_queue")),
       erase_messages_(connection, erase_from("orchestrator_queue")),
       erase_received_(connection, erase_from("received_messages")),
@@ -59,11 +61,13 @@ InstanceRemoval::InstanceRemoval(Connection& connection, StolenLeases& stolen_le
       prunable_(connection,
                 "SELECT execution, last_event_id FROM executions "
                 "WHERE instance_key = ? AND execution <= ? AND ended_at < ?"),
-      prune_history_(connection,
-                     "DELETE FROM history WHERE instance_key = ? AND execution IN (SELECT value FROM json_each(?))"),
+      prune_history_(
+          connection,
+          "DELETE FROM history WHERE instance_key = ? AND execution IN (SELECT value FROM json_each(?))"),
       prune_executions_(
           connection,
-          "DELETE FROM executions WHERE instance_key = ? AND execution IN (SELECT value FROM json_each(?))") {}
+          "DELETE FROM executions WHERE instance_key = ? AND execution IN (SELECT value FROM json_each(?))") {
+}
 
 InstanceRemoval::Family InstanceRemoval::family_of(std::uint64_t root) {
   Family family;
@@ -89,7 +93,8 @@ DeleteResult InstanceRemoval::remove(const Moment& moment, const InstanceId& roo
   if (mode == DeleteMode::finished && !family.finished()) return {.outcome = DeleteOutcome::not_finished};
 
   const std::string keys = json_list(family.keys);
-  DeleteResult result{.instances = family.keys.size(), .executions = family.keys.size(), .events = family.events};
+  DeleteResult result{
+      .instances = family.keys.size(), .executions = family.keys.size(), .events = family.events};
   {
     Run run = past_executions_.run(keys);
     run.step();

@@ -14,13 +14,14 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-/// Inside a write transaction. What is removed is named by lists, so that a family of any size takes the same few
-/// statements.
+/// Inside a write transaction. What is removed is named by lists, so that a family of any size takes the same
+/// few statements.
 class InstanceRemoval {
  public:
   InstanceRemoval(Connection& connection, StolenLeases& stolen_leases);
 
-  [[nodiscard]] DeleteResult remove(const Moment& moment, const InstanceId& root, DeleteMode mode, News& news);
+  [[nodiscard]] DeleteResult remove(const Moment& moment, const InstanceId& root, DeleteMode mode,
+                                    News& news);
   /// The options have at least one part.
   [[nodiscard]] PruneResult prune(const InstanceId& instance, const PruneOptions& options);
 

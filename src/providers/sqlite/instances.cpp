@@ -36,12 +36,13 @@ std::optional<std::uint64_t> number_or_null(std::uint64_t value) {
 Instances::Instances(Connection& connection)
     : find_by_key_(connection, std::string(row_columns) + "key = ?"),
       find_by_id_(connection, std::string(row_columns) + "instance_id = ?"),
-      insert_(connection,
-              "INSERT INTO instances (key, instance_id, name, version, status, execution, last_event_id, "
-              "engine_version, created_at, updated_at, execution_started_at, start_digest, commit_token, "
-              "not_before, output, output_encoding, parent_instance, parent_key, parent_execution, parent_event) "
-              "VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, ?7, ?8, ?8, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) "
-              "ON CONFLICT (instance_id) DO NOTHING"),
+      insert_(
+          connection,
+          "INSERT INTO instances (key, instance_id, name, version, status, execution, last_event_id, "
+          "engine_version, created_at, updated_at, execution_started_at, start_digest, commit_token, "
+          "not_before, output, output_encoding, parent_instance, parent_key, parent_execution, parent_event) "
+          "VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, ?7, ?8, ?8, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) "
+          "ON CONFLICT (instance_id) DO NOTHING"),
       update_(connection,
               "UPDATE instances SET status = ?2, version = coalesce(?3, version), execution = ?4, "
               "execution_started_at = iif(execution = ?4, execution_started_at, ?7), "

@@ -36,8 +36,8 @@ struct Moment {
   [[nodiscard]] TimePoint wall_time(std::int64_t stored_lease) const noexcept {
     return from_unix_ms(now + std::clamp<std::int64_t>(stored_lease - lease_now, 0, longest_ms));
   }
-  /// The number of a lease, larger than the one before it on the same row. A lease may be forgotten when the machine
-  /// loses power, so that numbers of a boot are larger than all of earlier boots.
+  /// The number of a lease, larger than the one before it on the same row. A lease may be forgotten when the
+  /// machine loses power, so that numbers of a boot are larger than all of earlier boots.
   [[nodiscard]] std::int64_t next_fence(std::int64_t last) const noexcept {
     const std::int64_t boot = lease_now >> boot_shift;
     return std::max(last, (boot - 1) << fence_shift) + 1;
@@ -54,7 +54,8 @@ struct Moment {
 };
 
 /// The earlier of two moments, either of which may not come.
-[[nodiscard]] inline std::optional<TimePoint> earlier(std::optional<TimePoint> a, std::optional<TimePoint> b) {
+[[nodiscard]] inline std::optional<TimePoint> earlier(std::optional<TimePoint> a,
+                                                      std::optional<TimePoint> b) {
   if (!a || !b) return a ? a : b;
   return std::min(*a, *b);
 }

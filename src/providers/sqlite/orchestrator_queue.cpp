@@ -126,7 +126,8 @@ void OrchestratorQueue::load_messages(const Moment& moment, OrchestrationItem& i
 namespace {
 
 /// Once a turn has resolved the version, the node must have that very one.
-bool has_handler(const OrchestrationFetch& request, std::string_view name, std::string_view version, bool resolved) {
+bool has_handler(const OrchestrationFetch& request, std::string_view name, std::string_view version,
+                 bool resolved) {
   if (!request.orchestrations) return true;
   return std::ranges::any_of(*request.orchestrations, [&](const RegisteredOrchestration& known) {
     return known.name == name && (!resolved || known.versions.empty() ||
@@ -156,8 +157,8 @@ OrchestrationBatch OrchestratorQueue::fetch(const Moment& moment, const Orchestr
       const std::int64_t engine = run.integer(7);
       if (pinned && (engine < request.min_engine_version || engine > request.max_engine_version)) continue;
       if (leased || run.integer(10) > moment.now) {
-        batch.next_due = earlier(batch.next_due, leased ? moment.wall_time(run.integer(9))
-                                                        : from_unix_ms(run.integer(10)));
+        batch.next_due = earlier(batch.next_due,
+                                 leased ? moment.wall_time(run.integer(9)) : from_unix_ms(run.integer(10)));
         continue;
       }
 

@@ -13,14 +13,16 @@ OverdueWork::OverdueWork(Connection& connection, WorkerQueue& workers, Delivery&
       first_overdue_(connection,
                      "SELECT min(overdue_at) FROM worker_queue INDEXED BY worker_queue_overdue "
                      "WHERE overdue_at IS NOT NULL"),
-      not_begun_(connection,
-                 "SELECT instance_key, execution, activity FROM worker_queue INDEXED BY worker_queue_start_by "
-                 "WHERE start_by IS NOT NULL AND lease_token IS NULL AND attempt = 0 AND start_by <= ?1 "
-                 "ORDER BY start_by LIMIT ?2"),
-      held_too_long_(connection,
-                     "SELECT instance_key, execution, activity, close_by IS NOT NULL AND close_by <= overdue_at "
-                     "FROM worker_queue INDEXED BY worker_queue_overdue "
-                     "WHERE overdue_at IS NOT NULL AND overdue_at <= ?1 ORDER BY overdue_at LIMIT ?2"),
+      not_begun_(
+          connection,
+          "SELECT instance_key, execution, activity FROM worker_queue INDEXED BY worker_queue_start_by "
+          "WHERE start_by IS NOT NULL AND lease_token IS NULL AND attempt = 0 AND start_by <= ?1 "
+          "ORDER BY start_by LIMIT ?2"),
+      held_too_long_(
+          connection,
+          "SELECT instance_key, execution, activity, close_by IS NOT NULL AND close_by <= overdue_at "
+          "FROM worker_queue INDEXED BY worker_queue_overdue "
+          "WHERE overdue_at IS NOT NULL AND overdue_at <= ?1 ORDER BY overdue_at LIMIT ?2"),
       free_(connection,
             "UPDATE worker_queue INDEXED BY worker_queue_overdue SET lease_token = NULL, lease_until = NULL, "
             "lease_owner = NULL, close_by = NULL, overdue_at = NULL "
@@ -53,7 +55,8 @@ std::vector<OverdueWork::Found> OverdueWork::find(const Moment& moment, std::siz
   }
   Run run = held_too_long_.run(moment.lease_now, limit - found.size());
   while (run.step()) {
-    found.push_back({key_of(run), run.integer(3) != 0 ? TimeoutKind::start_to_close : TimeoutKind::heartbeat});
+    found.push_back(
+        {key_of(run), run.integer(3) != 0 ? TimeoutKind::start_to_close : TimeoutKind::heartbeat});
   }
   return found;
 }

@@ -1,5 +1,5 @@
-// Activities whose time limits have passed: nobody began them in time, or whoever did takes too long or has gone
-// silent.
+// Activities whose time limits have passed: nobody began them in time, or whoever did takes too long or has
+// gone silent.
 #pragma once
 
 #include "providers/sqlite/connection.hpp"

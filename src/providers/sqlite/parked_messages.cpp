@@ -13,7 +13,8 @@ constexpr std::size_t expire_at_once = 64;
 }  // namespace
 
 ParkedMessages::ParkedMessages(Connection& connection)
-    : known_(connection, "SELECT 1 FROM parked_messages WHERE instance_id = ? AND message_id = ? AND expires_at > ?"),
+    : known_(connection,
+             "SELECT 1 FROM parked_messages WHERE instance_id = ? AND message_id = ? AND expires_at > ?"),
       park_(connection,
             "INSERT INTO parked_messages (instance_id, message_id, visible_at, expires_at, item) "
             "VALUES (?, ?, ?, ?, ?)"),
@@ -37,7 +38,8 @@ std::size_t ParkedMessages::drop_expired(const Moment& moment, std::size_t limit
 
 bool ParkedMessages::park(const Moment& moment, const OutboundMessage& message) {
   (void)drop_expired(moment, expire_at_once);
-  if (message.message_id && known_.run(message.target.value, *message.message_id, moment.now).step()) return false;
+  if (message.message_id && known_.run(message.target.value, *message.message_id, moment.now).step())
+    return false;
   const std::int64_t visible_at = std::max(to_unix_ms(message.visible_at), moment.now);
   park_.execute(message.target.value, message.message_id, visible_at, moment.now + parked_for_ms,
                 to_json(message.item, message.target));

@@ -1,4 +1,5 @@
-// The part of the Provider interface that looks after a store: sessions, sweeping, finding, removing, counting.
+// The part of the Provider interface that looks after a store: sessions, sweeping, finding, removing,
+// counting.
 #include "providers/sqlite/error.hpp"
 #include "providers/sqlite/provider.hpp"
 
@@ -6,7 +7,8 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-// -- sessions and sweeping -------------------------------------------------------------------------------------
+// -- sessions and sweeping
+// -------------------------------------------------------------------------------------
 
 Result<std::size_t> SqliteProvider::renew_sessions(std::span<const std::string> owners, Duration extend,
                                                    Duration idle_timeout) {
@@ -20,9 +22,8 @@ Result<std::size_t> SqliteProvider::renew_sessions(std::span<const std::string> 
 
 Result<std::size_t> SqliteProvider::release_sessions(const std::string& owner) {
   return guarded("release_sessions", [&]() -> Result<std::size_t> {
-    const std::size_t released = writer_.write(Promise::lease_only, [&](const Moment& moment) {
-      return tables_.sessions.release(moment, owner);
-    });
+    const std::size_t released = writer_.write(
+        Promise::lease_only, [&](const Moment& moment) { return tables_.sessions.release(moment, owner); });
     News news;
     news.worker_work = released > 0;
     announce(news);
@@ -54,7 +55,8 @@ Result<SweepResult> SqliteProvider::sweep(std::size_t limit) {
   });
 }
 
-// -- finding and counting --------------------------------------------------------------------------------------
+// -- finding and counting
+// --------------------------------------------------------------------------------------
 
 Result<InstancePage> SqliteProvider::list_instances(const InstanceQuery& query) {
   return guarded("list_instances", [&]() -> Result<InstancePage> {
@@ -94,7 +96,8 @@ Result<QueueDepths> SqliteProvider::get_queue_depths() {
   });
 }
 
-// -- removing --------------------------------------------------------------------------------------------------
+// -- removing
+// --------------------------------------------------------------------------------------------------
 
 Result<std::vector<DeleteResult>> SqliteProvider::delete_instances(std::span<const InstanceId> instances,
                                                                    DeleteMode mode) {

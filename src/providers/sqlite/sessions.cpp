@@ -9,8 +9,10 @@ namespace duramen::inline v0::sqlite::detail {
 namespace {
 
 constexpr std::string_view orphaned =
-    "SELECT s.session_id FROM sessions s INDEXED BY sessions_by_lease WHERE s.lease_until <= ?1 AND NOT EXISTS "
-    "(SELECT 1 FROM worker_queue w INDEXED BY worker_queue_by_session WHERE w.session_id = s.session_id) LIMIT ?2";
+    "SELECT s.session_id FROM sessions s INDEXED BY sessions_by_lease WHERE s.lease_until <= ?1 AND NOT "
+    "EXISTS "
+    "(SELECT 1 FROM worker_queue w INDEXED BY worker_queue_by_session WHERE w.session_id = s.session_id) "
+    "LIMIT ?2";
 
 }  // namespace
 

@@ -55,8 +55,8 @@ class Statement {
     (bind(++index, values), ...);
     return Run{statement_};
   }
-  /// For statements that are made at run time: binds one parameter, counted from 1. The value must live as long as
-  /// the run.
+  /// For statements that are made at run time: binds one parameter, counted from 1. The value must live as
+  /// long as the run.
   template <class Value>
   void bind_value(int index, const Value& value) {
     bind(index, value);

@@ -9,19 +9,20 @@ StoreCounts::StoreCounts(Connection& connection)
                // Past executions come as one row without a status.
                "SELECT status, count(*), sum(last_event_id) FROM instances GROUP BY status UNION ALL "
                "SELECT NULL, count(*), coalesce(sum(last_event_id), 0) FROM executions"),
-      depths_(connection,
-              // ?1: wall clock, ?2: lease clock
-              "WITH messages AS (SELECT q.visible_at > ?1 OR coalesce(i.not_before, 0) > ?1 AS later, "
-              "i.lease_token IS NOT NULL AND i.lease_until > ?2 AS leased "
-              "FROM orchestrator_queue q CROSS JOIN instances i ON i.key = q.instance_key), "
-              "work AS (SELECT visible_at > ?1 AS later, lease_token IS NOT NULL AND lease_until > ?2 AS leased "
-              "FROM worker_queue) "
-              "SELECT * FROM (SELECT count(*) FILTER (WHERE NOT later AND NOT leased), "
-              "count(*) FILTER (WHERE later), count(*) FILTER (WHERE leased AND NOT later) FROM messages), "
-              "(SELECT count(*) FILTER (WHERE NOT later AND NOT leased), "
-              "count(*) FILTER (WHERE later AND NOT leased), count(*) FILTER (WHERE leased) FROM work), "
-              "(SELECT count(*) FROM parked_messages WHERE expires_at > ?1), "
-              "(SELECT count(*) FROM sessions WHERE lease_until > ?2)") {}
+      depths_(
+          connection,
+          // ?1: wall clock, ?2: lease clock
+          "WITH messages AS (SELECT q.visible_at > ?1 OR coalesce(i.not_before, 0) > ?1 AS later, "
+          "i.lease_token IS NOT NULL AND i.lease_until > ?2 AS leased "
+          "FROM orchestrator_queue q CROSS JOIN instances i ON i.key = q.instance_key), "
+          "work AS (SELECT visible_at > ?1 AS later, lease_token IS NOT NULL AND lease_until > ?2 AS leased "
+          "FROM worker_queue) "
+          "SELECT * FROM (SELECT count(*) FILTER (WHERE NOT later AND NOT leased), "
+          "count(*) FILTER (WHERE later), count(*) FILTER (WHERE leased AND NOT later) FROM messages), "
+          "(SELECT count(*) FILTER (WHERE NOT later AND NOT leased), "
+          "count(*) FILTER (WHERE later AND NOT leased), count(*) FILTER (WHERE leased) FROM work), "
+          "(SELECT count(*) FROM parked_messages WHERE expires_at > ?1), "
+          "(SELECT count(*) FROM sessions WHERE lease_until > ?2)") {}
 
 StoreMetrics StoreCounts::metrics() {
   StoreMetrics metrics;

@@ -12,7 +12,8 @@ namespace {
 // So many rows of sessions are looked at in the order of time, before each session is looked at by itself.
 constexpr int look_by_time = 256;
 
-constexpr std::string_view lanes = "FROM worker_queue INDEXED BY worker_queue_lanes WHERE lease_token IS NULL ";
+constexpr std::string_view lanes =
+    "FROM worker_queue INDEXED BY worker_queue_lanes WHERE lease_token IS NULL ";
 constexpr std::string_view of_sessions =
     "FROM worker_queue INDEXED BY worker_queue_sessions_waiting "
     "WHERE lease_token IS NULL AND session_id IS NOT NULL ";
@@ -23,8 +24,8 @@ std::string after(std::string text) {
   return text;
 }
 
-/// True if there is another text in the first column. What damage has made something else stands after all texts, and
-/// no text leads past it.
+/// True if there is another text in the first column. What damage has made something else stands after all
+/// texts, and no text leads past it.
 bool next_text(Run& run) { return run.step() && run.is_text(0); }
 
 /// Columns: visible_at, position, attempt, instance_key, execution, activity.
@@ -62,8 +63,8 @@ WorkSelection::WorkSelection(Connection& connection, Sessions& sessions)
     : sessions_(sessions),
       next_session_(connection, "SELECT session_id " + std::string(lanes) +
                                     "AND session_id >= ? ORDER BY session_id LIMIT 1"),
-      next_tag_(connection, "SELECT tag " + std::string(lanes) +
-                                "AND session_id IS ? AND tag >= ? ORDER BY tag LIMIT 1"),
+      next_tag_(connection,
+                "SELECT tag " + std::string(lanes) + "AND session_id IS ? AND tag >= ? ORDER BY tag LIMIT 1"),
       next_name_(connection, "SELECT name " + std::string(lanes) +
                                  "AND session_id IS ? AND tag IS ? AND name >= ? ORDER BY name LIMIT 1"),
       lane_(connection, "SELECT visible_at, position, attempt, instance_key, execution, activity " +
@@ -72,10 +73,11 @@ WorkSelection::WorkSelection(Connection& connection, Sessions& sessions)
       later_in_lane_(connection, "SELECT visible_at " + std::string(lanes) +
                                      "AND session_id IS ? AND tag IS ? AND name = ? AND visible_at > ? "
                                      "ORDER BY visible_at LIMIT 1"),
-      sessions_by_time_(connection,
-                        "SELECT visible_at, position, attempt, instance_key, execution, activity, session_id, "
-                        "tag, name " +
-                            std::string(of_sessions) + "AND visible_at <= ? ORDER BY visible_at, position"),
+      sessions_by_time_(
+          connection,
+          "SELECT visible_at, position, attempt, instance_key, execution, activity, session_id, "
+          "tag, name " +
+              std::string(of_sessions) + "AND visible_at <= ? ORDER BY visible_at, position"),
       next_of_sessions_(connection, "SELECT visible_at " + std::string(of_sessions) +
                                         "AND visible_at > ? ORDER BY visible_at LIMIT 1") {}
 
@@ -106,8 +108,8 @@ WorkSelected WorkSelection::select(const Moment& moment, const WorkFetch& reques
 
   std::ranges::sort(search.fresh, [](const auto& a, const auto& b) { return a.before(b); });
   WorkSelected selected{.rows = {}, .next_due = search.next_due};
-  // What was handed out before without an end may be what brought its worker down: it goes alone, when it is the
-  // longest waiting; until then those behind it go first.
+  // What was handed out before without an end may be what brought its worker down: it goes alone, when it is
+  // the longest waiting; until then those behind it go first.
   const bool alone = search.retried && (search.fresh.empty() || search.retried->before(search.fresh.front()));
   if (alone) {
     if (limit > 0) selected.rows.push_back(std::move(*search.retried));
@@ -172,7 +174,8 @@ void WorkSelection::read_lane(Search& search, const Lane& lane) {
   if (run.step()) search.lower_due(from_unix_ms(run.integer(0)));
 }
 
-// -- sessions --------------------------------------------------------------------------------------------------
+// -- sessions
+// --------------------------------------------------------------------------------------------------
 
 bool WorkSelection::may_take(Search& search, std::string_view session) {
   auto known = search.taken_until.find(session);

@@ -1,11 +1,11 @@
 // Which waiting activities a fetch gets.
 //
 // Waiting rows stand in lanes, one for each (session, tag, name). A lane is wanted or not as a whole, so a
-// selection skips from lane to lane in the index and reads only the heads of those it wants: what it costs depends
-// on how many lanes there are, not on how many rows wait in lanes that it must not touch.
+// selection skips from lane to lane in the index and reads only the heads of those it wants: what it costs
+// depends on how many lanes there are, not on how many rows wait in lanes that it must not touch.
 //
-// Rows of sessions are looked at in the order of their time first, as usually most of them may be taken. If too
-// many of those at the front are somebody else's, they are looked at session by session.
+// Rows of sessions are looked at in the order of their time first, as usually most of them may be taken. If
+// too many of those at the front are somebody else's, they are looked at session by session.
 #pragma once
 
 #include "providers/sqlite/connection.hpp"
@@ -37,7 +37,7 @@ struct WorkCandidate {
 };
 
 struct WorkSelected {
-  std::vector<WorkCandidate> rows;     ///< in the order in which they go
+  std::vector<WorkCandidate> rows;    ///< in the order in which they go
   std::optional<TimePoint> next_due;  ///< when there may be more that is wanted
 };
 

@@ -43,8 +43,10 @@ struct Deadlines {
 
 // What read_item needs.
 constexpr std::string_view item_columns =
-    "SELECT w.attempt, w.name, w.input, w.encoding, w.session_id, w.tag, w.schedule_to_start, w.start_to_close, "
-    "w.heartbeat, w.orchestration_name, w.orchestration_version, w.details, w.details_encoding, i.instance_id, "
+    "SELECT w.attempt, w.name, w.input, w.encoding, w.session_id, w.tag, w.schedule_to_start, "
+    "w.start_to_close, "
+    "w.heartbeat, w.orchestration_name, w.orchestration_version, w.details, w.details_encoding, "
+    "i.instance_id, "
     "w.fence "
     "FROM worker_queue w LEFT JOIN instances i ON i.key = w.instance_key "
     "WHERE w.instance_key = ? AND w.execution = ? AND w.activity = ?";
@@ -107,12 +109,15 @@ WorkerQueue::WorkerQueue(Connection& connection, Numbers& numbers, StolenLeases&
           connection,
           "INSERT INTO worker_queue (instance_key, execution, activity, position, visible_at, attempt, "
           "lease_token, lease_until, lease_owner, name, input, encoding, session_id, tag, schedule_to_start, "
-          "start_to_close, heartbeat, orchestration_name, orchestration_version, start_by, close_by, overdue_at, "
+          "start_to_close, heartbeat, orchestration_name, orchestration_version, start_by, close_by, "
+          "overdue_at, "
           "fence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
       read_(connection, item_columns),
       take_(connection,
-            "UPDATE worker_queue SET lease_token = ?4, lease_until = ?5, lease_owner = ?6, attempt = attempt + 1, "
-            "close_by = ?7, overdue_at = ?8, fence = ?9 WHERE instance_key = ?1 AND execution = ?2 AND activity = ?3"),
+            "UPDATE worker_queue SET lease_token = ?4, lease_until = ?5, lease_owner = ?6, attempt = attempt "
+            "+ 1, "
+            "close_by = ?7, overdue_at = ?8, fence = ?9 WHERE instance_key = ?1 AND execution = ?2 AND "
+            "activity = ?3"),
       first_lease_end_(connection,
                        "SELECT min(lease_until) FROM worker_queue INDEXED BY worker_queue_leased "
                        "WHERE lease_token IS NOT NULL"),
@@ -128,12 +133,13 @@ WorkerQueue::WorkerQueue(Connection& connection, Numbers& numbers, StolenLeases&
               "DELETE FROM worker_queue WHERE instance_key = ? AND execution = ? AND activity = ?"),
       renew_(connection, "UPDATE worker_queue SET lease_until = ?6 WHERE " + std::string(held)),
       // A sign of life puts off the next one; when the attempt must have ended stays.
-      renew_alive_(connection,
-                   "UPDATE worker_queue SET lease_until = ?6, details = coalesce(?7, details), "
-                   "details_encoding = coalesce(?8, details_encoding), overdue_at = CASE WHEN heartbeat IS NULL "
-                   "THEN overdue_at ELSE min(coalesce(close_by, ?5 + min(heartbeat, ?9)), ?5 + min(heartbeat, ?9)) "
-                   "END WHERE " +
-                       std::string(held)),
+      renew_alive_(
+          connection,
+          "UPDATE worker_queue SET lease_until = ?6, details = coalesce(?7, details), "
+          "details_encoding = coalesce(?8, details_encoding), overdue_at = CASE WHEN heartbeat IS NULL "
+          "THEN overdue_at ELSE min(coalesce(close_by, ?5 + min(heartbeat, ?9)), ?5 + min(heartbeat, ?9)) "
+          "END WHERE " +
+              std::string(held)),
       abandon_(connection,
                "UPDATE worker_queue SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, "
                "close_by = NULL, overdue_at = NULL, attempt = max(attempt - ?6, 0), "
@@ -217,8 +223,7 @@ WorkBatch WorkerQueue::fetch(const Moment& moment, const WorkFetch& request,
     item.fence = static_cast<std::uint64_t>(moment.next_fence(static_cast<std::int64_t>(item.fence)));
     const Deadlines deadlines{moment, item.activity.options};
     take_.execute(key.incarnation.value, key.execution.value, key.activity.value, item.lease.token.value,
-                  until, request.node.value, deadlines.close_by, deadlines.overdue_at,
-                  item.fence);
+                  until, request.node.value, deadlines.close_by, deadlines.overdue_at, item.fence);
     if (candidate.session) sessions_.claim(moment, *candidate.session, *request.sessions);
     batch.items.push_back(std::move(item));
   }

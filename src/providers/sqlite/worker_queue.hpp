@@ -32,8 +32,8 @@ class WorkerQueue {
   [[nodiscard]] bool any_available(const Moment& moment, const WorkFetch& request,
                                    std::optional<TimePoint>& next_due);
 
-  /// The row with everything that a worker is told, the attempt counted that a fetch would begin; empty if it is not
-  /// there. The fence is that of the last lease.
+  /// The row with everything that a worker is told, the attempt counted that a fetch would begin; empty if it
+  /// is not there. The fence is that of the last lease.
   [[nodiscard]] std::optional<WorkItemLeased> read(const ActivityKey& key);
 
   [[nodiscard]] bool is_held(const Moment& moment, const WorkLease& lease);

@@ -1,7 +1,6 @@
 // What looking after a store costs, and that nothing of what is removed stays in the file.
-#include "providers/sqlite/fixture.hpp"
-
 #include "providers/sqlite/connection.hpp"
+#include "providers/sqlite/fixture.hpp"
 #include "providers/sqlite/instance_list.hpp"
 
 namespace duramen::sqlite::test {
@@ -29,7 +28,8 @@ DeleteResult delete_one(Provider& provider, const InstanceId& id, DeleteMode mod
 /// How many rows there are in tables that hold something of instances.
 std::string rows_left(RawConnection& raw) {
   return raw.text(
-      "SELECT (SELECT count(*) FROM instances) + (SELECT count(*) FROM executions) + (SELECT count(*) FROM history) + "
+      "SELECT (SELECT count(*) FROM instances) + (SELECT count(*) FROM executions) + (SELECT count(*) FROM "
+      "history) + "
       "(SELECT count(*) FROM key_values) + (SELECT count(*) FROM orchestrator_queue) + "
       "(SELECT count(*) FROM received_messages) + (SELECT count(*) FROM worker_queue)");
 }
@@ -48,9 +48,10 @@ Incarnation add_full_instance(Provider& provider, const std::string& id, std::ui
   second.incarnation = incarnation;
   second.execution = ExecutionId{2};
   second.worker_items.at(0).activity.key = {incarnation, ExecutionId{2}, EventId{2}};
-  second.messages.push_back({.target = id,
-                             .item = work::TimerFired{ExecutionId{2}, EventId{3}, from_unix_ms(9'000'000'000'000)},
-                             .visible_at = from_unix_ms(9'000'000'000'000)});
+  second.messages.push_back(
+      {.target = id,
+       .item = work::TimerFired{ExecutionId{2}, EventId{3}, from_unix_ms(9'000'000'000'000)},
+       .visible_at = from_unix_ms(9'000'000'000'000)});
   EXPECT_EQ(commit_one(provider, second).outcome, CommitOutcome::committed);
   const OutboundMessage event{
       .target = id, .item = work::ExternalRaised{"go", Payload::json("1")}, .message_id = "m"};
@@ -80,7 +81,8 @@ TEST(Deleting, AFamilyOfThousandsTakesAFewStatements) {
   // A chain below one of them.
   Incarnation above = stored.at(7).incarnation;
   for (std::uint64_t i = 0; i < 200; ++i) {
-    above = commit_one(*provider, child_turn("deep-" + std::to_string(i), 5000 + i, "any", above)).incarnation;
+    above =
+        commit_one(*provider, child_turn("deep-" + std::to_string(i), 5000 + i, "any", above)).incarnation;
   }
   EXPECT_EQ(provider->get_instance_tree("root").value().size(), 2201u);
   EXPECT_EQ(provider->get_instance_tree("deep-0").value().size(), 200u);
@@ -172,7 +174,8 @@ TEST(AList, FindsIdsByTheirBytes) {
     query.filter.id_prefix = prefix;
     query.order = InstanceOrder::oldest_first;
     std::string ids;
-    for (const auto& info : provider->list_instances(query).value().instances) ids += info.instance.value + " ";
+    for (const auto& info : provider->list_instances(query).value().instances)
+      ids += info.instance.value + " ";
     return ids;
   };
   EXPECT_EQ(found("a%"), "a% a%b ");

@@ -1,6 +1,5 @@
 // A file of an earlier version is brought to this one when it is opened, with everything in it.
 #include "providers/sqlite/fixture.hpp"
-
 #include "providers/sqlite/schema.hpp"
 
 #include <fstream>
@@ -26,7 +25,8 @@ class Version1File {
     add_running();
     add_failed();
     raw_.execute(
-        "INSERT INTO parked_messages (instance_id, message_id, visible_at, expires_at, item) VALUES ('later', 'm', "
+        "INSERT INTO parked_messages (instance_id, message_id, visible_at, expires_at, item) VALUES "
+        "('later', 'm', "
         "0, 9999999999999, '" +
         to_json(WorkItem{work::QueueMessage{"q", Payload::text("early")}}, "later") + "')");
   }
@@ -36,34 +36,41 @@ class Version1File {
   void add_running() {
     const std::string at = std::to_string(day_one);
     raw_.execute(
-        "INSERT INTO instances (key, instance_id, name, version, status, execution, last_event_id, engine_version, "
-        "created_at, updated_at, start_digest, commit_token, has_key_values, custom_status_version, custom_status) "
+        "INSERT INTO instances (key, instance_id, name, version, status, execution, last_event_id, "
+        "engine_version, "
+        "created_at, updated_at, start_digest, commit_token, has_key_values, custom_status_version, "
+        "custom_status) "
         "VALUES (1, 'running', 'Hello', '1.0.0', 'Running', 3, 2, 1, " +
         at + ", " + at + " + 5000, 77, 42, 1, 2, 'halfway')");
-    raw_.execute("INSERT INTO executions VALUES (1, 1, '1.0.0', 'ContinuedAsNew', 5, " + at + " + 1000), "
-                 "(1, 2, '1.0.0', 'ContinuedAsNew', 7, " + at + " + 3000)");
-    raw_.execute("INSERT INTO history VALUES (1, 3, 1, 2, '" + encode_events(first_turn("running", 1).events) +
-                 "')");
+    raw_.execute("INSERT INTO executions VALUES (1, 1, '1.0.0', 'ContinuedAsNew', 5, " + at +
+                 " + 1000), "
+                 "(1, 2, '1.0.0', 'ContinuedAsNew', 7, " +
+                 at + " + 3000)");
+    raw_.execute("INSERT INTO history VALUES (1, 3, 1, 2, '" +
+                 encode_events(first_turn("running", 1).events) + "')");
     raw_.execute("INSERT INTO key_values VALUES (1, 'x', '1', 'json', 5, '0', 'json', 4)");
     raw_.execute("INSERT INTO received_messages VALUES (1, 'seen')");
-    raw_.execute("INSERT INTO orchestrator_queue (id, instance_key, visible_at, attempt, item) VALUES (1, 1, " +
-                 at + ", 0, '" +
-                 to_json(WorkItem{work::ExternalRaised{"go", Payload::json("1")}}, "running") + "')");
+    raw_.execute(
+        "INSERT INTO orchestrator_queue (id, instance_key, visible_at, attempt, item) VALUES (1, 1, " + at +
+        ", 0, '" + to_json(WorkItem{work::ExternalRaised{"go", Payload::json("1")}}, "running") + "')");
     add_work(2, "NULL, NULL, NULL", "NULL, NULL", 0);
     add_work(3, "9, 1, 'node-a'", "NULL, NULL", 1);
     add_work(4, "NULL, NULL, NULL", "'session', 'gpu'", 0);
   }
   void add_work(int activity, const std::string& lease, const std::string& session_and_tag, int attempt) {
     raw_.execute("INSERT INTO worker_queue VALUES (1, 3, " + std::to_string(activity) + ", " +
-                 std::to_string(activity) + ", " + std::to_string(day_one) + ", " + std::to_string(attempt) + ", " +
-                 lease + ", 'Greet', 'in', 'text', " + session_and_tag + ", 60000, 30000, 10000, 'Hello', '1.0.0')");
+                 std::to_string(activity) + ", " + std::to_string(day_one) + ", " + std::to_string(attempt) +
+                 ", " + lease + ", 'Greet', 'in', 'text', " + session_and_tag +
+                 ", 60000, 30000, 10000, 'Hello', '1.0.0')");
   }
   void add_failed() {
     raw_.execute(
-        "INSERT INTO instances (key, instance_id, name, version, status, execution, last_event_id, engine_version, "
+        "INSERT INTO instances (key, instance_id, name, version, status, execution, last_event_id, "
+        "engine_version, "
         "created_at, updated_at, start_digest, output, output_encoding, parent_instance, parent_key, "
         "parent_execution, parent_event, failure_kind, failure_type, failure_message, failure_retryable, "
-        "failure_details, failure_attempt, failure_timeout) VALUES (2, 'failed', 'Child', '2.0.0', 'Failed', 1, 4, 1, "
+        "failure_details, failure_attempt, failure_timeout) VALUES (2, 'failed', 'Child', '2.0.0', 'Failed', "
+        "1, 4, 1, "
         "10, 20, 78, 'half a result', 'text', 'running', 1, 3, 2, 'timeout', 'Slow', 'too slow', 1, '{}', 3, "
         "'heartbeat')");
   }
@@ -78,7 +85,9 @@ std::string bytes_of(const std::string& path) {
 
 TEST(AFileOfVersion1, IsBroughtToTheCurrentVersion) {
   const TempDir dir;
-  { Version1File{dir.file("t.db")}; }
+  {
+    Version1File{dir.file("t.db")};
+  }
   open_at(dir.file("t.db"));
   RawConnection raw{dir.file("t.db")};
   EXPECT_EQ(raw.text("PRAGMA user_version"), std::to_string(detail::migrations().size()));
@@ -86,14 +95,17 @@ TEST(AFileOfVersion1, IsBroughtToTheCurrentVersion) {
 
   // It has become what a new file is.
   open_at(dir.file("new.db"));
-  const std::string schema = "SELECT group_concat(type || ' ' || name || ' ' || coalesce(sql, ''), ';') FROM "
-                             "(SELECT * FROM sqlite_schema ORDER BY type, name)";
+  const std::string schema =
+      "SELECT group_concat(type || ' ' || name || ' ' || coalesce(sql, ''), ';') FROM "
+      "(SELECT * FROM sqlite_schema ORDER BY type, name)";
   EXPECT_EQ(raw.text(schema), RawConnection{dir.file("new.db")}.text(schema));
 }
 
 TEST(AFileOfVersion1, KeepsItsInstances) {
   const TempDir dir;
-  { Version1File{dir.file("t.db")}; }
+  {
+    Version1File{dir.file("t.db")};
+  }
   const auto provider = open_at(dir.file("t.db"));
 
   const auto running = provider->get_instance("running").value();
@@ -125,7 +137,9 @@ TEST(AFileOfVersion1, KeepsItsInstances) {
 
 TEST(AFileOfVersion1, LearnsWhenItsExecutionsBegan) {
   const TempDir dir;
-  { Version1File{dir.file("t.db")}; }
+  {
+    Version1File{dir.file("t.db")};
+  }
   const auto provider = open_at(dir.file("t.db"));
   const auto executions = provider->list_executions("running").value();
   ASSERT_EQ(executions.size(), 3u);
@@ -138,7 +152,9 @@ TEST(AFileOfVersion1, LearnsWhenItsExecutionsBegan) {
 
 TEST(AFileOfVersion1, KeepsItsMessagesAndItsWork) {
   const TempDir dir;
-  { Version1File{dir.file("t.db")}; }
+  {
+    Version1File{dir.file("t.db")};
+  }
   TestClock clock;
   const auto provider = open_at(dir.file("t.db"), &clock);
 
@@ -171,7 +187,9 @@ TEST(AFileOfVersion1, KeepsItsMessagesAndItsWork) {
 
 TEST(AFileOfVersion1, HasTheLimitsOfItsActivitiesKeptFromNowOn) {
   const TempDir dir;
-  { Version1File{dir.file("t.db")}; }
+  {
+    Version1File{dir.file("t.db")};
+  }
   TestClock clock;
   const auto provider = open_at(dir.file("t.db"), &clock);
   clock.advance(60s);
@@ -182,7 +200,9 @@ TEST(AFileOfVersion1, HasTheLimitsOfItsActivitiesKeptFromNowOn) {
 
 TEST(AFileOfVersion1, MayBeOpenedByManyAtOnce) {
   const TempDir dir;
-  { Version1File{dir.file("t.db")}; }
+  {
+    Version1File{dir.file("t.db")};
+  }
   std::atomic<int> opened = 0;
   {
     std::vector<std::jthread> threads;

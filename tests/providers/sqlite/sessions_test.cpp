@@ -1,9 +1,10 @@
-// What a fetch costs when most of what waits is not for it, and what becomes of sessions and limits with the machine.
-#include "providers/sqlite/fixture.hpp"
+// What a fetch costs when most of what waits is not for it, and what becomes of sessions and limits with the
+// machine.
+#include "providers/sqlite/sessions.hpp"
 
 #include "providers/sqlite/connection.hpp"
+#include "providers/sqlite/fixture.hpp"
 #include "providers/sqlite/schema.hpp"
-#include "providers/sqlite/sessions.hpp"
 #include "providers/sqlite/work_selection.hpp"
 
 namespace duramen::sqlite::test {
@@ -25,7 +26,8 @@ class Queue {
     const std::string last = std::to_string(next_ + count - 1);
     connection_.execute(
         "WITH RECURSIVE n (x) AS (VALUES (" + first + ") UNION ALL SELECT x + 1 FROM n WHERE x < " + last +
-        ") INSERT INTO worker_queue (instance_key, execution, activity, position, visible_at, attempt, name, input, "
+        ") INSERT INTO worker_queue (instance_key, execution, activity, position, visible_at, attempt, name, "
+        "input, "
         "encoding, session_id, tag, orchestration_name, orchestration_version) SELECT 1, 1, x, x, 0, 0, " +
         name + ", '', 'text', " + session + ", " + tag + ", 'o', '1' FROM n");
     next_ += count;
@@ -148,8 +150,8 @@ TEST(AFetch, KeepsTheOrderAndTheLimitOfSessionsHoweverItLooks) {
 }
 
 /// An instance with one activity of a session, or with limits.
-TurnCommit with_activity(const std::string& id, std::uint64_t token, const std::optional<std::string>& session,
-                         ActivityOptions options = {}) {
+TurnCommit with_activity(const std::string& id, std::uint64_t token,
+                         const std::optional<std::string>& session, ActivityOptions options = {}) {
   TurnCommit commit = first_turn(id, token);
   commit.worker_items.at(0).activity.session_id = session;
   commit.worker_items.at(0).activity.options = options;
@@ -264,8 +266,9 @@ TEST(Fences, GrowAlsoWhenTheMachineForgotALease) {
   }
   // What a loss of power does: the lease was never there.
   RawConnection raw{dir.file("t.db")};
-  raw.execute("UPDATE worker_queue SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, attempt = 0, "
-              "fence = 0");
+  raw.execute(
+      "UPDATE worker_queue SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, attempt = 0, "
+      "fence = 0");
   raw.execute("UPDATE boots SET boot_id = 'the boot before this one'");
   const auto provider = open_at(dir.file("t.db"), &clock);
   EXPECT_GT(provider->fetch_work_items(fetch_work()).value().items.at(0).fence, before);

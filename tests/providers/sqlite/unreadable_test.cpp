@@ -28,7 +28,8 @@ TEST(AMessageThatCannotBeRead, IsReportedWithItsInstanceAndCountsAsAnAttempt) {
   EXPECT_THAT(*item.unreadable, HasSubstr("message 1: "));
   EXPECT_EQ(item.attempt, 1u);
   EXPECT_EQ(counters(*provider).unreadable_messages, 1u);
-  EXPECT_TRUE(provider->fetch_orchestration_items(fetch_turns("node-b")).value().items.empty()) << "it is leased";
+  EXPECT_TRUE(provider->fetch_orchestration_items(fetch_turns("node-b")).value().items.empty())
+      << "it is leased";
 
   clock.advance(30s);
   EXPECT_EQ(provider->fetch_orchestration_items(fetch_turns()).value().items.at(0).attempt, 2u);
@@ -101,7 +102,8 @@ TEST_P(AWorkRowThatCannotBeRead, IsHandedOutUnderALeaseAndCanBeFailed) {
   EXPECT_TRUE(damaged.lease.token);
   EXPECT_EQ(damaged.attempt, 1u);
 
-  const Failure failure{.kind = FailureKind::infrastructure, .type = "Unreadable", .message = *damaged.unreadable};
+  const Failure failure{
+      .kind = FailureKind::infrastructure, .type = "Unreadable", .message = *damaged.unreadable};
   const WorkAck ack{damaged.lease, damaged.activity.instance, failure};
   EXPECT_EQ(provider->ack_work_items({&ack, 1}).value().at(0).outcome, AckOutcome::done);
   const auto turn = provider->fetch_orchestration_items(fetch_turns()).value().items.at(0);
@@ -111,13 +113,15 @@ TEST_P(AWorkRowThatCannotBeRead, IsHandedOutUnderALeaseAndCanBeFailed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Damage, AWorkRowThatCannotBeRead,
-                         ::testing::Values("encoding = 'morse'", "input = x'00ff'", "input = CAST(x'ff' AS TEXT)",
-                                           "name = CAST(x'c328' AS TEXT)", "session_id = x'01'",
-                                           "tag = CAST(x'ff' AS TEXT)", "start_to_close = -5",
+                         ::testing::Values("encoding = 'morse'", "input = x'00ff'",
+                                           "input = CAST(x'ff' AS TEXT)", "name = CAST(x'c328' AS TEXT)",
+                                           "session_id = x'01'", "tag = CAST(x'ff' AS TEXT)",
+                                           "start_to_close = -5",
                                            "details = 'x', details_encoding = 'morse'"));
 
 TEST(AWorkRowThatStandsInNoLane, HoldsUpNobody) {
-  for (const char* damage : {"name = x'01'", "tag = x'01'", "session_id = x'01', tag = x'01', name = x'01'"}) {
+  for (const char* damage :
+       {"name = x'01'", "tag = x'01'", "session_id = x'01', tag = x'01', name = x'01'"}) {
     const TempDir dir;
     const auto provider = open_at(dir.file("t.db"));
     commit_one(*provider, first_turn("a", 1));
@@ -127,7 +131,8 @@ TEST(AWorkRowThatStandsInNoLane, HoldsUpNobody) {
     request.tags = TagFilter::any();
     request.sessions = SessionClaim{.owner = "owner", .lease = 30s};
     const auto items = provider->fetch_work_items(request).value().items;
-    EXPECT_TRUE(std::ranges::any_of(items, [](const auto& item) { return item.activity.instance == "sound"; }));
+    EXPECT_TRUE(
+        std::ranges::any_of(items, [](const auto& item) { return item.activity.instance == "sound"; }));
   }
 }
 
