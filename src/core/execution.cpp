@@ -146,12 +146,16 @@ bool Execution::check_order(std::span<const Event> history) {
 bool Execution::check_completion(const Event& event) {
   const ScheduleKind kind = completed_kind(event.body);
   if (kind == ScheduleKind::none) return true;
-  const std::string which = std::string(event_type(event)) + " at event " + std::to_string(event.id.value) +
-                            " answers event " + std::to_string(event.source.value);
+  // Every completion of a replay comes here: words are made for the wrong ones only.
+  const auto refuse = [this, &event](const char* because) {
+    stop(engine_failure(FailureKind::nondeterminism, "CorruptHistory",
+                        std::string(event_type(event)) + " at event " + std::to_string(event.id.value) +
+                            " answers event " + std::to_string(event.source.value) + because));
+  };
   if (schedules_.kind(event.source) != kind) {
-    stop(engine_failure(FailureKind::nondeterminism, "CorruptHistory", which + ", which did not schedule such a thing"));
+    refuse(", which did not schedule such a thing");
   } else if (schedules_.state(event.source) == ScheduleState::closed) {
-    stop(engine_failure(FailureKind::nondeterminism, "CorruptHistory", which + ", which was answered before"));
+    refuse(", which was answered before");
   } else if (kind == ScheduleKind::timer && schedules_.state(event.source) == ScheduleState::cancelled) {
     // No event says that a timer was dropped, but a dropped one does not fire.
     mismatch(event.id, "the timer of event " + std::to_string(event.source.value) + " fires", "it was dropped before",
