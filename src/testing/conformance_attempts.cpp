@@ -153,6 +153,31 @@ void being_born_leased_is_the_first_attempt(Driver& d) {
   d.check.equal(d.fetch_one_work().attempt, 2u, "after the lease it was born with ended");
 }
 
+void every_lease_has_a_higher_fence(Driver& d) {
+  const InstanceInfo info = d.running("a", 1);
+  std::uint64_t last = 0;
+  for (const bool counted : {true, false, false, true}) {
+    const WorkItemLeased work = d.fetch_one_work();
+    d.check.that(work.fence > last, "higher than that of the lease before");
+    last = work.fence;
+    d.abandon(work, {}, counted);
+  }
+  (void)d.fetch_one_work();
+  d.advance(d.lease);
+  d.check.that(d.fetch_one_work().fence > last + 1, "also after a lease that ended by itself");
+
+  TurnCommit commit = d.turn(d.woken("a"));
+  commit.events = {scheduled(3)};
+  commit.worker_items = {Driver::activity(info, 3)};
+  commit.worker_items[0].born_leased = LeaseToken{4711};
+  d.must_commit(commit);
+  d.advance(d.lease);
+  for (const auto& item : {d.fetch_one_work(), d.fetch_one_work()}) {
+    if (item.lease.key.activity == EventId{3})
+      d.check.that(item.fence > 1, "being born leased was the first");
+  }
+}
+
 constexpr ConformanceCase cases[] = {
     {"orchestration_attempt_count_starts_at_one", "The first delivery is attempt 1.",
      told<orchestration_attempt_count_starts_at_one>},
@@ -180,6 +205,8 @@ constexpr ConformanceCase cases[] = {
      told<worker_attempt_count_increments_on_lock_expiry>},
     {"abandon_work_item_ignore_attempt_decrements", "An abandon may say that it did not count.",
      told<abandon_work_item_ignore_attempt_decrements>},
+    {"every_lease_has_a_higher_fence", "Whoever an activity calls can tell a late attempt from a newer one.",
+     told<every_lease_has_a_higher_fence>},
     {"being_born_leased_is_the_first_attempt", "A row that is born leased has been handed out once.",
      told<being_born_leased_is_the_first_attempt>},
 };

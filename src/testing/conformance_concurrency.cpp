@@ -46,6 +46,65 @@ void test_multi_threaded_no_duplicate_processing(Driver& d) {
   for (const auto& [id, count] : fetched) d.check.equal(count, 1, "times " + id.value + " was handed out");
 }
 
+/// Every thread fetches with limit 1 until it is told that there is nothing; who got what.
+std::map<InstanceId, int> fetch_in_parallel(Driver& d, int rounds) {
+  std::mutex mutex;
+  std::map<InstanceId, int> fetched;
+  in_parallel([&](int i) {
+    const OrchestrationFetch request{.node = "node-" + std::to_string(i), .limit = 1, .lease = d.lease};
+    for (int round = 0; round < rounds; ++round) {
+      auto batch = d.store.fetch_orchestration_items(request);
+      while (!batch && batch.error().retryable) batch = d.store.fetch_orchestration_items(request);
+      std::lock_guard lock(mutex);
+      if (!batch) ++fetched["a fetch that failed"];
+      if (batch)
+        for (const auto& item : batch->items) ++fetched[item.instance];
+    }
+  });
+  return fetched;
+}
+
+void test_concurrent_instance_fetching(Driver& d) {
+  for (int i = 0; i < 10; ++i) d.start("i" + std::to_string(i));
+  const auto fetched = fetch_in_parallel(d, 10);
+  d.check.equal(fetched.size(), 10u, "instances handed out");
+  for (const auto& [id, count] : fetched) d.check.equal(count, 1, "times " + id.value + " was handed out");
+}
+
+void test_multi_threaded_lock_contention(Driver& d) {
+  d.start("a");
+  const auto fetched = fetch_in_parallel(d, 3);
+  d.check.that(fetched == std::map<InstanceId, int>{{"a", 1}}, "one of them gets it, once");
+  d.expect_nothing_to_do();
+}
+
+void test_concurrent_lock_attempts_respect_expiration(Driver& d) {
+  d.running("a");
+  (void)d.woken("a");
+  d.advance(d.lease - 1ms);
+  d.check.that(fetch_in_parallel(d, 3).empty(), "nobody, while the lease lasts");
+  d.advance(1ms);
+  d.check.that(fetch_in_parallel(d, 3) == std::map<InstanceId, int>{{"a", 1}}, "one, when it has ended");
+}
+
+void one_session_has_one_owner_among_threads(Driver& d) {
+  d.running("a");
+  d.schedule("a", std::vector<ActivityExecute>(20, in_session("s1")));
+  std::mutex mutex;
+  std::map<std::string, int> taken;
+  in_parallel([&](int i) {
+    const std::string owner = "owner-" + std::to_string(i);
+    const WorkFetch request{.node = owner, .limit = 1, .lease = 1h, .sessions = SessionClaim{owner, 1h}};
+    for (int round = 0; round < 20; ++round) {
+      auto batch = d.store.fetch_work_items(request);
+      while (!batch && batch.error().retryable) batch = d.store.fetch_work_items(request);
+      std::lock_guard lock(mutex);
+      if (batch && !batch->items.empty()) ++taken[owner];
+    }
+  });
+  d.check.equal(taken.size(), 1u, "owners that were given work");
+}
+
 void test_concurrent_ack_prevention(Driver& d) {
   d.running("a");
   const OrchestrationItem item = d.woken("a");
@@ -140,6 +199,17 @@ void messages_of_many_senders_all_arrive(Driver& d) {
 constexpr ConformanceCase cases[] = {
     {"test_multi_threaded_no_duplicate_processing", "No instance is handed out twice.",
      told<test_multi_threaded_no_duplicate_processing>},
+    {"test_concurrent_instance_fetching", "Many who fetch at once share the instances among them.",
+     told<test_concurrent_instance_fetching>},
+    {"test_multi_threaded_lock_contention", "Many who want one instance: one gets it.",
+     told<test_multi_threaded_lock_contention>},
+    {"test_concurrent_lock_attempts_respect_expiration",
+     "Nobody gets it before the lease has ended, then one.",
+     told<test_concurrent_lock_attempts_respect_expiration>},
+    {"test_multi_threaded_lock_expiration_recovery", "What a lost holder had is taken over once.",
+     told<test_concurrent_lock_attempts_respect_expiration>},
+    {"one_session_has_one_owner_among_threads", "Many who want one session: one gets it.",
+     told<one_session_has_one_owner_among_threads>},
     {"test_concurrent_ack_prevention", "One lease, one commit.", told<test_concurrent_ack_prevention>},
     {"a_completion_and_a_cancellation_race_fairly", "Either the completion or the cancellation wins, whole.",
      told<a_completion_and_a_cancellation_race_fairly>},

@@ -118,6 +118,24 @@ void push_tells_of_changed_instances(Driver& d) {
   recorder.forget();
   d.must_commit(d.fused("b"));
   d.check.that(recorder.hears_change_of("b"), "a fused start");
+  recorder.forget();
+  d.start("c");
+  d.check.that(recorder.hears_change_of("c"), "a start");
+  recorder.forget();
+  d.remove("c", DeleteMode::force);
+  d.check.that(recorder.hears_change_of("c"), "a deletion");
+}
+
+void push_tells_of_work_that_was_given_back(Driver& d) {
+  d.running("a", 1);
+  const OrchestrationItem item = d.woken("a");
+  const WorkItemLeased work = d.fetch_one_work();
+  Recorder recorder;
+  const auto subscription = d.store.subscribe(d.other, recorder);
+  d.abandon(item);
+  d.check.that(recorder.hears_orchestrator_work(), "a turn");
+  d.abandon(work);
+  d.check.that(recorder.hears_worker_work(), "an activity");
 }
 
 void push_tells_the_owner_of_stolen_leases(Driver& d) {
@@ -142,6 +160,42 @@ void push_tells_the_owner_of_stolen_leases(Driver& d) {
   d.check.that(committer.stolen().empty() && bystander.stolen().empty(), "nobody else is told");
 }
 
+/// Tells what its owner hears, or can read then, of a lease that was taken away while it listened.
+template <class Take>
+void expect_owner_hears(Driver& d, const WorkItemLeased& held, CancelReason reason, Take take) {
+  Recorder owner;
+  Recorder bystander;
+  const auto s1 = d.store.subscribe(d.node, owner);
+  const auto s2 = d.store.subscribe(d.other, bystander);
+  take();
+  d.check.that(owner.hears_stolen(), "the owner is told");
+  auto stolen = owner.stolen();
+  if (stolen.empty()) stolen = d.stolen_from(d.node);
+  d.check.that(stolen.size() == 1 && stolen[0].lease == held.lease && stolen[0].reason == reason,
+               "what the owner is told, or can read");
+  d.check.that(bystander.stolen().empty(), "nobody else is told");
+}
+
+void push_tells_the_owner_of_a_timeout(Driver& d) {
+  d.running("a");
+  d.schedule("a", {limited({.start_to_close = 10s})});
+  const WorkItemLeased held = d.fetch_one_work();
+  d.advance(10s);
+  expect_owner_hears(d, held, CancelReason::timeout, [&] { d.sweep(); });
+  Recorder recorder;
+  d.schedule("a", {limited({.schedule_to_start = 10s})});
+  d.advance(10s);
+  const auto subscription = d.store.subscribe(d.other, recorder);
+  d.sweep();
+  d.check.that(recorder.hears_orchestrator_work(), "those who run turns are told of the failure");
+}
+
+void push_tells_the_owner_of_a_deletion(Driver& d) {
+  d.running("a", 1);
+  const WorkItemLeased held = d.fetch_one_work();
+  expect_owner_hears(d, held, CancelReason::instance_deleted, [&] { d.remove("a", DeleteMode::force); });
+}
+
 void an_ended_subscription_is_silent(Driver& d) {
   Recorder recorder;
   auto subscription = d.store.subscribe(d.node, recorder);
@@ -160,6 +214,12 @@ constexpr ConformanceCase cases[] = {
     {"push_tells_of_worker_work", "New activities wake those who run them.", told<push_tells_of_worker_work>},
     {"push_tells_of_changed_instances", "Commits wake those who wait for an instance.",
      told<push_tells_of_changed_instances>},
+    {"push_tells_of_work_that_was_given_back", "What is given back is work again.",
+     told<push_tells_of_work_that_was_given_back>},
+    {"push_tells_the_owner_of_a_timeout", "Whoever swept, the owner is told.",
+     told<push_tells_the_owner_of_a_timeout>},
+    {"push_tells_the_owner_of_a_deletion", "Whoever deleted, the owner is told.",
+     told<push_tells_the_owner_of_a_deletion>},
     {"push_tells_the_owner_of_stolen_leases", "Only the owner of a stolen lease is told.",
      told<push_tells_the_owner_of_stolen_leases>},
     {"an_ended_subscription_is_silent", "After its end no callback comes.",
