@@ -48,6 +48,22 @@ Failure poison(const WorkItemLeased& work, std::uint32_t max_attempts) {
   return failure;
 }
 
+/// What becomes of an end, by what was asked of the activity before it.
+ActivityOutcome outcome_of(const detail::ActivityState& state, const std::variant<Payload, Failure>& result) {
+  const bool worked = std::holds_alternative<Payload>(result);
+  switch (state.cause()) {
+    case StopCause::cancelled:
+      return ActivityOutcome::cancelled;
+    case StopCause::lease_lost:
+      return ActivityOutcome::lease_lost;
+    case StopCause::shutdown:
+      return worked ? ActivityOutcome::success : ActivityOutcome::given_back;
+    case StopCause::none:
+      break;
+  }
+  return worked ? ActivityOutcome::success : ActivityOutcome::app_error;
+}
+
 }  // namespace
 
 std::optional<Duration> shortest_limit(const ActivityOptions& options) {
@@ -295,33 +311,26 @@ void Activities::ended(const WorkLease& lease, std::variant<Payload, Failure> re
   if (const auto& session = running.state->item().session_id) {
     if (--sessions_[*session] == 0) sessions_.erase(*session);
   }
-  const ActivityOutcome outcome = deliver(running, std::move(unsent), std::move(result));
   if (instruments_.on()) {
-    instruments_.activity_ended(running.state->item(), outcome, env_.clock().lease_now() - running.began);
+    instruments_.activity_ended(running.state->item(), outcome_of(*running.state, result),
+                                env_.clock().lease_now() - running.began);
   }
+  deliver(running, std::move(unsent), std::move(result));
   events_.place_free();
 }
 
-ActivityOutcome Activities::deliver(const Running& running, std::optional<Heartbeat> unsent,
-                                    std::variant<Payload, Failure> result) {
-  switch (running.state->cause()) {
+void Activities::deliver(const Running& running, std::optional<Heartbeat> unsent,
+                         std::variant<Payload, Failure> result) {
+  switch (outcome_of(*running.state, result)) {
     // Nobody waits for it, or it is somebody else's now: whatever it returned reaches nobody.
-    case StopCause::cancelled:
-      return ActivityOutcome::cancelled;
-    case StopCause::lease_lost:
-      return ActivityOutcome::lease_lost;
-    case StopCause::shutdown:
-      if (std::holds_alternative<Failure>(result)) {
-        events_.given_back({running.lease(), std::move(unsent)});
-        return ActivityOutcome::given_back;
-      }
-      break;
-    case StopCause::none:
-      break;
+    case ActivityOutcome::cancelled:
+    case ActivityOutcome::lease_lost:
+      return;
+    case ActivityOutcome::given_back:
+      return events_.given_back({running.lease(), std::move(unsent)});
+    default:
+      events_.finished(FinishedActivity{running.state->item().instance, running.lease(), std::move(result)});
   }
-  const bool worked = std::holds_alternative<Payload>(result);
-  events_.finished(FinishedActivity{running.state->item().instance, running.lease(), std::move(result)});
-  return worked ? ActivityOutcome::success : ActivityOutcome::app_error;
 }
 
 }  // namespace duramen::v0::runtime

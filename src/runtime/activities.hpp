@@ -95,8 +95,7 @@ class Activities {
   void run_function(const Running& running);
   void run_coroutine(const Running& running);
   void ended(const WorkLease& lease, std::variant<Payload, Failure> result);
-  [[nodiscard]] ActivityOutcome deliver(const Running& running, std::optional<Heartbeat> unsent,
-                                        std::variant<Payload, Failure> result);
+  void deliver(const Running& running, std::optional<Heartbeat> unsent, std::variant<Payload, Failure> result);
   void condemn(WorkItemLeased work);
   void begin_grace(const Running& running);
   void grace_over(const WorkLease& lease);

@@ -27,6 +27,12 @@ WorkAck as_ack(FinishedActivity activity) {
   return WorkAck{activity.lease, std::move(activity.instance), std::move(activity.result)};
 }
 
+/// A resident may be of an execution that another node has ended meanwhile.
+bool is_of(const FinishedActivity& activity, const core::ExecutionIdentity& identity) {
+  const ActivityKey& key = activity.lease.key;
+  return identity.incarnation == key.incarnation && identity.execution == key.execution;
+}
+
 /// The code that an item needs.
 struct CodeName {
   std::string orchestration;
@@ -180,9 +186,7 @@ void Turns::take(OrchestrationItem item) {
 void Turns::take(FinishedActivity activity) {
   const auto found = slots_.find(activity.instance);
   Slot* slot = found == slots_.end() ? nullptr : &found->second;
-  const bool at_hand =
-      slot != nullptr && slot->execution && slot->execution->identity().incarnation == activity.lease.key.incarnation;
-  if (!at_hand) return send_to_store(std::move(activity));
+  if (slot == nullptr || !slot->execution || !is_of(activity, slot->execution->identity())) return send_to_store(std::move(activity));
   if (slot->busy) {
     slot->finished.push_back(std::move(activity));
     return;
@@ -363,8 +367,16 @@ void Turns::next(const InstanceId& instance) {
   } else if (!slot.execution) {
     for (FinishedActivity& activity : finished) send_to_store(std::move(activity));
     discard(instance);
-  } else if (!finished.empty()) {
-    run_finished(instance, slot, std::move(finished));
+  } else {
+    std::vector<FinishedActivity> ours;
+    for (FinishedActivity& activity : finished) {
+      if (is_of(activity, slot.execution->identity())) {
+        ours.push_back(std::move(activity));
+      } else {
+        send_to_store(std::move(activity));
+      }
+    }
+    if (!ours.empty()) run_finished(instance, slot, std::move(ours));
   }
 }
 

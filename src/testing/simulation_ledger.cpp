@@ -112,6 +112,10 @@ void Ledger::stored(const TurnCommit& commit, const CommitResult& result, Known&
   }
   for (const WorkAck& ack : commit.work_acks) acknowledged(ack, {});
   append(commit, result.incarnation, known);
+  for (const OutboundMessage& message : commit.messages) {
+    const bool begins = std::holds_alternative<work::StartOrchestration>(message.item);
+    if (begins && !all_.contains(message.target)) create(message.target);
+  }
 
   std::set<EventId> cancelled;
   for (const CancelledActivity& entry : commit.cancelled_activities) cancelled.insert(entry.activity);
