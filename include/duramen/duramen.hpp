@@ -5,6 +5,7 @@
 #include <duramen/client.hpp>
 #include <duramen/json.hpp>
 #include <duramen/orchestration.hpp>
+#include <duramen/process.hpp>
 #include <duramen/registry.hpp>
 #include <duramen/runtime.hpp>
 #include <duramen/sqlite.hpp>

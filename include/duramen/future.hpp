@@ -124,21 +124,21 @@ class [[nodiscard("a DurableFuture that is dropped does nothing, or cancels what
                                                reinterpret_cast<detail::FutureReader<void>::Inner>(read_));
     }
   }
-  /// A tag for the workers that should run the activity. Recorded, and compared on replay; workers do not choose by it
-  /// yet. Must come before the first poll.
+  /// Only workers that take this tag run the activity. Compared on replay. Must come before the first poll.
   DurableFuture with_tag(std::string tag) && {
     activity().tag = std::move(tag);
     return std::move(*this);
   }
 
-  /// A session whose activities belong on one worker. Recorded, and compared on replay; workers do not choose by it yet.
-  /// Must come before the first poll.
+  /// The activities of one session run on one worker, as long as it lives. Compared on replay. Must come before the first
+  /// poll.
   DurableFuture on_session(std::string session) && {
     activity().session_id = std::move(session);
     return std::move(*this);
   }
-  /// Limits on how long the activity may wait for a worker, run, or be silent. Recorded; no worker enforces them yet: use
-  /// with_timeout() or a RetryPolicy meanwhile. Must come before the first poll.
+  /// Limits on how long the activity may wait for a worker, run, or give no sign of life (ActivityContext::heartbeat).
+  /// When one passes the activity fails with kind `timeout`, and whoever runs it is told to stop. They count for each
+  /// attempt of a worker. Must come before the first poll.
   template <class Rep, class Period>
   DurableFuture schedule_to_start(std::chrono::duration<Rep, Period> limit) && {
     activity().options.schedule_to_start = round_up(limit);

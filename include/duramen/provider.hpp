@@ -425,14 +425,14 @@ class Provider {
   /// Extends the sessions that one of `owners` holds and that were used within `idle_timeout`: a fetch, an acknowledgement
   /// or a renewal of their work uses them. A session that has ended is not revived. Answers how many were extended.
   [[nodiscard]] virtual Result<std::size_t> renew_sessions(std::span<const std::string> owners, Duration extend,
-                                                           Duration idle_timeout);
+                                                           Duration idle_timeout) = 0;
   /// Ends every session of the owner, so that others may take them at once. Answers how many.
-  [[nodiscard]] virtual Result<std::size_t> release_sessions(const std::string& owner);
+  [[nodiscard]] virtual Result<std::size_t> release_sessions(const std::string& owner) = 0;
 
   /// Does at most `limit` of each of these: fails activities whose time limits have passed (they end like a failed
   /// attempt, whoever holds them, who is told `timeout`), drops parked messages whose time is over, and removes sessions
   /// that are nobody's and have no work.
-  [[nodiscard]] virtual Result<SweepResult> sweep(std::size_t limit);
+  [[nodiscard]] virtual Result<SweepResult> sweep(std::size_t limit) = 0;
 
   /// Absent for an unknown instance.
   [[nodiscard]] virtual Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) = 0;
@@ -441,21 +441,21 @@ class Provider {
   [[nodiscard]] virtual Result<KeyValues> get_key_values(const InstanceId& instance) = 0;
 
   /// One page of the instances that match, in the order of their creation.
-  [[nodiscard]] virtual Result<InstancePage> list_instances(const InstanceQuery& query);
+  [[nodiscard]] virtual Result<InstancePage> list_instances(const InstanceQuery& query) = 0;
   /// All executions of an instance that were not pruned, oldest first; empty for an unknown instance.
-  [[nodiscard]] virtual Result<std::vector<ExecutionInfo>> list_executions(const InstanceId& instance);
+  [[nodiscard]] virtual Result<std::vector<ExecutionInfo>> list_executions(const InstanceId& instance) = 0;
   /// The instance and everything below it, parents before children; empty for an unknown instance. Without results.
-  [[nodiscard]] virtual Result<std::vector<InstanceInfo>> get_instance_tree(const InstanceId& root);
+  [[nodiscard]] virtual Result<std::vector<InstanceInfo>> get_instance_tree(const InstanceId& root) = 0;
   /// The activities and messages of an instance that wait or are being worked on; empty for an unknown instance.
-  [[nodiscard]] virtual Result<PendingWork> list_pending_work(const InstanceId& instance);
+  [[nodiscard]] virtual Result<PendingWork> list_pending_work(const InstanceId& instance) = 0;
   /// Deletes each instance with everything below it: rows, messages, activities and key-values. Each tree goes whole or
   /// not at all. Who works on one loses its lease.
   [[nodiscard]] virtual Result<std::vector<DeleteResult>> delete_instances(std::span<const InstanceId> instances,
-                                                                           DeleteMode mode);
+                                                                           DeleteMode mode) = 0;
   [[nodiscard]] virtual Result<std::vector<PruneResult>> prune_executions(std::span<const InstanceId> instances,
-                                                                          const PruneOptions& options);
-  [[nodiscard]] virtual Result<StoreMetrics> get_metrics();
-  [[nodiscard]] virtual Result<QueueDepths> get_queue_depths();
+                                                                          const PruneOptions& options) = 0;
+  [[nodiscard]] virtual Result<StoreMetrics> get_metrics() = 0;
+  [[nodiscard]] virtual Result<QueueDepths> get_queue_depths() = 0;
 
   /// `node` may be empty for a listener that holds no leases (a client).
   [[nodiscard]] virtual std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) = 0;

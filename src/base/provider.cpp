@@ -43,32 +43,4 @@ Failure overdue_failure(const ActivityExecute& activity, TimeoutKind which, std:
   return failure;
 }
 
-namespace {
-Error unsupported(const char* operation) {
-  return {ErrorCode::invalid_argument, operation, "this store does not support it", false};
-}
-}  // namespace
-
-Result<std::size_t> Provider::renew_sessions(std::span<const std::string>, Duration, Duration) {
-  return unsupported("renew_sessions");
-}
-Result<std::size_t> Provider::release_sessions(const std::string&) { return unsupported("release_sessions"); }
-Result<SweepResult> Provider::sweep(std::size_t) { return unsupported("sweep"); }
-Result<InstancePage> Provider::list_instances(const InstanceQuery&) { return unsupported("list_instances"); }
-Result<std::vector<ExecutionInfo>> Provider::list_executions(const InstanceId&) {
-  return unsupported("list_executions");
-}
-Result<std::vector<InstanceInfo>> Provider::get_instance_tree(const InstanceId&) {
-  return unsupported("get_instance_tree");
-}
-Result<PendingWork> Provider::list_pending_work(const InstanceId&) { return unsupported("list_pending_work"); }
-Result<std::vector<DeleteResult>> Provider::delete_instances(std::span<const InstanceId>, DeleteMode) {
-  return unsupported("delete_instances");
-}
-Result<std::vector<PruneResult>> Provider::prune_executions(std::span<const InstanceId>, const PruneOptions&) {
-  return unsupported("prune_executions");
-}
-Result<StoreMetrics> Provider::get_metrics() { return unsupported("get_metrics"); }
-Result<QueueDepths> Provider::get_queue_depths() { return unsupported("get_queue_depths"); }
-
 }  // namespace duramen::v0
