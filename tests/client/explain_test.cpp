@@ -261,8 +261,8 @@ TEST_P(Explain, AStoreThatCannotListItsQueuesLeavesWhatHistorySays) {
   class Blind final : public ForwardingProvider {
    public:
     using ForwardingProvider::ForwardingProvider;
-    Result<PendingWork> list_pending_work(const InstanceId& instance) override {
-      return Provider::list_pending_work(instance);
+    Result<PendingWork> list_pending_work(const InstanceId& /*instance*/) override {
+      return Error{ErrorCode::invalid_argument, "list_pending_work", "this store does not support it", false};
     }
   };
   begin("a", {activity("Charge"), event::TimerCreated{clock.now() + 1h}});
