@@ -27,6 +27,10 @@ if(DURAMEN_SANITIZE)
   add_link_options("-fsanitize=${DURAMEN_SANITIZE}")
 endif()
 
+if(DURAMEN_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 # Language level, warnings and the version, for a target of ours.
 function(duramen_compile_settings target)
   target_compile_features(${target} PUBLIC cxx_std_20)

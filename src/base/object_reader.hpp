@@ -23,6 +23,7 @@ class ObjectReader {
     if (ok() && object_.kind() != detail::JsonKind::object) {
       fail("expected an object, found " + std::string{describe(object_.kind())});
     }
+    if (!ok()) return;  // what is no object has no keys to read
     for (detail::JsonCursor c{object_}; c.next();) {
       if (count_ == members_.size()) {
         complete_ = false;

@@ -250,6 +250,15 @@ TEST(EventJson, TextThatIsNoObjectIsCorrupt) {
   EXPECT_THAT(problem_of(std::string(5000, '[')), HasSubstr("instance 'order-1'"));
 }
 
+// Found by the fuzzer: an element of an array was read as if it were the key of a member, far outside the text.
+TEST(EventJson, AnArrayWhereAnObjectBelongsIsCorrupt) {
+  EXPECT_THAT(problem_of(R"([["a"],["b"]])"), HasSubstr("expected an object, found an array"));
+  const std::string failed =
+      R"({"event_id":2,"instance_id":"i","execution_id":1,"timestamp_ms":5,"duramen_version":"0","type":"ActivityFailed","details":)";
+  EXPECT_THAT(problem_of(failed + R"({"Application":[["a"],["b"]]}})"), HasSubstr("expected an object"));
+  EXPECT_THAT(problem_of(failed + R"([["a"],["b"]]})"), HasSubstr("expected a failure"));
+}
+
 TEST(EventJson, EveryPrefixOfAnEventIsCorruptAndNothingWorse) {
   for (std::size_t size = 0; size < timer.size(); ++size)
     EXPECT_NE(problem_of(timer.substr(0, size)), "no problem");

@@ -318,5 +318,20 @@ TEST(Timers, ThatEndWithTheOrchestrationLeaveNothing) {
   EXPECT_EQ(instance.turn().cancel_rest, CancelReason::orchestration_terminal_completed);
 }
 
+// In the reference a join of more than thirty never ends.
+TEST(Join, OfHundredsEnds) {
+  Instance instance{[](Context& ctx) -> Task<int> {
+    std::vector<DurableFuture<std::string>> branches;
+    for (int i = 0; i < 300; ++i) branches.push_back(ctx.schedule_activity("A" + std::to_string(i), ""));
+    auto values = co_await ctx.join(std::move(branches));
+    co_return static_cast<int>(values.size());
+  }, Mode::resident};
+  instance.start();
+  std::vector<WorkItem> answers;
+  for (int i = 299; i >= 0; --i) answers.push_back(instance.completion("A" + std::to_string(i), "x"));
+  instance.deliver(std::move(answers));
+  EXPECT_EQ(instance.output<int>(), 300);
+}
+
 }  // namespace
 }  // namespace duramen::core_test

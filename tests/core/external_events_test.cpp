@@ -110,6 +110,18 @@ TEST(ExternalEvents, AnEventThatIsNotWhatTheWaitExpectsFailsThatWaitOnly) {
   EXPECT_EQ(instance.output<int>(), 7);
 }
 
+TEST(ExternalEvents, AMessageThatIsNotWhatTheDequeueExpectsFailsThatWaitOnly) {
+  Instance instance{[](Context& ctx) -> Task<int> {
+    auto bad = co_await ctx.dequeue_event<int>("numbers").as_result();
+    co_return bad ? -1 : co_await ctx.dequeue_event<int>("numbers");
+  }};
+  instance.start();
+  instance.enqueue("numbers", "not a number");
+  EXPECT_TRUE(instance.running());
+  instance.deliver({work::QueueMessage{"numbers", encode_payload(7)}});
+  EXPECT_EQ(instance.output<int>(), 7);
+}
+
 // -- dropped waits ------------------------------------------------------------------------------------------
 
 TEST(ExternalEvents, explicit_drop_external_wait) {

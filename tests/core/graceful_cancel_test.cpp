@@ -215,5 +215,79 @@ TEST(GracefulCancel, ItGoesDownToChildrenAsTheParentUnwinds) {
   EXPECT_EQ(world.at("root").status(), Status::cancelled);
 }
 
+// -- failures as values: the cancellation is one of them -------------------------------------------------------------
+
+TEST(GracefulCancel, AttemptOfAFutureGivesItAsAValue) {
+  Instance instance{graceful([](Context& ctx) -> Task<std::string> {
+    auto booked = co_await attempt(ctx.schedule_activity("Book", ""));
+    if (!booked) ctx.set_custom_status(booked.error().describe());
+    if (!booked) co_await ctx.shield(10s, call(ctx, "Undo"));
+    co_return "";
+  })};
+  instance.start();
+  instance.cancel("enough");
+  EXPECT_THAT(instance.last_turn(),
+              ElementsAre("cancel requested: enough", "custom status: cancelled: enough", "Undo scheduled",
+                          "timer 10000ms created", "Book cancelled: orchestration_terminal_cancelled"));
+  instance.complete("Undo", "");
+  EXPECT_EQ(instance.status(), Status::cancelled);
+}
+
+TEST(GracefulCancel, AsResultGivesItAsAValueAndStartsNothing) {
+  Instance instance{graceful([](Context& ctx) -> Task<std::string> {
+    auto timer = co_await ctx.schedule_timer(1s).as_result();
+    auto next = co_await ctx.schedule_activity("Next", "").as_result();
+    ctx.set_custom_status(timer.error().message + ", " + next.error().message);
+    co_return "";
+  })};
+  instance.start();
+  instance.cancel("enough");
+  EXPECT_THAT(instance.last_turn(), ElementsAre("cancel requested: enough", "custom status: enough, enough",
+                                                "failed: cancelled: enough"));
+  EXPECT_THAT(instance.timers_dropped(), ElementsAre("1000ms"));
+}
+
+TEST(GracefulCancel, OfARetryThatIsStartedTooLateIsTheCancellationItself) {
+  Instance instance{graceful([](Context& ctx) -> Task<std::string> {
+    auto first = co_await attempt(ctx.schedule_activity("A", ""));
+    auto late = ctx.schedule_activity("B", "").with_retry(RetryPolicy().total_timeout(1h)).start();
+    auto seen = co_await ctx.shield(1s, [](DurableFuture<std::string> future) -> Task<std::string> {
+      try {
+        co_return co_await std::move(future);
+      } catch (const CancelledError& error) {
+        co_return "told: " + error.failure().message;
+      }
+    }(std::move(late)));
+    ctx.set_custom_status(seen);
+    co_return "";
+  })};
+  instance.start();
+  instance.cancel("enough");
+  EXPECT_EQ(instance.turn().custom_status, CustomStatusChange{"told: enough"});
+}
+
+// -- what shielded code lets go, it lets go itself ---------------------------------------------------------------------
+
+TEST(GracefulCancel, WhatIsDroppedInsideAShieldIsADroppedFuture) {
+  const auto undo = [](Context& ctx) -> Task<std::string> {
+    { auto probe = ctx.schedule_activity("Probe", "").start(); }
+    auto slow = ctx.schedule_activity("Slow", "").start();
+    auto undone = co_await ctx.schedule_activity("Undo", "");
+    co_return undone;
+  };
+  Instance instance{graceful([undo](Context& ctx) -> Task<std::string> {
+    auto booked = co_await attempt(call(ctx, "Book"));
+    co_await ctx.shield(1h, undo(ctx));
+    co_return "";
+  })};
+  instance.start();
+  instance.cancel();
+  EXPECT_THAT(instance.last_turn(), testing::Contains("Probe cancelled: dropped_future"));
+  EXPECT_THAT(instance.last_turn(), testing::Contains("Book cancelled: orchestration_terminal_cancelled"));
+  instance.complete("Undo", "");
+  EXPECT_THAT(instance.last_turn(), ElementsAre("Undo completed", "Slow cancelled: dropped_future",
+                                                "failed: cancelled: enough"));
+}
+
 }  // namespace
 }  // namespace duramen::core_test

@@ -142,5 +142,69 @@ TEST(CompletionMessages, WhatFollowsTheEndInOneBatchIsIgnored) {
   EXPECT_EQ(instance.turn().ignored_messages, 1u);
 }
 
+// In the reference a second failure, or a failure after a completion, of an earlier turn passes and kills the instance.
+TEST(CompletionMessages, ASecondAnswerOfEitherKindIsIgnored) {
+  for (const bool failed_first : {false, true}) {
+    for (const bool failed_then : {false, true}) {
+      Instance instance{[](Context& ctx) -> Task<std::string> {
+        auto a = co_await ctx.schedule_activity("A", "").as_result();
+        co_return co_await ctx.schedule_activity("B", "");
+      }};
+      instance.start();
+      const auto answer = [&](bool fails) { return fails ? instance.failing("A", "no") : instance.completion("A", "a"); };
+      instance.deliver({answer(failed_first)});
+      EXPECT_EQ(instance.deliver({answer(failed_then)}).ignored_messages, 1u);
+      EXPECT_TRUE(instance.running());
+      instance.complete("B", "b");
+      EXPECT_EQ(instance.output(), "b");
+    }
+  }
+}
+
+TEST(CompletionMessages, ATimerThatFiresForNothingFailsTheInstance) {
+  Instance instance{two_steps};
+  instance.start();
+  instance.deliver({work::TimerFired{ExecutionId{1}, EventId{9}, {}}});
+  EXPECT_EQ(instance.failure().type, "UnmatchedCompletion");
+  EXPECT_THAT(instance.failure().message, testing::HasSubstr("TimerFired arrived for event 9"));
+}
+
+TEST(CompletionMessages, AChildsAnswerToNothingFailsTheInstance) {
+  Instance instance{two_steps};
+  instance.start();
+  const ParentLink link{"instance", Incarnation{1}, ExecutionId{1}, EventId{9}};
+  instance.deliver({work::SubOrchFailed{link, Failure::application("E", "")}});
+  EXPECT_EQ(instance.failure().type, "UnmatchedCompletion");
+  EXPECT_THAT(instance.failure().message, testing::HasSubstr("SubOrchestrationFailed arrived for event 9"));
+}
+
+// In the reference failures of these kinds end the orchestration before its code sees them.
+TEST(CompletionMessages, AFailureOfAnyKindReachesTheCode) {
+  for (const FailureKind kind : {FailureKind::timeout, FailureKind::poison, FailureKind::infrastructure,
+                                 FailureKind::nondeterminism, FailureKind::limit, FailureKind::cancelled}) {
+    Instance instance{[](Context& ctx) -> Task<std::string> {
+      auto activity = co_await ctx.schedule_activity("A", "").as_result();
+      auto child = co_await ctx.schedule_sub_orchestration("C", "").as_result();
+      co_return std::string(to_string(activity.error().kind)) + " " + std::string(to_string(child.error().kind));
+    }};
+    Failure failure = Failure::application("T", "m");
+    failure.kind = kind;
+    instance.start();
+    instance.fail(instance.id_of("A"), failure);
+    instance.fail_child("C", failure);
+    EXPECT_EQ(instance.output(), std::string(to_string(kind)) + " " + std::string(to_string(kind)));
+  }
+}
+
+// In the reference a second start decides which code runs the turn.
+TEST(CompletionMessages, ASecondStartNamesNoOtherCode) {
+  Instance instance{two_steps};
+  instance.start();
+  instance.deliver({work::StartOrchestration{"another", Payload::none(), "9.9.9", {}}, instance.completion("A", "a")});
+  EXPECT_EQ(instance.turn().ignored_messages, 1u);
+  instance.complete("B", "b");
+  EXPECT_EQ(instance.output(), "ab");
+}
+
 }  // namespace
 }  // namespace duramen::core_test

@@ -204,5 +204,16 @@ TEST(NondeterministicActions, AnAnswerForSomethingElseIsFound) {
   EXPECT_EQ(instance.failure().kind, FailureKind::nondeterminism);
 }
 
+// The same for what has a value in a message of the reference that its replay never reads.
+TEST(NondeterministicActions, EveryKindOfActionRemovedIsFound) {
+  EXPECT_THAT(verdict(start("d", "x"), nothing), differs("a detached start of \"d\"", "activity \"A\""));
+  EXPECT_THAT(verdict(child("c"), nothing), differs("sub-orchestration \"c\"", "activity \"A\""));
+  EXPECT_THAT(verdict(wait("w"), nothing), differs("a wait for event \"w\"", "activity \"A\""));
+  EXPECT_THAT(verdict(dequeue("q"), nothing), differs("a wait on queue \"q\"", "activity \"A\""));
+  EXPECT_THAT(verdict(clear_key("k"), nothing), differs("clearing key \"k\"", "activity \"A\""));
+  EXPECT_THAT(verdict(clear_keys, nothing), differs("clearing all keys", "activity \"A\""));
+  EXPECT_THAT(verdict(set_status, clear_keys), differs("a custom status", "clearing all keys"));
+}
+
 }  // namespace
 }  // namespace duramen::core_test

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <optional>
+#include <string>
 
 namespace duramen::core_test {
 namespace {
@@ -282,6 +284,66 @@ TEST(CorruptHistory, ThatHoldsTheStartTwiceIsNamed) {
   instance.complete("A", "");
   EXPECT_EQ(instance.failure().type, "CorruptHistory");
   EXPECT_THAT(instance.failure().message, HasSubstr("event 3 is OrchestrationStarted"));
+}
+
+// -- where to look -----------------------------------------------------------------------------------------------------
+
+TEST(Nondeterminism, AnActionThatIsGoneNamesTheLineBeforeIt) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    auto kept = ctx.schedule_activity("Kept", "").start();
+    auto gone = ctx.schedule_activity("Gone", "").start();
+    auto go = co_await ctx.schedule_wait("go");
+    co_return go;
+  }};
+  instance.start();
+  const int line = __LINE__ + 2;
+  instance.deploy([](Context& ctx) -> Task<std::string> {
+    auto kept = ctx.schedule_activity("Kept", "").start();
+    auto go = co_await kept;
+    co_return go;
+  });
+  instance.raise("go", "");
+  EXPECT_THAT(instance.failure().message, HasSubstr("recorded: activity \"Gone\""));
+  EXPECT_THAT(instance.failure().message, HasSubstr("after " + std::string(__FILE__) + ":" + std::to_string(line)));
+}
+
+TEST(Nondeterminism, AnEndThatComesTooEarlyNamesTheLineBeforeIt) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    auto first = ctx.schedule_timer(1s).start();
+    co_await ctx.schedule_timer(2s);
+    co_return "";
+  }};
+  instance.start();
+  const int line = __LINE__ + 3;
+  instance.deploy([](Context& ctx) -> Task<std::string> {
+    auto first = ctx.schedule_timer(1s).start();
+    auto second = ctx.schedule_timer(2s).start();
+    co_return "";
+  });
+  instance.fire("2000ms");
+  EXPECT_THAT(instance.failure().message, HasSubstr("now:      it has ended"));
+  EXPECT_THAT(instance.failure().message, HasSubstr("after " + std::string(__FILE__) + ":" + std::to_string(line)));
+}
+
+// A drop of a timer is no event. That the dropped one fires, though, is in history.
+TEST(Nondeterminism, ATimerThatHistoryFiresAndTheCodeDrops) {
+  const auto code = [](bool drop) {
+    return [drop](Context& ctx) -> Task<std::string> {
+      std::optional timer = ctx.schedule_timer(1s).start();
+      auto go = co_await ctx.schedule_wait("go");
+      if (drop) timer.reset();
+      co_return co_await ctx.schedule_activity("A", go);
+    };
+  };
+  Instance instance{code(false)};
+  instance.start();
+  instance.raise("go", "");
+  instance.fire("1000ms");
+  instance.deploy(code(true));
+  instance.complete("A", "");
+  EXPECT_EQ(instance.failure().kind, FailureKind::nondeterminism);
+  EXPECT_THAT(instance.failure().message, HasSubstr("recorded: the timer of event 2 fires"));
+  EXPECT_THAT(instance.failure().message, HasSubstr("now:      it was dropped before"));
 }
 
 }  // namespace

@@ -277,5 +277,56 @@ TEST(Traces, AppearOnceAndInOrder) {
   EXPECT_THAT(texts(), ElementsAre("three"));
 }
 
+// What a segment did before the engine stopped it never happened; nor did it say anything.
+TEST(Traces, OfASegmentThatIsTornDownDoNotLeave) {
+  core::ExecutionOptions limits;
+  limits.max_actions_per_turn = 2;
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+                      ctx.trace_info("begins");
+                      co_await ctx.schedule_activity("A", "");
+                      while (true) {
+                        ctx.trace_info("again");
+                        co_await ctx.utc_now();
+                      }
+                    },
+                    Mode::every_way, limits};
+  instance.deliver({instance.started(), work::ActivityCompleted{ExecutionId{1}, EventId{2}, Payload::text("a")}});
+  ASSERT_EQ(instance.failure().kind, FailureKind::limit);
+  ASSERT_THAT(instance.turn().traces, SizeIs(1));
+  EXPECT_EQ(instance.turn().traces.front().text, "begins");
+}
+
+// In the reference a "GUID" is the clock and a small counter, so that nodes can make the same one.
+TEST(RecordedValues, GuidsDependOnTheTurnsEntropyAndOnTheirPlace) {
+  const auto guids_with = [](std::uint64_t entropy) {
+    Instance instance{[](Context& ctx) -> Task<std::string> {
+      auto first = co_await ctx.new_guid();
+      auto second = co_await ctx.new_guid();
+      co_return first + second;
+    }};
+    instance.set_entropy(entropy);
+    instance.start();
+    return instance.output();
+  };
+  EXPECT_EQ(guids_with(1), guids_with(1));
+  EXPECT_NE(guids_with(1), guids_with(2));
+  EXPECT_NE(guids_with(1).substr(0, 36), guids_with(1).substr(36));
+}
+
+// Found by invented programs: the second of two segments in one batch had another value than when it was run alone.
+TEST(RecordedValues, DoNotDependOnTheBatch) {
+  const auto code = [](Context& ctx) -> Task<std::string> {
+    auto first = co_await ctx.new_guid();
+    auto go = co_await ctx.schedule_wait("go");
+    co_return first + go + co_await ctx.new_guid();
+  };
+  Instance apart{code};
+  apart.start();
+  apart.raise("go", "!");
+  Instance together{code};
+  together.deliver({together.started(), Instance::raising("go", "!")});
+  EXPECT_EQ(apart.output(), together.output());
+}
+
 }  // namespace
 }  // namespace duramen::core_test

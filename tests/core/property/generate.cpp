@@ -11,11 +11,11 @@ constexpr int most_depth = 3;
 
 class Generator {
  public:
-  explicit Generator(Rng& rng) : rng_(rng), left_(rng.between(4, 30)) {}
+  explicit Generator(Rng& rng) : rng_(rng), left_(rng.between(6, 40)) {}
 
-  std::vector<Node> statements(int depth, int longest) {
+  std::vector<Node> statements(int depth, int longest, int shortest = 1) {
     std::vector<Node> block;
-    const int count = rng_.between(1, longest);
+    const int count = rng_.between(shortest, longest);
     for (int i = 0; i < count && left_ > 0; ++i) block.push_back(statement(depth));
     return block;
   }
@@ -210,7 +210,7 @@ Program generate(Rng& rng) {
   Generator generator(rng);
   Program program;
   program.graceful = rng.one_in(3);
-  program.body = generator.statements(most_depth, 8);
+  program.body = generator.statements(most_depth, 10, 3);
   return program;
 }
 

@@ -45,14 +45,14 @@ bool answers(const WorkItem& item, EventId id) {
 // -- what arrives ----------------------------------------------------------------------------------------------------
 
 WorkItem Outside::complete_activity(EventId id, Rng& rng) const {
-  if (rng.one_in(4)) return work::ActivityFailed{identity_.execution, id, failure(rng)};
+  if (rng.one_in(8)) return work::ActivityFailed{identity_.execution, id, failure(rng)};
   return work::ActivityCompleted{identity_.execution, id, text(rng.between(0, 9))};
 }
 
 WorkItem Outside::complete_child(EventId id, Rng& rng) const {
   const ParentLink link{identity_.instance, identity_.incarnation, identity_.execution, id};
-  if (rng.one_in(6)) return work::SubOrchFailed{link, Failure::cancelled("a child was cancelled")};
-  if (rng.one_in(4)) return work::SubOrchFailed{link, failure(rng)};
+  if (rng.one_in(12)) return work::SubOrchFailed{link, Failure::cancelled("a child was cancelled")};
+  if (rng.one_in(8)) return work::SubOrchFailed{link, failure(rng)};
   return work::SubOrchCompleted{link, text(rng.between(0, 9))};
 }
 
@@ -134,7 +134,7 @@ Batch Outside::next_batch(Rng& rng) {
       batch.genuine = message && count == 1;
     } else if (dice < 74) {
       message = odd_one(rng, batch.foreign);
-    } else if (dice < 78) {
+    } else if (dice < 77) {
       message = cancel(rng);
     }
     batch.messages.push_back(message ? std::move(*message) : raise(rng));

@@ -55,7 +55,7 @@ TEST_P(RandomPrograms, DoTheSameHoweverTheyAreRun) {
   if (last - first < 100) return;
   // The programs would prove little if they did little.
   EXPECT_GT(all.turns, 3 * (last - first));
-  EXPECT_GT(all.events, 8 * (last - first));
+  EXPECT_GT(all.events, 12 * (last - first));
   EXPECT_GT(all.executions, last - first);
   EXPECT_GT(all.changes_reported, (last - first) / 4);
   EXPECT_GT(all.cancelled, (last - first) / 20);

@@ -1,0 +1,34 @@
+// Bytes as a history and messages: almost every input is something an engine could be given, most of it wrong.
+#pragma once
+
+#include <duramen/history.hpp>
+#include <duramen/work_item.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace duramen::fuzz {
+
+/// Hands out numbers; zeros when there is nothing left.
+class Bytes {
+ public:
+  explicit Bytes(std::span<const std::uint8_t> data) : data_(data) {}
+  [[nodiscard]] bool empty() const { return at_ >= data_.size(); }
+  std::uint8_t byte() { return empty() ? std::uint8_t{0} : data_[at_++]; }
+  std::size_t below(std::size_t count) { return byte() % count; }
+
+ private:
+  std::span<const std::uint8_t> data_;
+  std::size_t at_ = 0;
+};
+
+/// One of the kinds of event, with a source and names among the few that programs use.
+[[nodiscard]] Event make_event(Bytes& bytes, EventId id);
+[[nodiscard]] WorkItem make_message(Bytes& bytes);
+/// Deletes, repeats, swaps, renumbers or replaces events.
+void damage(Bytes& bytes, std::vector<Event>& history);
+
+}  // namespace duramen::fuzz
