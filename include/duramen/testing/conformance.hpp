@@ -1,12 +1,15 @@
 // Is it a provider? One table of cases, each a promise of <duramen/provider.hpp>, for any implementation.
 //
-// A provider author describes how to open a fresh store and hands the table to a test framework of choice:
+// A provider author says how to open a fresh store, and hands the table to a test framework of choice or to none:
 //
-//   const ProviderUnderTest mine = with_manual_clock("mine", [](const Clock& clock) { return
-//   open_mine(clock); }); for (const ConformanceCase& c : conformance_cases())
-//     for (const std::string& failure : run_conformance_case(c, mine)) report(c.name, failure);
+//   const ProviderUnderTest mine =
+//       with_manual_clock("mine", [](const Clock& clock) { return open_mine(clock); });
+//   for (const ConformanceCase& which : conformance_cases()) {
+//     for (const std::string& failure : run_conformance_case(which, mine)) report(which.name, failure);
+//   }
 //
-// Cases are independent, open their own store and do not sleep: they advance its clock.
+// Cases are independent of each other, open their own store and do not sleep: they advance its clock.
+// docs/guides/testing-a-provider.md has the rest.
 #pragma once
 
 #include <duramen/ids.hpp>
@@ -30,19 +33,20 @@ class StoreUnderTest {
  public:
   virtual ~StoreUnderTest() = default;
   [[nodiscard]] virtual Provider& provider() = 0;
-  /// Lets time pass for the store. With a clock that cannot be set, wait that long.
+  /// Lets time pass for the store, wall time and lease time; in some cases more than a year. Nobody wants to wait that
+  /// long: a store with a clock of its own needs a hook that shifts it.
   virtual void advance(Duration by) = 0;
-  /// Sets the wall clock without letting time pass; false if that cannot be done here.
+  /// Sets the wall clock without letting time pass. False if that cannot be done here: what depends on it is skipped.
   virtual bool jump_wall(Duration by) = 0;
 };
 
 struct ProviderUnderTest {
-  std::string name;
+  std::string name;  ///< an identifier, for reports
+  /// Called for every case; several may be open at a time.
   std::function<std::unique_ptr<StoreUnderTest>()> open;
 };
 
-/// The usual case: a provider that takes a clock. `open` makes a fresh store at each call; `clock` outlives
-/// it.
+/// The usual case: a provider that takes a clock. `open` makes a fresh store at each call; `clock` outlives it.
 [[nodiscard]] ProviderUnderTest with_manual_clock(
     std::string name, std::function<std::shared_ptr<Provider>(const Clock& clock)> open);
 

@@ -1,0 +1,211 @@
+// Wrong about starts, messages and those who listen.
+#include "mutants/mutant.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace duramen::testing {
+namespace {
+
+using Sent = Result<std::vector<EnqueueOutcome>>;
+using Messages = std::span<const OutboundMessage>;
+
+class SilentSubscription final : public Subscription {};
+
+class MessageIdsAreForgotten final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Sent enqueue_for_orchestrator(Messages messages) override {
+    auto changed = copy_of(messages);
+    for (auto& message : changed) message.message_id.reset();
+    return ForwardingProvider::enqueue_for_orchestrator(changed);
+  }
+};
+
+class MessageIdsAreForgottenWithDelivery final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
+    auto results = ForwardingProvider::ack_orchestration_items(commits);
+    tables([](MemoryTables& t) {
+      for (auto& [incarnation, instance] : t.instances) instance.message_ids.clear();
+    });
+    return results;
+  }
+};
+
+class ParkedMessagesBlockOthers final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override {
+    bool blocked = false;
+    tables([&](MemoryTables& t) { blocked = !t.parked.empty(); });
+    if (blocked) return OrchestrationBatch{};
+    return ForwardingProvider::fetch_orchestration_items(request);
+  }
+};
+
+class ParkedMessagesAreLost final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<std::vector<StartOutcome>> start_instances(std::span<const StartRequest> requests) override {
+    tables([](MemoryTables& t) { t.parked.clear(); });
+    return ForwardingProvider::start_instances(requests);
+  }
+};
+
+class ParkedMessagesAreKeptForEver final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<SweepResult> sweep(std::size_t limit) override {
+    tables([&](MemoryTables& t) {
+      for (auto& [target, waiting] : t.parked) {
+        for (auto& message : waiting) message.until = far_away();
+      }
+    });
+    return ForwardingProvider::sweep(limit);
+  }
+};
+
+class MessagesForLaterComeAtOnce final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Sent enqueue_for_orchestrator(Messages messages) override {
+    auto changed = copy_of(messages);
+    for (auto& message : changed) message.visible_at = {};
+    return ForwardingProvider::enqueue_for_orchestrator(changed);
+  }
+};
+
+class ThePastOvertakes final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Sent enqueue_for_orchestrator(Messages messages) override {
+    auto sent = ForwardingProvider::enqueue_for_orchestrator(messages);
+    tables([&](MemoryTables& t) {
+      for (const auto& message : messages) {
+        const auto name = t.names.find(message.target);
+        if (name == t.names.end() || message.visible_at == TimePoint{}) continue;
+        auto& inbox = t.instances.at(name->second).inbox;
+        auto last = inbox.extract(std::prev(inbox.end()));
+        last.key().visible_at = message.visible_at;
+        inbox.insert(std::move(last));
+      }
+    });
+    return sent;
+  }
+};
+
+class AnAnswerReachesAnyIncarnation final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Sent enqueue_for_orchestrator(Messages messages) override {
+    auto changed = copy_of(messages);
+    tables([&](MemoryTables& t) {
+      for (auto& message : changed) {
+        const auto name = t.names.find(message.target);
+        if (name == t.names.end()) continue;
+        if (auto* done = std::get_if<work::SubOrchCompleted>(&message.item))
+          done->parent.incarnation = name->second;
+        if (auto* failed = std::get_if<work::SubOrchFailed>(&message.item))
+          failed->parent.incarnation = name->second;
+      }
+    });
+    return ForwardingProvider::enqueue_for_orchestrator(changed);
+  }
+};
+
+class AnEndedInstanceSaysEnqueued final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Sent enqueue_for_orchestrator(Messages messages) override {
+    auto sent = ForwardingProvider::enqueue_for_orchestrator(messages);
+    std::ranges::replace(*sent, EnqueueOutcome::finished, EnqueueOutcome::enqueued);
+    return sent;
+  }
+};
+
+class EveryStartMayReplace final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<std::vector<StartOutcome>> start_instances(std::span<const StartRequest> requests) override {
+    auto changed = copy_of(requests);
+    for (auto& request : changed) request.reuse = IdReuse::replace_when_final;
+    return ForwardingProvider::start_instances(changed);
+  }
+};
+
+class AConflictIsTakenForARepeat final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<std::vector<StartOutcome>> start_instances(std::span<const StartRequest> requests) override {
+    auto outcomes = ForwardingProvider::start_instances(requests);
+    std::ranges::replace(*outcomes, StartOutcome::conflict, StartOutcome::exists);
+    return outcomes;
+  }
+};
+
+class ATakenChildIdIsNotAnswered final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
+    auto changed = copy_of(commits);
+    for (TurnCommit& commit : changed) {
+      for (auto& message : commit.messages) message.if_refused.reset();
+    }
+    return ForwardingProvider::ack_orchestration_items(changed);
+  }
+};
+
+class NobodyIsTold final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  std::unique_ptr<Subscription> subscribe(NodeId, ProviderListener&) override {
+    return std::make_unique<SilentSubscription>();
+  }
+};
+
+class EverybodyIsToldOfStolenLeases final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  std::unique_ptr<Subscription> subscribe(NodeId, ProviderListener& listener) override {
+    return ForwardingProvider::subscribe("node-a", listener);
+  }
+};
+
+constexpr Mutant mutants[] = {
+    {"message_ids_are_forgotten", "A message that is sent again is delivered again.",
+     "message_ids_deduplicate", make_mutant<MessageIdsAreForgotten>},
+    {"message_ids_are_forgotten_with_delivery", "Only messages that still wait are compared.",
+     "message_ids_deduplicate", make_mutant<MessageIdsAreForgottenWithDelivery>},
+    {"parked_messages_block_others", "While messages wait for an unknown instance nothing is handed out.",
+     "an_unknown_target_blocks_nobody", make_mutant<ParkedMessagesBlockOthers>},
+    {"parked_messages_are_lost", "Nobody gets what came before the start.",
+     "parked_messages_are_delivered_when_the_instance_starts", make_mutant<ParkedMessagesAreLost>},
+    {"parked_messages_are_kept_for_ever", "No sweep drops what nobody came for.",
+     "parked_messages_are_dropped_in_the_end", make_mutant<ParkedMessagesAreKeptForEver>},
+    {"messages_for_later_come_at_once", "The time of a message is ignored.", "test_timer_delayed_visibility",
+     make_mutant<MessagesForLaterComeAtOnce>},
+    {"the_past_overtakes", "A message with an old time comes before those that arrived earlier.",
+     "a_message_in_the_past_is_visible_now", make_mutant<ThePastOvertakes>},
+    {"an_answer_reaches_any_incarnation", "A child's answer goes to whoever has the parent's name.",
+     "old_answers_of_children_reach_nobody", make_mutant<AnAnswerReachesAnyIncarnation>},
+    {"an_ended_instance_says_enqueued", "Who sends to an ended instance is not told.",
+     "a_finished_instance_takes_no_messages", make_mutant<AnEndedInstanceSaysEnqueued>},
+    {"every_start_may_replace", "An ended instance is replaced without being asked to.",
+     "a_final_instance_keeps_its_id_unless_told_otherwise", make_mutant<EveryStartMayReplace>},
+    {"a_conflict_is_taken_for_a_repeat", "Another start of the same id is answered `exists`.",
+     "a_repeated_start_exists_and_another_conflicts", make_mutant<AConflictIsTakenForARepeat>},
+    {"a_taken_child_id_is_not_answered", "A parent waits for ever for a child that was refused.",
+     "a_child_whose_id_is_taken_fails_in_the_parent", make_mutant<ATakenChildIdIsNotAnswered>},
+    {"nobody_is_told", "There is no push.", "push_tells_of_worker_work", make_mutant<NobodyIsTold>},
+    {"everybody_is_told_of_stolen_leases", "All listeners are told as if the leases were theirs.",
+     "push_tells_the_owner_of_a_timeout", make_mutant<EverybodyIsToldOfStolenLeases>},
+};
+
+}  // namespace
+
+std::span<const Mutant> message_mutants() { return mutants; }
+
+}  // namespace duramen::testing

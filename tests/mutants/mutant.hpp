@@ -1,0 +1,66 @@
+// A provider that is wrong in one respect, and the case that must notice.
+//
+// Each is the memory provider behind a wrapper that changes what goes in or what comes out, or reaches into
+// its tables before or after a call. What a mutant gets wrong is something that a provider could get wrong by
+// accident.
+#pragma once
+
+#include "testing/memory_tables.hpp"
+#include <duramen/testing/forwarding_provider.hpp>
+#include <duramen/testing/memory_provider.hpp>
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace duramen::testing {
+
+struct Mutant {
+  std::string_view name;       ///< an identifier, unique among all
+  std::string_view wrong;      ///< what it does, as a sentence
+  std::string_view caught_by;  ///< the case of the suite that must fail
+  std::shared_ptr<Provider> (*make)(std::shared_ptr<MemoryProvider> right);
+};
+
+/// What mutants are made of: a right provider, and a way behind its interface.
+class WrongProvider : public ForwardingProvider {
+ public:
+  explicit WrongProvider(std::shared_ptr<MemoryProvider> right) : ForwardingProvider(right), right_(*right) {}
+
+ protected:
+  template <class Change>
+  void tables(Change change) {
+    with_tables(right_, change);
+  }
+  [[nodiscard]] LeaseTime lease_now() const { return clock().lease_now(); }
+  /// Longer than any case looks.
+  [[nodiscard]] LeaseTime far_away() const { return lease_now() + std::chrono::hours{24}; }
+
+ private:
+  MemoryProvider& right_;
+};
+
+template <class T>
+std::shared_ptr<Provider> make_mutant(std::shared_ptr<MemoryProvider> right) {
+  return std::make_shared<T>(std::move(right));
+}
+
+/// A copy that may be changed.
+template <class T>
+std::vector<T> copy_of(std::span<const T> entries) {
+  return {entries.begin(), entries.end()};
+}
+
+// -- by what they get wrong ---
+std::span<const Mutant> work_mutants();
+std::span<const Mutant> cancellation_mutants();
+std::span<const Mutant> turn_mutants();
+std::span<const Mutant> fetch_mutants();
+std::span<const Mutant> message_mutants();
+std::span<const Mutant> session_mutants();
+std::span<const Mutant> overdue_mutants();
+std::span<const Mutant> management_mutants();
+
+}  // namespace duramen::testing

@@ -1,0 +1,257 @@
+// Wrong about activities: their leases, their order, their attempts.
+#include "mutants/mutant.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace duramen::testing {
+namespace {
+
+class AckOfAGoneRowIsDelivered final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override {
+    auto results = ForwardingProvider::ack_work_items(acks);
+    for (std::size_t i = 0; i < acks.size(); ++i) {
+      if ((*results)[i].outcome == AckOutcome::done || !acks[i].completion) continue;
+      const ActivityKey& key = acks[i].lease.key;
+      const OutboundMessage message{acks[i].instance,
+                                    work::ActivityCompleted{key.execution, key.activity, {}}};
+      (void)inner().enqueue_for_orchestrator({&message, 1});
+    }
+    return results;
+  }
+};
+
+class AckIgnoresTheEndOfTheLease final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override {
+    tables([&](MemoryTables& t) {
+      for (auto& [key, row] : t.work) row.lease_until = std::max(row.lease_until, far_away());
+    });
+    return ForwardingProvider::ack_work_items(acks);
+  }
+};
+
+class AckIgnoresTheToken final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override {
+    auto changed = copy_of(acks);
+    tables([&](MemoryTables& t) {
+      for (WorkAck& ack : changed) {
+        if (const auto row = t.work.find(ack.lease.key); row != t.work.end())
+          ack.lease.token = row->second.lease;
+      }
+    });
+    return ForwardingProvider::ack_work_items(changed);
+  }
+};
+
+class OneLostAckStopsTheBatch final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override {
+    std::vector<AckResult> results(acks.size(), AckResult{AckOutcome::lease_lost, {}});
+    for (std::size_t i = 0; i < acks.size(); ++i) {
+      results[i] = ForwardingProvider::ack_work_items(acks.subspan(i, 1)).value()[0];
+      if (results[i].outcome != AckOutcome::done) break;
+    }
+    return results;
+  }
+};
+
+class RenewalRevives final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
+                                                         Duration extend) override {
+    tables([&](MemoryTables& t) {
+      for (auto& [key, row] : t.work) row.lease_until = std::max(row.lease_until, lease_now() + Duration{1});
+    });
+    return ForwardingProvider::renew_work_item_locks(leases, extend);
+  }
+};
+
+class RenewalExtendsNothing final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
+                                                         Duration extend) override {
+    std::map<ActivityKey, LeaseTime> before;
+    tables([&](MemoryTables& t) {
+      for (auto& [key, row] : t.work) before[key] = row.lease_until;
+    });
+    auto results = ForwardingProvider::renew_work_item_locks(leases, extend);
+    tables([&](MemoryTables& t) {
+      for (auto& [key, row] : t.work) row.lease_until = before[key];
+    });
+    return results;
+  }
+};
+
+class AttemptsOfActivitiesAreForgotten final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
+    tables([](MemoryTables& t) {
+      for (auto& [key, row] : t.work) row.attempts = 0;
+    });
+    return ForwardingProvider::fetch_work_items(request);
+  }
+};
+
+class SecondAttemptsComeWithOthers final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
+    std::map<ActivityKey, std::uint32_t> before;
+    tables([&](MemoryTables& t) {
+      for (auto& [key, row] : t.work) before[key] = std::exchange(row.attempts, 0);
+    });
+    auto batch = ForwardingProvider::fetch_work_items(request);
+    tables([&](MemoryTables& t) {
+      for (auto& [key, row] : t.work) row.attempts += before[key];
+    });
+    for (auto& item : batch->items) item.attempt += before[item.lease.key];
+    return batch;
+  }
+};
+
+class NewestActivityFirst final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
+    tables([&](MemoryTables& t) {
+      for (auto& [key, row] : t.work)
+        row.position.arrival = std::numeric_limits<std::uint64_t>::max() - key.activity.value;
+    });
+    return ForwardingProvider::fetch_work_items(request);
+  }
+};
+
+class ABornLeasedRowIsHandedOut final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
+    auto results = ForwardingProvider::ack_orchestration_items(commits);
+    tables([&](MemoryTables& t) {
+      for (const TurnCommit& commit : commits) {
+        for (const WorkerItem& item : commit.worker_items) {
+          const auto row = t.work.find(item.activity.key);
+          if (item.born_leased && row != t.work.end()) row->second.lease_until = {};
+        }
+      }
+    });
+    return results;
+  }
+};
+
+class BeingBornLeasedDoesNotCount final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
+    auto results = ForwardingProvider::ack_orchestration_items(commits);
+    tables([&](MemoryTables& t) {
+      for (const TurnCommit& commit : commits) {
+        for (const WorkerItem& item : commit.worker_items) {
+          const auto row = t.work.find(item.activity.key);
+          if (item.born_leased && row != t.work.end()) row->second.attempts = 0;
+        }
+      }
+    });
+    return results;
+  }
+};
+
+class GivenBackWithoutDelay final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<void> abandon_work_items(std::span<const WorkAbandon> items) override {
+    auto changed = copy_of(items);
+    for (WorkAbandon& item : changed) item.delay = {};
+    return ForwardingProvider::abandon_work_items(changed);
+  }
+};
+
+class EveryDeliveryCounts final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<void> abandon_work_items(std::span<const WorkAbandon> items) override {
+    auto changed = copy_of(items);
+    for (WorkAbandon& item : changed) item.count_attempt = true;
+    return ForwardingProvider::abandon_work_items(changed);
+  }
+};
+
+class TheFenceIsTheAttempt final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
+    auto batch = ForwardingProvider::fetch_work_items(request);
+    for (auto& item : batch->items) item.fence = item.attempt;
+    return batch;
+  }
+};
+
+class TheIncarnationOfWorkIsIgnored final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override {
+    auto changed = copy_of(acks);
+    tables([&](MemoryTables& t) {
+      for (WorkAck& ack : changed) {
+        const auto name = t.names.find(ack.instance);
+        if (name == t.names.end()) continue;
+        ack.lease.key.incarnation = name->second;
+        const auto row = t.work.find(ack.lease.key);
+        if (row == t.work.end()) continue;
+        row->second.lease = ack.lease.token;
+        row->second.lease_until = far_away();
+      }
+    });
+    return ForwardingProvider::ack_work_items(changed);
+  }
+};
+
+constexpr Mutant mutants[] = {
+    {"ack_of_a_gone_row_is_delivered", "An end under a lost lease still reaches the instance.",
+     "test_ack_work_item_fails_on_cancelled_row", make_mutant<AckOfAGoneRowIsDelivered>},
+    {"ack_ignores_the_end_of_the_lease", "A row is ended by whoever had it last, in time or not.",
+     "test_worker_ack_fails_after_lock_expiry", make_mutant<AckIgnoresTheEndOfTheLease>},
+    {"ack_ignores_the_token", "Any token ends a row.", "acks_in_one_batch_are_independent",
+     make_mutant<AckIgnoresTheToken>},
+    {"one_lost_ack_stops_the_batch", "Entries behind one that fails are not looked at.",
+     "acks_in_one_batch_are_independent", make_mutant<OneLostAckStopsTheBatch>},
+    {"renewal_revives", "A lease that has ended can be renewed while nobody else has the row.",
+     "test_worker_lock_renewal_after_expiration", make_mutant<RenewalRevives>},
+    {"renewal_extends_nothing", "A renewal says yes and does nothing.",
+     "test_worker_lock_renewal_extends_timeout", make_mutant<RenewalExtendsNothing>},
+    {"attempts_of_activities_are_forgotten", "Every delivery is the first.",
+     "worker_attempt_count_increments_on_lock_expiry", make_mutant<AttemptsOfActivitiesAreForgotten>},
+    {"second_attempts_come_with_others",
+     "An activity that may have crashed a worker is handed out with its neighbours.",
+     "a_second_attempt_of_an_activity_is_fetched_alone", make_mutant<SecondAttemptsComeWithOthers>},
+    {"newest_activity_first", "The worker queue is a stack.", "test_worker_queue_fifo_ordering",
+     make_mutant<NewestActivityFirst>},
+    {"a_born_leased_row_is_handed_out", "A fetch does not see that a row was born leased.",
+     "a_row_born_leased_belongs_to_the_committing_node", make_mutant<ABornLeasedRowIsHandedOut>},
+    {"being_born_leased_does_not_count", "A row that was born leased has not been tried.",
+     "being_born_leased_is_the_first_attempt", make_mutant<BeingBornLeasedDoesNotCount>},
+    {"given_back_without_delay", "A delay is forgotten.", "test_abandon_work_item_with_delay",
+     make_mutant<GivenBackWithoutDelay>},
+    {"every_delivery_counts", "An attempt counts even if it was said not to.",
+     "abandon_work_item_ignore_attempt_decrements", make_mutant<EveryDeliveryCounts>},
+    {"the_fence_is_the_attempt", "A lease whose attempt did not count has the fence of the next.",
+     "every_lease_has_a_higher_fence", make_mutant<TheFenceIsTheAttempt>},
+    {"the_incarnation_of_work_is_ignored", "A late end is matched by instance name and number.",
+     "work_of_the_same_number_is_not_confused", make_mutant<TheIncarnationOfWorkIsIgnored>},
+};
+
+}  // namespace
+
+std::span<const Mutant> work_mutants() { return mutants; }
+
+}  // namespace duramen::testing
