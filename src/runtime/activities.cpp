@@ -104,7 +104,15 @@ void Activities::run(WorkItemLeased work, LeaseTime since) {
   if (work.unreadable || work.attempt > limits_.max_attempts) return condemn(std::move(work));
   auto handler = registry_.find_activity(work.activity.name);
   DURAMEN_CHECK(handler != nullptr);  // only what is registered is fetched or born leased
-  if (const auto before = running_.find(lease.key); before != running_.end()) {
+  const auto before = running_.find(lease.key);
+  const bool twice = before != running_.end() && before->second.lease().token == lease.token;
+  if (twice || abandoned_.contains({lease.key, lease.token})) {
+    host_.log(LogLevel::error, "the store handed out a lease that is held here already; ignored",
+              {{"instance_id", work.activity.instance.value},
+               {"activity_id", std::to_string(lease.key.activity.value)}});
+    return;
+  }
+  if (before != running_.end()) {
     // We were away for longer than the lease, and were given it again before we noticed. The attempt under way is not
     // the one that counts; nobody will ask for it by its lease any more.
     const WorkLease old = before->second.lease();
