@@ -1,8 +1,6 @@
 // Wrong about cancellation: what goes, who is told, and why.
 #include "mutants/mutant.hpp"
 
-#include <algorithm>
-#include <limits>
 #include <set>
 
 namespace duramen::testing {

@@ -2,8 +2,8 @@
 #include "mutants/mutant.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <set>
+#include <map>
+#include <string>
 
 namespace duramen::testing {
 namespace {

@@ -2,8 +2,6 @@
 #include "mutants/mutant.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <set>
 
 namespace duramen::testing {
 namespace {

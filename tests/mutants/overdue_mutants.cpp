@@ -1,9 +1,7 @@
 // Wrong about time limits and heartbeats.
 #include "mutants/mutant.hpp"
 
-#include <algorithm>
-#include <limits>
-#include <set>
+#include <map>
 
 namespace duramen::testing {
 namespace {

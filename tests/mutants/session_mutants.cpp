@@ -1,9 +1,8 @@
 // Wrong about sessions and tags.
 #include "mutants/mutant.hpp"
 
-#include <algorithm>
-#include <limits>
-#include <set>
+#include <map>
+#include <string>
 
 namespace duramen::testing {
 namespace {

@@ -2,8 +2,7 @@
 #include "mutants/mutant.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <set>
+#include <map>
 
 namespace duramen::testing {
 namespace {

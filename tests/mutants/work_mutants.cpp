@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
+#include <map>
 
 namespace duramen::testing {
 namespace {
