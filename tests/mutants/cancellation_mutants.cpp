@@ -39,7 +39,9 @@ class TombstonesAreRemovedWhenRead final : public WrongProvider {
   using WrongProvider::WrongProvider;
   Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) override {
     auto stolen = ForwardingProvider::read_stolen_leases(node);
-    tables([](MemoryTables& t) { t.tombstones.clear(); });
+    tables([&](MemoryTables& t) {
+      std::erase_if(t.tombstones, [&](const auto& entry) { return entry.second.lease.owner == node; });
+    });
     return stolen;
   }
 };

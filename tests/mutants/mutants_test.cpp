@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iostream>
 #include <set>
 #include <string>
 
@@ -42,8 +43,11 @@ class MutantTest final : public ::testing::Test {
     for (const std::string& failure : run_conformance_case(*which, right)) {
       ADD_FAILURE() << "the case fails without the mutation: " << failure;
     }
-    EXPECT_FALSE(run_conformance_case(*which, wrong).empty())
-        << mutant_.caught_by << " does not notice: " << mutant_.wrong;
+    const std::vector<std::string> noticed = run_conformance_case(*which, wrong);
+    ASSERT_FALSE(noticed.empty()) << mutant_.caught_by << " does not notice: " << mutant_.wrong;
+    // Not by chance: the case went wrong where it looks at something, not by an exception.
+    EXPECT_EQ(noticed.front().find("exception"), std::string::npos) << noticed.front();
+    std::cout << "noticed: " << noticed.front() << "\n";
   }
 
  private:
