@@ -35,6 +35,7 @@ enum class StopCause : std::uint8_t {
   lease_lost,  ///< this node no longer holds the activity; another one may be running it
   shutdown,    ///< the runtime is stopping; the activity will be run again elsewhere
 };
+/// Its name, as logs show it.
 [[nodiscard]] std::string_view to_string(StopCause cause) noexcept;
 
 namespace detail {
@@ -61,10 +62,12 @@ class PauseAwaiter {
 };
 }  // namespace detail
 
+/// An activity's view of the world that runs it. Belongs to one attempt; valid as long as that runs.
 class ActivityContext {
  public:
   explicit ActivityContext(std::shared_ptr<detail::ActivityState> state) noexcept : state_(std::move(state)) {}
 
+  /// Which attempt at what this is: the instance and execution that asked for it, the event that recorded it, the names.
   [[nodiscard]] const InstanceId& instance_id() const noexcept;
   [[nodiscard]] ExecutionId execution_id() const noexcept;
   [[nodiscard]] EventId activity_id() const noexcept;

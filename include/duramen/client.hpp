@@ -47,6 +47,7 @@ struct StartOptions {
   IdReuse reuse = IdReuse::reject;
 };
 
+/// A door to the store. Cheap to keep, thread-safe; one per process is enough.
 class Client {
  public:
   explicit Client(Store store);
@@ -81,9 +82,9 @@ class Client {
     return start_payload(std::move(instance), orchestration.name(), Payload::none(), std::move(options));
   }
 
+  using StartDone = UniqueFunction<void(Result<StartOutcome>)>;
   /// The same without blocking: `done` is called when the start is durable, on a thread of the runtime or of
   /// this client; it must not block.
-  using StartDone = UniqueFunction<void(Result<StartOutcome>)>;
   void start_async(StartRequest request, StartDone done);
 
   // -- wait -------------------------------------------------------------------------------------------------
@@ -105,9 +106,9 @@ class Client {
     return wait_for<R>(instance, timeout);
   }
 
+  using WaitDone = UniqueFunction<void(Result<InstanceState>)>;
   /// Calls `done` once when the instance has ended, or with an error if it does not exist. Must not block in
   /// it.
-  using WaitDone = UniqueFunction<void(Result<InstanceState>)>;
   void wait_async(const InstanceId& instance, WaitDone done);
 
   /// Starts an instance and calls `done` once when it has ended. One call to the store less than start and
@@ -156,6 +157,7 @@ class Client {
 
   // -- look -------------------------------------------------------------------------------------------------
 
+  /// How one instance stands. `not_found` if there is none.
   [[nodiscard]] Result<InstanceInfo> get_instance(const InstanceId& instance);
   /// One page of the instances that match.
   [[nodiscard]] Result<InstancePage> list(const InstanceQuery& query);
@@ -215,6 +217,7 @@ class Client {
   Result<PruneReport> prune_executions(InstanceFilter filter, const PruneOptions& options,
                                        BulkOptions bulk = {});
 
+  /// How many instances, executions and events the store holds, and what waits in its queues.
   [[nodiscard]] Result<StoreMetrics> metrics();
   [[nodiscard]] Result<QueueDepths> queue_depths();
 

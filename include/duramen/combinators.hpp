@@ -60,6 +60,7 @@ class Either {
 
   explicit Either(Variant value) : value_(std::move(value)) {}
 
+  /// Which branch won, counted from 0.
   [[nodiscard]] std::size_t index() const noexcept { return value_.index(); }
   [[nodiscard]] bool is_first() const noexcept { return index() == 0; }
   [[nodiscard]] bool is_second() const noexcept { return index() == 1; }
@@ -74,6 +75,7 @@ class Either {
   [[nodiscard]] auto&& get() && {
     return std::get<I>(std::move(value_));
   }
+  /// The same as get<0>(), get<1>(), get<2>().
   [[nodiscard]] auto& first() { return get<0>(); }
   [[nodiscard]] auto& second() { return get<1>(); }
   [[nodiscard]] auto& third() { return get<2>(); }

@@ -32,10 +32,12 @@ enum class Lane : std::uint8_t {
   cancellation,  ///< stop callbacks of activities
 };
 
+/// What a runtime needs from the world.
 class Env {
  public:
   virtual ~Env() = default;
 
+  /// Time, and numbers nobody can guess.
   [[nodiscard]] virtual const Clock& clock() const = 0;
   [[nodiscard]] virtual std::uint64_t random() = 0;
 

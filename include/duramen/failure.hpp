@@ -9,8 +9,11 @@
 #include <string>
 #include <string_view>
 
+#include <duramen/export.hpp>
+
 namespace duramen::inline v0 {
 
+/// What kind of thing went wrong.
 enum class FailureKind : std::uint8_t {
   application,     ///< user code said so, by throwing
   timeout,         ///< a deadline passed; `timeout` says which
@@ -21,6 +24,7 @@ enum class FailureKind : std::uint8_t {
   infrastructure,  ///< the store or the machine
 };
 
+/// Which limit passed.
 enum class TimeoutKind : std::uint8_t { schedule_to_start, start_to_close, heartbeat, total };
 
 /// Why an activity or child was told to stop. A closed set: tools and alerts may rely on it. The first reason wins.
@@ -37,6 +41,7 @@ enum class CancelReason : std::uint8_t {
   poison,
 };
 
+/// The spelling in stores, logs and tools, and back.
 [[nodiscard]] std::string_view to_string(FailureKind kind) noexcept;
 [[nodiscard]] std::string_view to_string(TimeoutKind kind) noexcept;
 [[nodiscard]] std::string_view to_string(CancelReason reason) noexcept;
@@ -44,6 +49,7 @@ enum class CancelReason : std::uint8_t {
 [[nodiscard]] std::optional<TimeoutKind> parse_timeout_kind(std::string_view text) noexcept;
 [[nodiscard]] std::optional<CancelReason> parse_cancel_reason(std::string_view text) noexcept;
 
+/// Why something failed: what an exception carries inside one program, and the store between programs.
 struct Failure {
   FailureKind kind = FailureKind::application;
   std::string type;     ///< what was thrown, or the engine's name for it: "std::runtime_error", "CardDeclined"
@@ -53,6 +59,7 @@ struct Failure {
   std::uint32_t attempt = 0;         ///< which attempt failed; 0 if that has no meaning
   std::optional<TimeoutKind> timeout;  ///< only for kind timeout
 
+  /// What user code throws, and what a cancelled instance ends with.
   [[nodiscard]] static Failure application(std::string type, std::string message);
   [[nodiscard]] static Failure cancelled(std::string reason);
 
@@ -68,9 +75,10 @@ struct Failure {
 
 /// What `co_await` throws when the thing awaited failed. Catch this for every failure, or a subclass for one kind of
 /// source.
-class DurableError : public std::runtime_error {
+class DURAMEN_API DurableError : public std::runtime_error {
  public:
   explicit DurableError(Failure failure);
+  /// Everything that is known about it.
   [[nodiscard]] const Failure& failure() const noexcept { return failure_; }
 
  private:
@@ -78,37 +86,37 @@ class DurableError : public std::runtime_error {
 };
 
 /// An activity failed, timed out or was cancelled.
-class ActivityError : public DurableError {
+class DURAMEN_API ActivityError : public DurableError {
  public:
   using DurableError::DurableError;
 };
 
 /// A sub-orchestration failed or was cancelled.
-class SubOrchestrationError : public DurableError {
+class DURAMEN_API SubOrchestrationError : public DurableError {
  public:
   using DurableError::DurableError;
 };
 
 /// The orchestration was asked to stop, and cleans up. Thrown by every await that is not shielded.
-class CancelledError : public DurableError {
+class DURAMEN_API CancelledError : public DurableError {
  public:
   using DurableError::DurableError;
 };
 
 /// A payload is not what the code expects: wrong type, broken JSON. Thrown where it is read, so that it can be caught.
-class DecodeError : public DurableError {
+class DURAMEN_API DecodeError : public DurableError {
  public:
   using DurableError::DurableError;
 };
 
 /// A limit of the engine was exceeded by the caller: too many keys, too long a text.
-class LimitError : public DurableError {
+class DURAMEN_API LimitError : public DurableError {
  public:
   explicit LimitError(std::string message);
 };
 
 /// Throw this from an activity to fail with structure: a type to branch on, whether a retry makes sense, details.
-class ApplicationError : public DurableError {
+class DURAMEN_API ApplicationError : public DurableError {
  public:
   ApplicationError(std::string type, std::string message, bool retryable = true, std::string details_json = {});
 };

@@ -20,6 +20,7 @@ struct ProviderCall {
   std::uint64_t note = 0;      ///< for `before`, to tell `after` something
 };
 
+/// Passes every call on to another provider. Derive from it and override what should be different.
 class ForwardingProvider : public Provider {
  public:
   explicit ForwardingProvider(std::shared_ptr<Provider> inner) : inner_(std::move(inner)) {}

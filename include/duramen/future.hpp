@@ -79,6 +79,7 @@ Result<T, Failure> read_as_result(Operation& operation, FutureReader<void>::Inne
 
 }  // namespace detail
 
+/// What was asked for, and the right to its result. Move-only. Await it once, hand it to a combinator, or let it go.
 template <class T>
 class [[nodiscard("a DurableFuture that is dropped does nothing, or cancels what it started")]] DurableFuture {
  public:

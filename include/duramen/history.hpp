@@ -233,6 +233,7 @@ struct Event {
 
 /// Which part of a segment an event belongs to.
 enum class EventClass : std::uint8_t { inbound, action, cancel, terminal };
+/// Which of the four an event is.
 [[nodiscard]] EventClass event_class(const Event& event) noexcept;
 
 /// The JSON `type`: "ActivityScheduled", ...

@@ -20,6 +20,7 @@ struct Name {
   Name(std::string_view text) : value(text) {}         // NOLINT
   Name(const char* text) : value(text) {}              // NOLINT
 
+  /// True if it names nothing.
   [[nodiscard]] bool empty() const noexcept { return value.empty(); }
   friend auto operator<=>(const Name&, const Name&) = default;
 };
@@ -32,6 +33,7 @@ struct Number {
   constexpr Number() = default;
   constexpr explicit Number(std::uint64_t number) : value(number) {}
 
+  /// False for "none".
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return value != 0; }
   [[nodiscard]] constexpr Number next() const noexcept { return Number{value + 1}; }
   friend constexpr auto operator<=>(const Number&, const Number&) = default;

@@ -9,7 +9,9 @@
 
 namespace duramen::inline v0 {
 
+/// How much a person should care.
 enum class LogLevel : std::uint8_t { debug, info, warning, error };
+/// As logs spell it.
 [[nodiscard]] constexpr std::string_view to_string(LogLevel level) noexcept {
   switch (level) {
     case LogLevel::debug:
@@ -26,6 +28,7 @@ enum class LogLevel : std::uint8_t { debug, info, warning, error };
 
 /// Who speaks: the runtime itself, or the user's code through ctx.trace().
 enum class LogSource : std::uint8_t { runtime, orchestration, activity };
+/// As logs spell it.
 [[nodiscard]] constexpr std::string_view to_string(LogSource source) noexcept {
   switch (source) {
     case LogSource::runtime:

@@ -19,6 +19,7 @@ namespace duramen::inline v0 {
 
 // -- what an instance is ---------------------------------------------------------------------------------------------
 
+/// An instance as the store knows it.
 struct InstanceInfo {
   InstanceId instance;
   Incarnation incarnation;
@@ -159,12 +160,14 @@ struct PruneResult {
 
 // -- counting ----------------------------------------------------------------------------------------------------------
 
+/// How much a store holds.
 struct StoreMetrics {
   /// Indexed by Status.
   std::array<std::uint64_t, status_count> instances{};
   std::uint64_t executions = 0;
   std::uint64_t events = 0;
 
+  /// How many instances have that status; how many there are in all.
   [[nodiscard]] std::uint64_t count(Status status) const { return instances.at(static_cast<std::size_t>(status)); }
   [[nodiscard]] std::uint64_t total_instances() const {
     std::uint64_t total = 0;

@@ -20,6 +20,7 @@ using MetricLabels = std::span<const MetricLabel>;
 class Metrics {
  public:
   virtual ~Metrics() = default;
+  /// A counter grows, a histogram gets a value, a gauge is set. `labels` live only as long as the call.
   virtual void add(std::string_view counter, std::uint64_t by, MetricLabels labels) = 0;
   virtual void observe(std::string_view histogram, double value, MetricLabels labels) = 0;
   virtual void set(std::string_view gauge, double value, MetricLabels labels) = 0;
@@ -35,6 +36,7 @@ class PrometheusMetrics final : public Metrics {
   void observe(std::string_view histogram, double value, MetricLabels labels) override;
   void set(std::string_view gauge, double value, MetricLabels labels) override;
 
+  /// Everything so far, in the Prometheus text format (version 0.0.4). Thread-safe.
   [[nodiscard]] std::string text() const;
 
  private:

@@ -101,12 +101,15 @@ class Never {
   }
 };
 
+/// What an orchestration asks for things. Made by the runtime for each run of the code; take it by reference, keep it
+/// nowhere.
 class OrchestrationContext {
  public:
   explicit OrchestrationContext(core::Execution& execution) noexcept : execution_(execution) {}
   OrchestrationContext(const OrchestrationContext&) = delete;
   OrchestrationContext& operator=(const OrchestrationContext&) = delete;
 
+  /// Which instance and execution this is, and the name and version of its code.
   [[nodiscard]] const InstanceId& instance_id() const noexcept;
   [[nodiscard]] ExecutionId execution_id() const noexcept;
   [[nodiscard]] const std::string& orchestration_name() const noexcept;

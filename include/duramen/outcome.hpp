@@ -39,6 +39,7 @@ class Outcome {
  public:
   using Value = std::conditional_t<std::is_void_v<R>, std::monostate, R>;
 
+  /// For whoever makes one: the two ways an instance can end.
   [[nodiscard]] static Outcome completed_with(Value value) {
     return Outcome(Status::completed, End(std::in_place_index<0>, std::move(value)));
   }

@@ -14,6 +14,7 @@ enum class Encoding : std::uint8_t {
   json,  ///< any other C++ value, as JSON
 };
 
+/// As the store spells it.
 [[nodiscard]] constexpr std::string_view to_string(Encoding e) noexcept { return e == Encoding::text ? "text" : "json"; }
 
 /// UTF-8 text without NUL, and its encoding tag.
@@ -21,6 +22,7 @@ struct Payload {
   std::string data;
   Encoding encoding = Encoding::text;
 
+  /// Text as it is, and text that is JSON.
   [[nodiscard]] static Payload text(std::string s) { return Payload{std::move(s), Encoding::text}; }
   [[nodiscard]] static Payload json(std::string s) { return Payload{std::move(s), Encoding::json}; }
   /// What a function that returns nothing returns.

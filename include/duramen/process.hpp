@@ -21,6 +21,7 @@
 
 namespace duramen::inline v0 {
 
+/// A command as an activity. Give it to Registry::add() like a function.
 class ProcessActivity {
  public:
   /// The program, looked up in PATH, and its arguments. No shell is involved.

@@ -270,12 +270,14 @@ struct TagFilter {
   bool every_tag = false;         ///< those with any tag
   std::vector<std::string> tags;  ///< those with one of these; at most max_tags
 
+  /// The usual filters: untagged work, some tags, both, everything, nothing.
   [[nodiscard]] static TagFilter default_only() { return {}; }
   [[nodiscard]] static TagFilter only(std::vector<std::string> tags) { return {false, false, std::move(tags)}; }
   [[nodiscard]] static TagFilter default_and(std::vector<std::string> tags) { return {true, false, std::move(tags)}; }
   [[nodiscard]] static TagFilter any() { return {true, true, {}}; }
   [[nodiscard]] static TagFilter none() { return {false, false, {}}; }
 
+  /// Whether a worker with this filter takes such an activity.
   [[nodiscard]] bool accepts(const std::optional<std::string>& tag) const;
   friend bool operator==(const TagFilter&, const TagFilter&) = default;
 };
@@ -365,6 +367,7 @@ struct ChangedInstance {
 class ProviderListener {
  public:
   virtual ~ProviderListener() = default;
+  /// There may be something to fetch: messages for instances, or activities.
   virtual void orchestrator_work_ready() = 0;
   virtual void worker_work_ready() = 0;
   /// Leases held by this listener's node were stolen: by somebody else's commit, a delete or a sweep. Empty: ask `read_stolen_leases`.
@@ -382,6 +385,7 @@ class Subscription {
 
 // -- the interface ---------------------------------------------------------------------------------------------------
 
+/// What a store must be able to do. Everything the runtime and the client know of a store is this class.
 class Provider {
  public:
   virtual ~Provider() = default;
@@ -412,6 +416,8 @@ class Provider {
   [[nodiscard]] virtual Result<std::vector<bool>> renew_orchestration_item_locks(std::span<const TurnLease> leases,
                                                                                  Duration extend) = 0;
 
+  /// Leases activities to a worker; ends them, each with its result as a message to its instance. A lease that is gone
+  /// fails its own entry.
   [[nodiscard]] virtual Result<WorkBatch> fetch_work_items(const WorkFetch& request) = 0;
   [[nodiscard]] virtual Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) = 0;
   /// Extends leases that still exist and keeps their heartbeats.

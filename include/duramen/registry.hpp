@@ -29,6 +29,7 @@ class OrchestrationOptions {
   OrchestrationOptions() = default;
   OrchestrationOptions(const char* version) : version_(version) {}                   // NOLINT: the common case
   OrchestrationOptions(std::string version) : version_(std::move(version)) {}        // NOLINT
+  /// Of the form 1.2.3; 1.0.0 unless given.
   OrchestrationOptions& version(std::string version) {
     version_ = std::move(version);
     return *this;
@@ -39,6 +40,7 @@ class OrchestrationOptions {
     graceful_ = graceful;
     return *this;
   }
+  /// What was set.
   [[nodiscard]] const std::string& get_version() const noexcept { return version_; }
   [[nodiscard]] bool is_graceful() const noexcept { return graceful_; }
 
@@ -225,6 +227,7 @@ class Registry {
   /// The version asked for, or the highest. Null if there is none.
   [[nodiscard]] std::shared_ptr<const OrchestrationHandler> find_orchestration(
       std::string_view name, const std::optional<std::string>& version) const;
+  /// The activity of that name. Null if there is none.
   [[nodiscard]] std::shared_ptr<const ActivityHandler> find_activity(std::string_view name) const;
   /// Names, each with its versions from the lowest.
   [[nodiscard]] std::map<std::string, std::vector<std::string>> orchestrations() const;

@@ -13,6 +13,8 @@
 #include <utility>
 #include <variant>
 
+#include <duramen/export.hpp>
+
 namespace duramen::inline v0 {
 
 /// What kind of thing went wrong between us and the store or the caller. Callers branch on it; people read `message`.
@@ -32,6 +34,7 @@ enum class ErrorCode : std::uint8_t {
   internal,          ///< a bug, ours or a provider's
 };
 
+/// The spelling of the enumerator, for messages.
 [[nodiscard]] std::string_view to_string(ErrorCode code) noexcept;
 
 /// One failed call. `operation` names the call, `message` says what to do about it.
@@ -46,7 +49,7 @@ struct Error {
 };
 
 /// Thrown by Result::value() when there is an error instead.
-class BadResult : public std::runtime_error {
+class DURAMEN_API BadResult : public std::runtime_error {
  public:
   explicit BadResult(const std::string& what) : std::runtime_error(what) {}
 };
@@ -60,6 +63,7 @@ struct Unexpected {
 template <class E>
 Unexpected(E) -> Unexpected<E>;
 
+/// A T, or an E that says why there is none.
 template <class T, class E = Error>
 class [[nodiscard]] Result {
  public:
@@ -70,6 +74,7 @@ class [[nodiscard]] Result {
   Result(Unexpected<E> e) : state_(std::in_place_index<1>, std::move(e.error)) {}  // NOLINT: so is an error
   Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
 
+  /// True if there is a value.
   [[nodiscard]] bool has_value() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return has_value(); }
 
@@ -79,6 +84,7 @@ class [[nodiscard]] Result {
   const T& value() const& { return require(), std::get<0>(state_); }
   T value() && { return require(), std::get<0>(std::move(state_)); }
 
+  /// The value without a check; only when there is one.
   T& operator*() & noexcept { return *std::get_if<0>(&state_); }
   const T& operator*() const& noexcept { return *std::get_if<0>(&state_); }
   T operator*() && { return std::move(*std::get_if<0>(&state_)); }
@@ -90,6 +96,7 @@ class [[nodiscard]] Result {
   const E& error() const& { return std::get<1>(state_); }
   E&& error() && { return std::get<1>(std::move(state_)); }
 
+  /// The value, or `fallback` if there is an error instead.
   template <class U>
   [[nodiscard]] T value_or(U&& fallback) const& {
     return has_value() ? **this : static_cast<T>(std::forward<U>(fallback));
@@ -102,6 +109,7 @@ class [[nodiscard]] Result {
   std::variant<T, E> state_;
 };
 
+/// Success without a value, or an E.
 template <class E>
 class [[nodiscard]] Result<void, E> {
  public:

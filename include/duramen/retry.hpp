@@ -17,6 +17,7 @@ class Backoff {
  public:
   Backoff() = default;  ///< exponential: 100 ms, doubling, at most 30 s
 
+  /// No pause; always the same pause.
   [[nodiscard]] static Backoff none() { return Backoff(Kind::none, Duration{0}, Duration{0}, 1.0); }
   [[nodiscard]] static Backoff fixed(Duration pause) { return Backoff(Kind::fixed, pause, pause, 1.0); }
   /// base, 2 base, 3 base, ... up to `longest`.
@@ -72,6 +73,7 @@ class RetryPolicy {
     return *this;
   }
 
+  /// For the engine and for tests: what the policy says.
   [[nodiscard]] bool tries_again(const Failure& failure, std::uint32_t attempt) const;
   [[nodiscard]] Duration pause_after(std::uint32_t attempt) const noexcept { return backoff_.pause_after(attempt); }
   [[nodiscard]] const std::optional<Duration>& attempt_timeout() const noexcept { return attempt_timeout_; }

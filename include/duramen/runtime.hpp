@@ -94,6 +94,7 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
+  /// Who this runtime is among those that share the store.
   [[nodiscard]] const NodeId& node() const noexcept;
 
   /// Activities that were asked to stop, did not within the grace period, and still run.

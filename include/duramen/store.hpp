@@ -19,6 +19,7 @@ class Store {
   explicit Store(std::shared_ptr<Provider> provider)
       : provider_(std::move(provider)), neighbourhood_(detail::make_neighbourhood()) {}
 
+  /// What is behind the handle.
   [[nodiscard]] const std::shared_ptr<Provider>& provider() const noexcept { return provider_; }
   [[nodiscard]] const std::shared_ptr<detail::Neighbourhood>& neighbourhood() const noexcept { return neighbourhood_; }
 

@@ -146,6 +146,7 @@ class TaskPromise<void> final : public TaskPromiseBase {
 
 }  // namespace detail
 
+/// The coroutine type of orchestrations and of the functions they are made of. Move-only; await it once.
 template <class T = void>
 class [[nodiscard("a Task does nothing until it is awaited")]] Task {
  public:

@@ -22,6 +22,7 @@ struct LeaseClock {
 };
 using LeaseTime = LeaseClock::time_point;
 
+/// A duration in whole milliseconds, never shorter than what was asked for.
 template <class Rep, class Period>
 [[nodiscard]] constexpr Duration round_up(std::chrono::duration<Rep, Period> d) {
   // What is too long for a Duration is as long as one can be: hours::max() is no reason to overflow.
@@ -40,6 +41,7 @@ template <class Rep, class Period>
 class Clock {
  public:
   virtual ~Clock() = default;
+  /// Wall time, and the time that leases are measured in.
   [[nodiscard]] virtual TimePoint now() const = 0;
   [[nodiscard]] virtual LeaseTime lease_now() const = 0;
   /// False for a clock that a test moves: whoever waits for a moment must look again and again.

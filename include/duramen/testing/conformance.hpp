@@ -32,6 +32,7 @@ namespace duramen::inline v0::testing {
 class StoreUnderTest {
  public:
   virtual ~StoreUnderTest() = default;
+  /// The store itself.
   [[nodiscard]] virtual Provider& provider() = 0;
   /// Lets time pass for the store, wall time and lease time; in some cases more than a year. Nobody wants to wait that
   /// long: a store with a clock of its own needs a hook that shifts it.
@@ -55,6 +56,7 @@ class Check {
  public:
   using Where = std::source_location;
 
+  /// Notes a failure, if there is one, and goes on; that() and equal() answer whether all is well.
   void fail(std::string_view message, Where where = Where::current());
   bool that(bool holds, std::string_view what, Where where = Where::current()) {
     if (!holds) fail(what, where);

@@ -49,6 +49,7 @@ class MemoryProvider final : public Provider {
   explicit MemoryProvider(const Clock& clock, MemoryOptions options = {});
   ~MemoryProvider() override;
 
+  /// What it holds now, and what was done to it so far.
   [[nodiscard]] Snapshot snapshot() const;
 
   [[nodiscard]] std::string_view name() const noexcept override { return "memory"; }

@@ -94,6 +94,7 @@ struct ActivityAttempt {
   std::optional<CancelReason> reason;
 };
 
+/// What a run found.
 struct SimulationReport {
   std::uint64_t seed = 0;
   std::vector<std::string> violations;
@@ -105,11 +106,13 @@ struct SimulationReport {
   std::uint64_t fingerprint = 0;  ///< of everything that happened, in order: equal for equal runs
   std::vector<std::string> trace;
 
+  /// Nothing was violated.
   [[nodiscard]] bool ok() const noexcept { return violations.empty(); }
   /// For people: what went wrong, and how to see it again.
   [[nodiscard]] std::string describe() const;
 };
 
+/// One run. Say what clients do, then run() it, then look.
 class Simulation {
  public:
   explicit Simulation(Registry registry, SimulationOptions options = {});
