@@ -1,4 +1,5 @@
 # Refuses a compiler that miscompiles coroutines. The answer is cached per compiler and per version of the probe.
+# Also installed: programs that use the package are probed too.
 
 function(duramen_probe_coroutines)
   if(CMAKE_CROSSCOMPILING)
@@ -6,7 +7,7 @@ function(duramen_probe_coroutines)
     return()
   endif()
 
-  set(probe "${PROJECT_SOURCE_DIR}/cmake/coroutine_probe.cpp")
+  set(probe "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/coroutine_probe.cpp")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${probe}")
   file(SHA256 "${probe}" key)
   string(SHA256 key "${key} ${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_CXX_FLAGS}")

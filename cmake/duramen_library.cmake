@@ -15,7 +15,8 @@ function(duramen_library name)
   set(target duramen_${name})
   set(public_headers "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<INSTALL_INTERFACE:include>")
   if(arg_SOURCES)
-    add_library(${target} ${arg_SOURCES})
+    # Static whatever BUILD_SHARED_LIBS says: packaging/ makes the libraries that users get.
+    add_library(${target} STATIC ${arg_SOURCES})
     duramen_compile_settings(${target})
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)  # may end up in a shared library
     target_include_directories(${target} PUBLIC ${public_headers} PRIVATE "${PROJECT_SOURCE_DIR}/src")

@@ -9,3 +9,4 @@
 #include <duramen/registry.hpp>
 #include <duramen/runtime.hpp>
 #include <duramen/sqlite.hpp>
+#include <duramen/version.hpp>

@@ -1,11 +1,8 @@
-// The one place that knows which version of the library this is. The build defines DURAMEN_VERSION.
+// The version of the library, for its own sources. The build defines DURAMEN_VERSION from the one place where it is
+// written: project() in the topmost CMakeLists.txt.
 #pragma once
 
 #include <string_view>
-
-#ifndef DURAMEN_VERSION
-#define DURAMEN_VERSION "0.1.0"
-#endif
 
 namespace duramen::base {
 
