@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/overloaded.hpp"
+#include "base/same_json.hpp"
 #include "core/failures.hpp"
 #include "core/matching.hpp"
 
@@ -87,7 +88,7 @@ void Execution::replay(std::span<const Event> history) {
   if (history.empty()) return;
   if (end_) return read_rest();
   if (!check_order(history)) return;
-  if (event_class(history.back()) == EventClass::terminal) {
+  if (event_class(history.back()) == EventClass::terminal && !options_.repeat_end) {
     // It is over: nothing the code does now can change it.
     const Event& last = history.back();
     read_rest();
@@ -222,11 +223,23 @@ void Execution::follow_mail(const Event& event) {
 
 /// The code has gone as far as it can after a recorded inbound event; so must history have.
 void Execution::settle_recorded() {
+  // The terminal event, if this is the last segment.
+  const Event* const end = event_class(recorded_.back()) == EventClass::terminal &&
+                                   std::ranges::none_of(recorded_.subspan(cursor_), [](const Event& event) {
+                                     return event_class(event) == EventClass::inbound;
+                                   })
+                               ? &recorded_.back()
+                               : nullptr;
+  if (end != nullptr && end_) drop_what_is_open();
   std::map<EventId, Drop> decided = std::exchange(cancels_, {});
   while (cursor_ < recorded_.size()) {
     const Event& event = recorded_[cursor_];
     const EventClass kind = event_class(event);
     if (kind == EventClass::inbound) break;
+    // What was dropped because the orchestration ended is not what is wrong if it does not end now.
+    if (kind == EventClass::cancel && end != nullptr && !end_ && !decided.contains(event.source)) {
+      return compare_end(*end);
+    }
     if (kind == EventClass::action) {
       mismatch(event.id, describe_action(event.body), "nothing more before the next event", nullptr);
       return;
@@ -247,8 +260,36 @@ void Execution::settle_recorded() {
     const auto& [id, drop] = *decided.begin();
     mismatch(last_event_id_, "event " + std::to_string(id.value) + " still wanted",
              "it is dropped (" + std::string(to_string(drop.reason)) + ")", &drop.where);
+  } else if (end != nullptr) {
+    compare_end(*end);
   } else if (end_) {
     mismatch(last_event_id_.next(), "the orchestration still waiting", "it has ended", nullptr);
+  }
+}
+
+/// The code must have come to the same kind of end. What it returned may differ: that stops nobody.
+void Execution::compare_end(const Event& recorded) {
+  if (!end_) {
+    return mismatch(recorded.id, "the orchestration ended (" + std::string(event_type(recorded)) + ")",
+                    "it goes on waiting", nullptr);
+  }
+  const Event now{recorded.id, {}, now_, end_event()};
+  if (now.body.index() != recorded.body.index()) {
+    std::string how(event_type(now));
+    if (const auto* failed = std::get_if<event::OrchestrationFailed>(&now.body)) {
+      how += ": " + failed->details.describe();
+    }
+    return mismatch(recorded.id, std::string(event_type(recorded)), how, nullptr);
+  }
+  const auto differs = [&](const Payload& then, const Payload& today, const char* what) {
+    if (then.encoding == today.encoding && base::same_json(then.data, today.data)) return;
+    warnings_.push_back("event " + std::to_string(recorded.id.value) + " was recorded with the " + what + " " +
+                        then.data + "; the code now has " + today.data);
+  };
+  if (const auto* completed = std::get_if<event::OrchestrationCompleted>(&recorded.body)) {
+    differs(completed->output, std::get<event::OrchestrationCompleted>(now.body).output, "result");
+  } else if (const auto* continued = std::get_if<event::OrchestrationContinuedAsNew>(&recorded.body)) {
+    differs(continued->input, std::get<event::OrchestrationContinuedAsNew>(now.body).input, "next input");
   }
 }
 
@@ -302,13 +343,7 @@ Event& Execution::append(EventBody body, EventId source) {
 }
 
 void Execution::settle_new() {
-  if (end_) {
-    const CancelReason reason = terminal_reason();
-    for (ScheduleKind kind : {ScheduleKind::activity, ScheduleKind::sub_orchestration, ScheduleKind::external,
-                              ScheduleKind::queue}) {
-      for (EventId id : schedules_.open(kind)) cancels_.try_emplace(cancels_.end(), id, Drop{reason, {}});
-    }
-  }
+  if (end_) drop_what_is_open();
   for (const auto& [id, drop] : std::exchange(cancels_, {})) {
     mailboxes_.drop(id);
     append(cancel_event(schedules_.kind(id), drop.reason), id);
@@ -316,15 +351,25 @@ void Execution::settle_new() {
   if (end_) record_end();
 }
 
-void Execution::record_end() {
-  append(std::visit(
+void Execution::drop_what_is_open() {
+  const CancelReason reason = terminal_reason();
+  for (ScheduleKind kind : {ScheduleKind::activity, ScheduleKind::sub_orchestration, ScheduleKind::external,
+                            ScheduleKind::queue}) {
+    for (EventId id : schedules_.open(kind)) cancels_.try_emplace(cancels_.end(), id, Drop{reason, {}});
+  }
+}
+
+void Execution::record_end() { append(end_event()); }
+
+EventBody Execution::end_event() const {
+  return std::visit(
       Overloaded{
           [](const Returned& end) -> EventBody { return event::OrchestrationCompleted{end.output}; },
           [](const Threw& end) -> EventBody { return event::OrchestrationFailed{end.failure}; },
           [](const Cancelled& end) -> EventBody { return event::OrchestrationFailed{Failure::cancelled(end.reason)}; },
           [](const Continued& end) -> EventBody { return event::OrchestrationContinuedAsNew{end.input}; },
       },
-      *end_));
+      *end_);
 }
 
 // -- an inbound event meets the code ---------------------------------------------------------------------------------

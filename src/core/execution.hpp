@@ -48,6 +48,9 @@ struct ExecutionOptions {
   enum class InputMismatch : std::uint8_t { error, warn } input_mismatch = InputMismatch::error;
   /// The instance's key-values as earlier executions left them.
   KeyValues key_values = {};
+  /// A history that has ended is replayed to its end, which the code must come to as well. Otherwise it is over, and the
+  /// code is not asked.
+  bool repeat_end = false;
 };
 
 class Execution {
@@ -65,6 +68,8 @@ class Execution {
 
   [[nodiscard]] EventId last_event_id() const noexcept { return last_event_id_; }
   [[nodiscard]] bool ended() const noexcept { return end_.has_value(); }
+  /// Why the engine ended it: a mismatch, a limit, a corrupt history.
+  [[nodiscard]] const std::optional<Failure>& stopped() const noexcept { return stopped_; }
   [[nodiscard]] const ExecutionIdentity& identity() const noexcept { return identity_; }
   void set_incarnation(Incarnation incarnation) noexcept { identity_.incarnation = incarnation; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -145,6 +150,9 @@ class Execution {
   void resolve(EventId source, Outcome outcome);
   void run_code();
   void settle_recorded();
+  void compare_end(const Event& recorded);
+  void drop_what_is_open();
+  [[nodiscard]] EventBody end_event() const;
   void settle_new();
   void record_end();
   void begin_segment(Event inbound);
