@@ -1,0 +1,212 @@
+#include "providers/postgres/announcer.hpp"
+
+#include "providers/postgres/error.hpp"
+#include "providers/postgres/identifier.hpp"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+namespace duramen::inline v0::postgres::detail {
+
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+// How often to see whether the connection still works and whether anybody else is there.
+constexpr Duration look_interval = std::chrono::seconds{30};
+
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  return hash;
+}
+
+/// Channels belong to the database: each schema has its own.
+std::string channel_of(const std::string& schema) {
+  char name[40];
+  std::snprintf(name, sizeof name, "duramen_%016llx", static_cast<unsigned long long>(hash_of(schema)));
+  return name;
+}
+
+}  // namespace
+
+Announcer::Announcer(const Options& options, Listeners& listeners, ServerClock& clock, Tally& tally)
+    : options_(options),
+      conninfo_(options.listen_conninfo.empty() ? options.conninfo : options.listen_conninfo),
+      channel_(channel_of(options.schema)),
+      presence_lock_(static_cast<std::int64_t>(hash_of("duramen listens in " + options.schema))),
+      listeners_(listeners),
+      clock_(clock),
+      tally_(tally),
+      wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+Announcer::~Announcer() {
+  stopping_ = true;
+  wake();
+  if (thread_.joinable()) thread_.join();
+  if (wake_fd_ >= 0) ::close(wake_fd_);
+}
+
+void Announcer::start() {
+  std::call_once(started_, [this] {
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::exception&) {
+      // No thread to be had. Listeners hear of this store's own commits; polling finds the others'.
+    }
+  });
+}
+
+void Announcer::announce(const News& news) {
+  if (!others_ || !news.any()) return;
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    first = pending_.empty();
+    pending_.add(news);
+  }
+  if (!first) return;  // the thread knows
+  start();
+  wake();
+}
+
+void Announcer::wake() const {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(wake_fd_, &one, sizeof one);
+}
+
+void Announcer::pause(Duration length) {
+  const auto end = Steady::now() + length;
+  while (!stopping_) {
+    const auto left = std::chrono::ceil<Duration>(end - Steady::now());
+    if (left <= Duration::zero()) return;
+    pollfd entry{.fd = wake_fd_, .events = POLLIN, .revents = 0};
+    ::poll(&entry, 1, static_cast<int>(left.count()));
+    std::uint64_t ignored = 0;
+    [[maybe_unused]] const ssize_t count = ::read(wake_fd_, &ignored, sizeof ignored);
+  }
+}
+
+void Announcer::run() {
+  ::pthread_setname_np(::pthread_self(), "dm-postgres");
+  BackOff back_off{options_.first_reconnect_pause, options_.longest_reconnect_pause};
+  bool before = false;
+  while (!stopping_) {
+    try {
+      Connection::NoticeHandler ignore = [](std::string_view) {};
+      Connection connection{conninfo_, options_.call_timeout, false, std::move(ignore)};
+      ++tally_.connections_opened;
+      clock_.heard(connection.greeting());
+      introduce(connection);
+      back_off.succeeded();
+      hears_ = true;
+      // Whatever was said while nobody listened here is made up for.
+      if (before) tell(Bulletin::of_everything());
+      before = true;
+      serve(connection);
+    } catch (const std::exception&) {
+      hears_ = false;
+      others_ = true;  // nobody knows
+      if (options_.log && !stopping_) {
+        options_.log({.level = LogLevel::warning,
+                      .message = "what other nodes do is not heard of at once: the listening connection was lost",
+                      .fields = {}});
+      }
+    }
+    hears_ = false;
+    if (!stopping_) pause(back_off.failed());
+  }
+}
+
+void Announcer::introduce(Connection& connection) {
+  const auto run = [&](const std::string& sql) {
+    ++tally_.listener_queries;
+    connection.run(sql);
+  };
+  // A notification need not survive the server.
+  run("SET synchronous_commit = off");
+  run("LISTEN " + quoted_identifier(channel_));
+  run("SELECT pg_advisory_lock_shared(" + std::to_string(presence_lock_) + ")");
+  look_for_others(connection);
+  if (!others_) return;
+  const std::lock_guard lock(mutex_);
+  pending_.hello = true;
+  wake();
+}
+
+void Announcer::look_for_others(Connection& connection) {
+  Parameters lock;
+  lock.number(presence_lock_);
+  ++tally_.listener_queries;
+  const Rows rows = connection.run(
+      "SELECT count(*), floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint FROM pg_catalog.pg_locks l "
+      "WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 "
+      "AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = current_database()) "
+      "AND l.classid::bigint = ($1 >> 32) & 4294967295 AND l.objid::bigint = $1 & 4294967295",
+      lock);
+  others_ = rows.integer(0, 0) > 1;
+}
+
+void Announcer::serve(Connection& connection) {
+  auto next_look = Steady::now() + look_interval;
+  while (!stopping_) {
+    send_pending(connection);
+    hear(connection);
+    if (Steady::now() >= next_look) {
+      look_for_others(connection);
+      next_look = Steady::now() + look_interval;
+    }
+    const auto left = std::chrono::ceil<Duration>(next_look - Steady::now());
+    pollfd entries[2] = {{.fd = wake_fd_, .events = POLLIN, .revents = 0},
+                         {.fd = connection.socket(), .events = POLLIN, .revents = 0}};
+    ::poll(entries, 2, static_cast<int>(std::max<Duration::rep>(left.count(), 0)));
+    if (entries[0].revents != 0) {
+      std::uint64_t ignored = 0;
+      [[maybe_unused]] const ssize_t count = ::read(wake_fd_, &ignored, sizeof ignored);
+    }
+    if (entries[1].revents != 0) connection.read_input();
+  }
+}
+
+void Announcer::send_pending(Connection& connection) {
+  Bulletin bulletin;
+  {
+    const std::lock_guard lock(mutex_);
+    std::swap(bulletin, pending_);
+  }
+  if (bulletin.empty() || !others_) return;
+  Parameters parameters;
+  parameters.text(channel_).text(bulletin.to_payload());
+  ++tally_.listener_queries;
+  ++tally_.notifications_sent;
+  try {
+    connection.run("SELECT pg_notify($1, $2)", parameters);
+  } catch (...) {
+    // It goes out again when there is a connection; heard twice does no harm.
+    const std::lock_guard lock(mutex_);
+    pending_ = Bulletin::of_everything();
+    throw;
+  }
+}
+
+void Announcer::hear(Connection& connection) {
+  while (auto notification = connection.next_notification()) {
+    if (notification->sender == connection.session()) continue;
+    ++tally_.notifications_received;
+    const Bulletin bulletin = Bulletin::from_payload(notification->payload);
+    others_ = true;
+    tell(bulletin);
+  }
+}
+
+void Announcer::tell(const Bulletin& bulletin) {
+  if (on_bulletin_) on_bulletin_(bulletin);
+  listeners_.tell(bulletin);
+}
+
+}  // namespace duramen::inline v0::postgres::detail

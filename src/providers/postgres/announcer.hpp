@@ -1,0 +1,73 @@
+// The connection between the processes that share a store: tells the others what was committed here, and hears what they
+// did. One thread with a connection of its own.
+//
+// News are sent after their commit, not in it: a NOTIFY inside would make all commits of the database wait for each other.
+// What is lost if the process dies in between is found by polling, and by renewals. Whatever comes up while a
+// notification is on its way goes with the next one. As long as nobody else listens, nothing is sent: whoever listens
+// holds a lock that the others can see, and says hello.
+#pragma once
+
+#include "providers/postgres/back_off.hpp"
+#include "providers/postgres/connection.hpp"
+#include "providers/postgres/listeners.hpp"
+#include "providers/postgres/news.hpp"
+#include "providers/postgres/pool.hpp"
+#include <duramen/postgres.hpp>
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace duramen::inline v0::postgres::detail {
+
+class Announcer {
+ public:
+  /// Throws StoreError for a connection string that cannot be read. Starts no thread yet.
+  Announcer(const Options& options, Listeners& listeners, ServerClock& clock, Tally& tally);
+  ~Announcer();
+  Announcer(const Announcer&) = delete;
+  Announcer& operator=(const Announcer&) = delete;
+
+  /// From now on the listeners hear of other processes.
+  void start();
+  /// Called before listeners, so that who looks after it was called sees what they are told of.
+  void on_bulletin(std::function<void(const Bulletin&)> callback) { on_bulletin_ = std::move(callback); }
+  /// Tells other processes, if there may be any. Does not wait.
+  void announce(const News& news);
+  /// True while nothing that others say is missed.
+  [[nodiscard]] bool hears() const noexcept { return hears_; }
+
+ private:
+  void run();
+  void serve(Connection& connection);
+  void introduce(Connection& connection);
+  void look_for_others(Connection& connection);
+  void send_pending(Connection& connection);
+  void hear(Connection& connection);
+  void tell(const Bulletin& bulletin);
+  void wake() const;
+  /// False if it was woken up before that.
+  void pause(Duration length);
+
+  const Options options_;
+  const ConnInfo conninfo_;
+  const std::string channel_;
+  const std::int64_t presence_lock_;
+  Listeners& listeners_;
+  ServerClock& clock_;
+  Tally& tally_;
+  std::function<void(const Bulletin&)> on_bulletin_;
+
+  std::mutex mutex_;
+  Bulletin pending_;
+  std::atomic<bool> others_ = true;  // until it is known
+  std::atomic<bool> hears_ = false;
+  std::atomic<bool> stopping_ = false;
+  int wake_fd_ = -1;
+  std::once_flag started_;
+  std::thread thread_;
+};
+
+}  // namespace duramen::inline v0::postgres::detail

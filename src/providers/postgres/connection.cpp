@@ -1,0 +1,255 @@
+#include "providers/postgres/connection.hpp"
+
+#include "providers/postgres/error.hpp"
+
+#include <libpq-fe.h>
+#include <poll.h>
+
+#include <cerrno>
+#include <chrono>
+#include <vector>
+
+namespace duramen::inline v0::postgres::detail {
+
+namespace {
+
+constexpr int oldest_server = 150000;
+
+std::int64_t steady_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string without_line_end(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+void hear_notice(void* connection, const pg_result* result) {
+  const auto& handler = *static_cast<const Connection::NoticeHandler*>(connection);
+  const char* text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  if (handler && text != nullptr) handler(text);
+}
+
+SqlError error_of(const pg_result* result) {
+  const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  // Details of an error may quote values; those are not ours to tell.
+  return SqlError(state != nullptr ? state : "XX000",
+                  message != nullptr ? without_line_end(message) : without_line_end(PQresultErrorMessage(result)));
+}
+
+/// The arrays that libpq takes parameters in. Point into `parameters`.
+struct Arguments {
+  explicit Arguments(const Parameters& parameters) {
+    for (const Parameters::Value& value : parameters.values()) {
+      types.push_back(value.type);
+      values.push_back(value.bytes ? value.bytes->data() : nullptr);
+      lengths.push_back(value.bytes ? static_cast<int>(value.bytes->size()) : 0);
+      formats.push_back(1);
+    }
+  }
+  [[nodiscard]] int count() const { return static_cast<int>(types.size()); }
+
+  std::vector<Oid> types;
+  std::vector<const char*> values;
+  std::vector<int> lengths;
+  std::vector<int> formats;
+};
+
+}  // namespace
+
+void Connection::Close::operator()(pg_conn* connection) const noexcept { PQfinish(connection); }
+
+Connection::Connection(const ConnInfo& conninfo, Duration call_timeout, bool prepare, NoticeHandler notices)
+    : call_timeout_(call_timeout), prepare_(prepare), notices_(std::move(notices)) {
+  std::vector<const char*> keywords, values;
+  for (const auto& [keyword, value] : conninfo.values()) {
+    keywords.push_back(keyword.c_str());
+    values.push_back(value.c_str());
+  }
+  keywords.push_back(nullptr);
+  values.push_back(nullptr);
+  connection_.reset(PQconnectdbParams(keywords.data(), values.data(), 0));
+  if (!connection_) throw std::bad_alloc();
+  if (PQstatus(connection_.get()) != CONNECTION_OK) {
+    throw ConnectionError("cannot connect to " + conninfo.description() + ": " +
+                          without_line_end(PQerrorMessage(connection_.get())));
+  }
+  PQsetNoticeReceiver(connection_.get(), hear_notice, &notices_);
+  if (PQserverVersion(connection_.get()) < oldest_server) {
+    throw StoreError({ErrorCode::wrong_version, "",
+                      "the server is PostgreSQL " + std::to_string(PQserverVersion(connection_.get()) / 10000) +
+                          "; Duramen needs 15 or newer",
+                      false});
+  }
+  if (PQsetnonblocking(connection_.get(), 1) != 0 || PQenterPipelineMode(connection_.get()) != 1) {
+    throw ConnectionError(without_line_end(PQerrorMessage(connection_.get())));
+  }
+  greet();
+}
+
+void Connection::greet() {
+  const auto wall = [] { return to_unix_ms(std::chrono::floor<Duration>(std::chrono::system_clock::now())); };
+  const std::int64_t before = wall();
+  const Rows rows = run(
+      "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, current_setting('server_encoding')");
+  greeting_ = {.server_now = rows.integer(0, 0), .here_now = before + (wall() - before) / 2};
+  if (rows.text(0, 1) != "UTF8") {
+    throw StoreError({ErrorCode::invalid_argument, "",
+                      "the database has the encoding " + rows.string(0, 1) +
+                          "; Duramen stores Unicode and needs one made with ENCODING 'UTF8'",
+                      false});
+  }
+}
+
+void Connection::lost(std::string_view what) {
+  usable_ = false;
+  throw ConnectionError(std::string(what) + "; what was sent last may have been done or not");
+}
+
+void Connection::wait(short events) {
+  while (true) {
+    const std::int64_t left = deadline_ - steady_ms();
+    if (left <= 0) lost("the server did not answer in time");
+    pollfd entry{.fd = PQsocket(connection_.get()), .events = events, .revents = 0};
+    const int ready = ::poll(&entry, 1, static_cast<int>(std::min<std::int64_t>(left, 1'000'000)));
+    if (ready > 0) return;
+    if (ready < 0 && errno != EINTR) lost("the connection cannot be waited for");
+  }
+}
+
+void Connection::flush() {
+  while (true) {
+    const int left = PQflush(connection_.get());
+    if (left == 0) return;
+    if (left < 0) lost("the connection to the server was lost: " + without_line_end(PQerrorMessage(connection_.get())));
+    wait(POLLIN | POLLOUT);
+    // The server may want to be heard before it goes on reading.
+    if (PQconsumeInput(connection_.get()) != 1) {
+      lost("the connection to the server was lost: " + without_line_end(PQerrorMessage(connection_.get())));
+    }
+  }
+}
+
+pg_result* Connection::next_result() {
+  while (PQisBusy(connection_.get()) != 0) {
+    wait(POLLIN);
+    if (PQconsumeInput(connection_.get()) != 1) {
+      lost("the connection to the server was lost: " + without_line_end(PQerrorMessage(connection_.get())));
+    }
+  }
+  return PQgetResult(connection_.get());
+}
+
+void Connection::send(const Query& query, const Parameters& parameters, bool& prepares) {
+  deadline_ = steady_ms() + call_timeout_.count();
+  const Arguments arguments{parameters};
+  const bool named = prepare_ && !query.name.empty();
+  prepares = named && !prepared_.contains(query.name);
+  pg_conn* const c = connection_.get();
+  bool sent = true;
+  if (prepares) {
+    sent = PQsendPrepare(c, query.name.c_str(), query.sql.c_str(), arguments.count(), arguments.types.data()) == 1;
+  }
+  if (named) {
+    sent = sent && PQsendQueryPrepared(c, query.name.c_str(), arguments.count(), arguments.values.data(),
+                                       arguments.lengths.data(), arguments.formats.data(), 1) == 1;
+  } else {
+    sent = sent && PQsendQueryParams(c, query.sql.c_str(), arguments.count(), arguments.types.data(),
+                                     arguments.values.data(), arguments.lengths.data(), arguments.formats.data(), 1) == 1;
+  }
+  sent = sent && PQpipelineSync(c) == 1;
+  if (!sent) lost("the connection to the server was lost: " + without_line_end(PQerrorMessage(c)));
+  flush();
+}
+
+Rows Connection::receive(bool prepares, const Query& query) {
+  Rows rows;
+  std::optional<SqlError> error;
+  for (int empty = 0;;) {
+    pg_result* const result = next_result();
+    if (result == nullptr) {
+      // One for each statement; more mean that there is nobody to say anything.
+      if (++empty > 4 || PQstatus(connection_.get()) != CONNECTION_OK) {
+        lost("the connection to the server was lost: " + without_line_end(PQerrorMessage(connection_.get())));
+      }
+      continue;
+    }
+    Rows answer{result};
+    const ExecStatusType status = PQresultStatus(result);
+    if (status == PGRES_PIPELINE_SYNC) break;
+    if (status == PGRES_TUPLES_OK) {
+      rows = std::move(answer);
+    } else if (status == PGRES_COMMAND_OK) {
+      if (prepares) {
+        prepared_.insert(query.name);
+        prepares = false;
+      }
+    } else if (status == PGRES_FATAL_ERROR) {
+      if (PQstatus(connection_.get()) != CONNECTION_OK) {
+        const std::string why = without_line_end(PQresultErrorMessage(result));
+        lost("the connection to the server was lost: " + why);
+      }
+      if (!error) error = error_of(result);
+      if (ends_session(*error)) usable_ = false;
+      if (!usable_) break;
+    }
+  }
+  if (error) throw *error;
+  return rows;
+}
+
+Rows Connection::run(const Query& query, const Parameters& parameters) {
+  bool prepares = false;
+  send(query, parameters, prepares);
+  return receive(prepares, query);
+}
+
+Rows Connection::run(const std::string& sql, const Parameters& parameters) { return run(Query{{}, sql}, parameters); }
+
+void Connection::send_and_lose(const Query& query, const Parameters& parameters) {
+  bool prepares = false;
+  send(query, parameters, prepares);
+  usable_ = false;
+}
+
+void Connection::script(const std::string& sql) {
+  pg_conn* const c = connection_.get();
+  if (PQexitPipelineMode(c) != 1 || PQsetnonblocking(c, 0) != 0) lost(without_line_end(PQerrorMessage(c)));
+  pg_result* const result = PQexec(c, sql.c_str());
+  const Rows kept{result};
+  const ExecStatusType status = PQresultStatus(result);
+  if (PQstatus(c) != CONNECTION_OK) lost(without_line_end(PQerrorMessage(c)));
+  if (PQsetnonblocking(c, 1) != 0 || PQenterPipelineMode(c) != 1) lost(without_line_end(PQerrorMessage(c)));
+  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY) throw error_of(result);
+}
+
+bool Connection::still_there() {
+  if (!usable_) return false;
+  // An idle connection hears nothing but its end, and now and then a word about a changed setting: both are reason enough
+  // to take a new one.
+  pollfd entry{.fd = PQsocket(connection_.get()), .events = POLLIN, .revents = 0};
+  if (::poll(&entry, 1, 0) > 0) usable_ = false;
+  return usable_;
+}
+
+int Connection::socket() const { return PQsocket(connection_.get()); }
+
+int Connection::session() const { return PQbackendPID(connection_.get()); }
+
+void Connection::read_input() {
+  if (PQconsumeInput(connection_.get()) != 1) {
+    lost("the connection to the server was lost: " + without_line_end(PQerrorMessage(connection_.get())));
+  }
+}
+
+std::optional<Connection::Notification> Connection::next_notification() {
+  PGnotify* const notify = PQnotifies(connection_.get());
+  if (notify == nullptr) return std::nullopt;
+  Notification heard{notify->extra, notify->be_pid};
+  PQfreemem(notify);
+  return heard;
+}
+
+}  // namespace duramen::inline v0::postgres::detail

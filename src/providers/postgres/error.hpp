@@ -1,0 +1,69 @@
+// Failures of PostgreSQL inside the provider are exceptions; at its border they become Errors that say what to do.
+#pragma once
+
+#include <duramen/result.hpp>
+
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace duramen::inline v0::postgres::detail {
+
+/// A statement that the server refused. `state` is its SQLSTATE.
+class SqlError : public std::runtime_error {
+ public:
+  SqlError(std::string state, const std::string& message) : std::runtime_error(message), state_(std::move(state)) {}
+  [[nodiscard]] const std::string& state() const noexcept { return state_; }
+  /// The first two characters of the state: what kind of thing went wrong.
+  [[nodiscard]] std::string_view kind() const noexcept { return std::string_view(state_).substr(0, 2); }
+
+ private:
+  std::string state_;
+};
+
+/// There is no connection, or it was lost: what was sent on it may have been done or not.
+class ConnectionError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Something that is not the server's to say.
+class StoreError : public std::runtime_error {
+ public:
+  explicit StoreError(Error error) : std::runtime_error(error.message), error_(std::move(error)) {}
+  [[nodiscard]] const Error& error() const noexcept { return error_; }
+
+ private:
+  Error error_;
+};
+
+/// True if a value or row was at fault rather than the store: other entries of a batch may still work.
+[[nodiscard]] bool concerns_one_entry(const SqlError& error) noexcept;
+
+/// True if the session is of no use any more, though the server still answered.
+[[nodiscard]] bool ends_session(const SqlError& error) noexcept;
+
+[[nodiscard]] Error to_error(const SqlError& error, const std::string& operation);
+
+/// Runs `body`, which returns a Result; nothing thrown in it goes further than here.
+template <class Body>
+auto guarded(const char* operation, Body&& body) noexcept -> decltype(body()) {
+  try {
+    return std::forward<Body>(body)();
+  } catch (const SqlError& e) {
+    return to_error(e, operation);
+  } catch (const ConnectionError& e) {
+    return Error{ErrorCode::unavailable, operation, e.what(), true};
+  } catch (const StoreError& e) {
+    Error error = e.error();
+    error.operation = operation;
+    return error;
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::unavailable, operation, "out of memory", true};
+  } catch (const std::exception& e) {
+    return Error{ErrorCode::internal, operation, e.what(), false};
+  }
+}
+
+}  // namespace duramen::inline v0::postgres::detail

@@ -1,0 +1,62 @@
+#include "providers/postgres/instance_info.hpp"
+
+#include "base/failure_json.hpp"
+#include "providers/postgres/encoding.hpp"
+#include "providers/postgres/error.hpp"
+#include <duramen/detail/json_value.hpp>
+
+namespace duramen::inline v0::postgres::detail {
+
+namespace {
+
+[[noreturn]] void throw_corrupt(const std::string& what) {
+  throw StoreError({ErrorCode::corrupt, "", what + " in the store", false});
+}
+
+}  // namespace
+
+Status read_status(std::string_view text) {
+  if (const auto status = parse_status(text)) return *status;
+  throw_corrupt("unknown status '" + std::string(text) + "'");
+}
+
+std::optional<Failure> read_failure(const Rows& rows, int row, int first) {
+  if (rows.is_null(row, first)) return std::nullopt;
+  const duramen::detail::JsonDocument document{rows.text(row, first)};
+  if (!document.error().empty()) throw_corrupt("a failure that is no JSON");
+  Failure failure;
+  std::string problem;
+  base::read_stored_failure(document.root(), failure, problem);
+  if (!problem.empty()) throw_corrupt("a failure that cannot be read (" + problem + ")");
+  return failure;
+}
+
+std::optional<Payload> read_output(const Rows& rows, int row, int first) {
+  if (rows.is_null(row, first + 2)) return std::nullopt;
+  return make_payload(rows.text(row, first + 2), rows.text(row, first + 1));
+}
+
+InstanceInfo read_info(const Rows& rows, int row, Results results) {
+  InstanceInfo info{.instance = InstanceId{rows.text(row, 0)},
+                    .incarnation = Incarnation{rows.number(row, 1)},
+                    .name = rows.string(row, 2),
+                    .version = rows.string(row, 3),
+                    .execution = ExecutionId{rows.number(row, 4)},
+                    .status = read_status(rows.text(row, 5)),
+                    .last_event_id = EventId{rows.number(row, 6)},
+                    .created_at = from_unix_ms(rows.integer(row, 7)),
+                    .updated_at = from_unix_ms(rows.integer(row, 8)),
+                    .custom_status = rows.optional_string(row, 14),
+                    .custom_status_version = rows.number(row, 13)};
+  if (!rows.is_null(row, 9)) {
+    info.parent = ParentLink{InstanceId{rows.text(row, 9)}, Incarnation{rows.number(row, 10)},
+                             ExecutionId{rows.number(row, 11)}, EventId{rows.number(row, 12)}};
+  }
+  if (results == Results::wanted) {
+    info.failure = read_failure(rows, row, info_column_count);
+    info.output = read_output(rows, row, info_column_count);
+  }
+  return info;
+}
+
+}  // namespace duramen::inline v0::postgres::detail

@@ -1,0 +1,32 @@
+// How an instance is read from its row, for people.
+#pragma once
+
+#include "providers/postgres/rows.hpp"
+#include <duramen/failure.hpp>
+#include <duramen/management.hpp>
+#include <duramen/payload.hpp>
+#include <duramen/status.hpp>
+
+#include <optional>
+#include <string_view>
+
+namespace duramen::inline v0::postgres::detail {
+
+/// The columns of `instances i` that read_info wants first, in its order.
+inline constexpr std::string_view info_columns =
+    "i.instance_id, i.key, i.name, i.version, i.execution, i.status, i.last_event_id, i.created_at, i.updated_at, "
+    "i.parent_instance, i.parent_key, i.parent_execution, i.parent_event, i.custom_status_version, i.custom_status";
+inline constexpr int info_column_count = 15;
+/// Those after them, if results are wanted.
+inline constexpr std::string_view result_columns = ", i.failure, i.output_encoding, i.output";
+
+enum class Results { left_out, wanted };
+
+/// Throws StoreError for what this build cannot read.
+[[nodiscard]] InstanceInfo read_info(const Rows& rows, int row, Results results);
+[[nodiscard]] Status read_status(std::string_view text);
+/// From the result columns, which begin at `first`.
+[[nodiscard]] std::optional<Failure> read_failure(const Rows& rows, int row, int first);
+[[nodiscard]] std::optional<Payload> read_output(const Rows& rows, int row, int first);
+
+}  // namespace duramen::inline v0::postgres::detail

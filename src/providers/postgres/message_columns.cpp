@@ -1,0 +1,60 @@
+#include "providers/postgres/message_columns.hpp"
+
+#include "providers/postgres/start_digest.hpp"
+
+#include <utility>
+#include <variant>
+
+namespace duramen::inline v0::postgres::detail {
+
+void ParentColumns::add(const std::optional<ParentLink>& parent) {
+  if (!parent) {
+    instance.add(std::nullopt);
+    key.add(std::optional<std::uint64_t>{});
+    execution.add(std::optional<std::uint64_t>{});
+    event.add(std::optional<std::uint64_t>{});
+    return;
+  }
+  instance.add(parent->instance.value);
+  key.add(parent->incarnation.value);
+  execution.add(parent->execution.value);
+  event.add(parent->event.value);
+}
+
+void ParentColumns::take_into(Parameters& parameters) {
+  parameters.add(std::move(instance)).add(std::move(key)).add(std::move(execution)).add(std::move(event));
+}
+
+void MessageColumns::add(const OutboundMessage& message) {
+  const WorkItem& work = message.item;
+  const auto* starts = std::get_if<work::StartOrchestration>(&work);
+  const bool waits = std::holds_alternative<work::ExternalRaised>(work) || std::holds_alternative<work::QueueMessage>(work);
+  kind.add(starts != nullptr ? start : waits ? may_wait : to_existing);
+  target.add(message.target.value);
+  item.add(to_json(work, message.target));
+  at.add(to_unix_ms(message.visible_at));
+  id.add(message.message_id);
+  Incarnation answers;
+  if (const auto* done = std::get_if<work::SubOrchCompleted>(&work)) answers = done->parent.incarnation;
+  if (const auto* failed = std::get_if<work::SubOrchFailed>(&work)) answers = failed->parent.incarnation;
+  const bool is_answer =
+      std::holds_alternative<work::SubOrchCompleted>(work) || std::holds_alternative<work::SubOrchFailed>(work);
+  for_key.add(is_answer && !answers ? std::int64_t{-1} : static_cast<std::int64_t>(answers.value));
+  name.add(starts != nullptr ? std::string_view(starts->orchestration) : std::string_view());
+  digest.add(starts != nullptr ? start_digest(*starts) : std::int64_t{0});
+  parent.add(starts != nullptr ? starts->parent : std::nullopt);
+}
+
+void MessageColumns::take_into(Parameters& parameters) {
+  parameters.add(std::move(kind))
+      .add(std::move(target))
+      .add(std::move(item))
+      .add(std::move(at))
+      .add(std::move(id))
+      .add(std::move(for_key))
+      .add(std::move(name))
+      .add(std::move(digest));
+  parent.take_into(parameters);
+}
+
+}  // namespace duramen::inline v0::postgres::detail

@@ -1,0 +1,126 @@
+// What goes to the server with a statement: single values, and columns of values that a statement unnests.
+#pragma once
+
+#include "providers/postgres/wire.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace duramen::inline v0::postgres::detail {
+
+/// Throws StoreError for a text that PostgreSQL cannot hold.
+void require_storable(std::string_view text);
+
+/// An array under construction, in binary.
+class Column {
+ public:
+  [[nodiscard]] wire::Type type() const noexcept { return array_; }
+  /// The whole array; the column is used up.
+  [[nodiscard]] std::string take();
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+
+ protected:
+  Column(wire::Type array, wire::Type element);
+  void add_bytes(std::string_view bytes);
+  void add_null();
+  template <class Unsigned>
+  void add_number(Unsigned value) {
+    wire::append<std::uint32_t>(bytes_, sizeof value);
+    wire::append(bytes_, value);
+    ++count_;
+  }
+
+ private:
+  wire::Type array_;
+  wire::Type element_;
+  std::size_t count_ = 0;
+  bool nulls_ = false;
+  std::string bytes_;
+};
+
+class Numbers : public Column {
+ public:
+  Numbers() : Column(wire::int8_array, wire::int8) {}
+  void add(std::int64_t value) { add_number(static_cast<std::uint64_t>(value)); }
+  void add(std::uint64_t value) { add_number(value); }
+  template <class Number>
+  void add(std::optional<Number> value) {
+    if (value) {
+      add(*value);
+    } else {
+      add_null();
+    }
+  }
+};
+
+/// Numbers of four bytes: places in other columns, versions, attempts.
+class Indexes : public Column {
+ public:
+  Indexes() : Column(wire::int4_array, wire::int4) {}
+  void add(std::size_t value) { add_number(static_cast<std::uint32_t>(value)); }
+};
+
+/// Numbers of two bytes: what a function tells apart.
+class Kinds : public Column {
+ public:
+  Kinds() : Column(wire::int2_array, wire::int2) {}
+  void add(int value) { add_number(static_cast<std::uint16_t>(value)); }
+};
+
+class Flags : public Column {
+ public:
+  Flags() : Column(wire::boolean_array, wire::boolean) {}
+  void add(bool value) { add_number(static_cast<std::uint8_t>(value ? 1 : 0)); }
+};
+
+class Texts : public Column {
+ public:
+  Texts() : Column(wire::text_array, wire::text) {}
+  void add(std::string_view text) {
+    require_storable(text);
+    add_bytes(text);
+  }
+  template <class Text>
+  void add(const std::optional<Text>& text) {
+    if (text) {
+      add(std::string_view(*text));
+    } else {
+      add_null();
+    }
+  }
+  void add(std::nullopt_t) { add_null(); }
+};
+
+/// The parameters of one statement, in their order.
+class Parameters {
+ public:
+  struct Value {
+    wire::Type type;
+    std::optional<std::string> bytes;
+  };
+
+  Parameters& add(Column&& column) {
+    const wire::Type type = column.type();
+    values_.push_back({type, column.take()});
+    return *this;
+  }
+  Parameters& number(std::optional<std::int64_t> value);
+  Parameters& index(std::size_t value);
+  Parameters& flag(bool value);
+  Parameters& text(std::optional<std::string_view> value);
+  Parameters& no_texts() {
+    values_.push_back({wire::text_array, std::nullopt});
+    return *this;
+  }
+
+  [[nodiscard]] const std::vector<Value>& values() const noexcept { return values_; }
+
+ private:
+  std::vector<Value> values_;
+};
+
+}  // namespace duramen::inline v0::postgres::detail

@@ -1,0 +1,100 @@
+#include "providers/postgres/pool.hpp"
+
+#include "providers/postgres/error.hpp"
+
+#include <algorithm>
+
+namespace duramen::inline v0::postgres::detail {
+
+Pool::Pool(const Options& options, ServerClock& clock, Tally& tally)
+    : options_(options),
+      conninfo_(options.conninfo),
+      clock_(clock),
+      tally_(tally),
+      back_off_(options.first_reconnect_pause, options.longest_reconnect_pause) {}
+
+Pool::Loan Pool::take() {
+  const auto patience = Steady::now() + options_.reconnect_patience;
+  const auto longest_wait = Steady::now() + options_.call_timeout;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    if (!idle_.empty()) {
+      std::unique_ptr<Connection> connection = std::move(idle_.back());
+      idle_.pop_back();
+      if (!connection->still_there()) continue;
+      ++out_;
+      return Loan{*this, std::move(connection)};
+    }
+    if (out_ >= std::max<std::size_t>(options_.max_connections, 1)) {
+      if (changed_.wait_until(lock, longest_wait) == std::cv_status::timeout && idle_.empty() &&
+          Steady::now() >= longest_wait) {
+        throw ConnectionError("all " + std::to_string(options_.max_connections) +
+                              " connections are in use; raise max_connections");
+      }
+      continue;
+    }
+    const auto now = Steady::now();
+    if (now < next_attempt_) {
+      if (next_attempt_ > patience) throw ConnectionError(last_failure_);
+      changed_.wait_until(lock, next_attempt_);
+      continue;
+    }
+    ++out_;
+    lock.unlock();
+    std::unique_ptr<Connection> connection;
+    std::string failure;
+    try {
+      connection = connect();
+    } catch (const ConnectionError& e) {
+      failure = e.what();
+    } catch (const SqlError& e) {
+      failure = e.what();
+    } catch (...) {
+      lock.lock();
+      --out_;
+      changed_.notify_all();
+      throw;
+    }
+    lock.lock();
+    if (connection) {
+      back_off_.succeeded();
+      return Loan{*this, std::move(connection)};
+    }
+    --out_;
+    last_failure_ = failure;
+    next_attempt_ = Steady::now() + back_off_.failed();
+    changed_.notify_all();
+    if (options_.log) {
+      options_.log({.level = LogLevel::warning, .message = "the store cannot be reached", .fields = {}});
+    }
+  }
+}
+
+std::unique_ptr<Connection> Pool::connect() {
+  Connection::NoticeHandler notices;
+  if (options_.log) {
+    notices = [log = options_.log](std::string_view text) {
+      log({.level = LogLevel::debug, .message = text, .fields = {}});
+    };
+  }
+  auto connection =
+      std::make_unique<Connection>(conninfo_, options_.call_timeout, options_.prepare_statements, std::move(notices));
+  ++tally_.connections_opened;
+  clock_.heard(connection->greeting());
+  return connection;
+}
+
+void Pool::give_back(std::unique_ptr<Connection> connection) {
+  std::unique_ptr<Connection> lost;
+  const std::lock_guard lock(mutex_);
+  --out_;
+  if (connection->usable()) {
+    idle_.push_back(std::move(connection));
+  } else {
+    // The others were lost with the same server, as likely as not; they are asked before they are used.
+    lost = std::move(connection);
+  }
+  changed_.notify_one();
+}
+
+}  // namespace duramen::inline v0::postgres::detail

@@ -1,0 +1,76 @@
+// Connections for calls. A call has one to itself while it lasts; lost ones are replaced, with a pause between attempts
+// that fail.
+#pragma once
+
+#include "providers/postgres/back_off.hpp"
+#include "providers/postgres/connection.hpp"
+#include "providers/postgres/server_clock.hpp"
+#include <duramen/postgres.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace duramen::inline v0::postgres::detail {
+
+/// What is counted for Counters.
+struct Tally {
+  std::atomic<std::uint64_t> queries = 0;
+  std::atomic<std::uint64_t> listener_queries = 0;
+  std::atomic<std::uint64_t> connections_opened = 0;
+  std::atomic<std::uint64_t> notifications_sent = 0;
+  std::atomic<std::uint64_t> notifications_received = 0;
+  std::atomic<std::uint64_t> unreadable_messages = 0;
+};
+
+class Pool {
+ public:
+  /// Throws StoreError for a connection string that cannot be read.
+  Pool(const Options& options, ServerClock& clock, Tally& tally);
+
+  /// A connection on loan, given back when this ends; one that was lost is not.
+  class Loan {
+   public:
+    Loan(Pool& pool, std::unique_ptr<Connection> connection) : pool_(&pool), connection_(std::move(connection)) {}
+    Loan(Loan&&) = default;
+    Loan& operator=(Loan&&) = delete;
+    ~Loan() {
+      if (connection_) pool_->give_back(std::move(connection_));
+    }
+    Connection* operator->() const noexcept { return connection_.get(); }
+    Connection& operator*() const noexcept { return *connection_; }
+
+   private:
+    Pool* pool_;
+    std::unique_ptr<Connection> connection_;
+  };
+
+  /// Waits for a free one, and for the server if it is away, but not for long. Throws ConnectionError, StoreError.
+  [[nodiscard]] Loan take();
+
+  [[nodiscard]] const ConnInfo& conninfo() const noexcept { return conninfo_; }
+
+ private:
+  using Steady = std::chrono::steady_clock;
+
+  void give_back(std::unique_ptr<Connection> connection);
+  [[nodiscard]] std::unique_ptr<Connection> connect();
+
+  const Options options_;
+  const ConnInfo conninfo_;
+  ServerClock& clock_;
+  Tally& tally_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::unique_ptr<Connection>> idle_;
+  std::size_t out_ = 0;  // on loan, or being made
+  BackOff back_off_;
+  Steady::time_point next_attempt_ = {};
+  std::string last_failure_;
+};
+
+}  // namespace duramen::inline v0::postgres::detail

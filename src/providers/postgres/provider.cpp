@@ -1,0 +1,586 @@
+#include "providers/postgres/provider.hpp"
+
+#include "providers/postgres/encoding.hpp"
+#include "providers/postgres/error.hpp"
+#include "providers/postgres/identifier.hpp"
+#include "providers/postgres/instance_info.hpp"
+#include "providers/postgres/message_columns.hpp"
+#include "providers/postgres/schema.hpp"
+#include "providers/postgres/start_digest.hpp"
+#include "providers/postgres/turn_batch.hpp"
+#include "providers/postgres/work_items.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace duramen::inline v0::postgres::detail {
+
+namespace {
+
+// So many messages that cannot be read are described, the rest counted.
+constexpr std::size_t unreadable_to_tell = 4;
+
+std::size_t limit_of(std::size_t limit) { return std::min<std::size_t>(limit, 1u << 30); }
+
+std::optional<TimePoint> time_or_nothing(const Rows& rows, int row, int column) {
+  if (rows.is_null(row, column)) return std::nullopt;
+  return from_unix_ms(rows.integer(row, column));
+}
+
+}  // namespace
+
+PostgresProvider::PostgresProvider(const Options& options)
+    : options_(options),
+      schema_(quoted_identifier(options.schema)),
+      queries_(schema_),
+      own_stolen_(clock()),
+      random_(std::random_device{}() | (std::uint64_t{std::random_device{}()} << 32)),
+      pool_(options_, server_clock_, tally_),
+      announcer_(options_, listeners_, server_clock_, tally_) {
+  const Pool::Loan connection = pool_.take();
+  open_schema(*connection, options_.schema, options_.migrate);
+}
+
+Counters PostgresProvider::counters() const noexcept {
+  return {.queries = tally_.queries,
+          .listener_queries = tally_.listener_queries,
+          .connections_opened = tally_.connections_opened,
+          .notifications_sent = tally_.notifications_sent,
+          .notifications_received = tally_.notifications_received,
+          .unreadable_messages = tally_.unreadable_messages};
+}
+
+Rows PostgresProvider::write(const Query& query, const Parameters& parameters) {
+  const Pool::Loan connection = pool_.take();
+  ++tally_.queries;
+  return connection->run(query, parameters);
+}
+
+Rows PostgresProvider::read(const Query& query, const Parameters& parameters) {
+  try {
+    return write(query, parameters);
+  } catch (const ConnectionError&) {
+    return write(query, parameters);
+  }
+}
+
+Moment PostgresProvider::moment() const {
+  if (options_.clock == nullptr) return {};
+  return {to_unix_ms(options_.clock->now()), options_.clock->lease_now().time_since_epoch().count()};
+}
+
+std::int64_t PostgresProvider::new_token() {
+  const std::lock_guard lock(random_mutex_);
+  return static_cast<std::int64_t>(random_() >> 2) + 1;
+}
+
+void PostgresProvider::announce(const News& news) {
+  if (!news.any()) return;
+  announcer_.announce(news);
+  listeners_.tell(news);
+}
+
+// -- starting and messaging -----------------------------------------------------------------------------------------
+
+Result<std::vector<StartOutcome>> PostgresProvider::start_instances(std::span<const StartRequest> requests) {
+  return guarded("start_instances", [&]() -> Result<std::vector<StartOutcome>> {
+    if (requests.empty()) return std::vector<StartOutcome>{};
+    Texts target, item, name;
+    Numbers digest;
+    Flags reuse;
+    ParentColumns parent;
+    for (const StartRequest& request : requests) {
+      target.add(request.instance.value);
+      item.add(to_json(WorkItem{request.start}, request.instance));
+      name.add(request.start.orchestration);
+      digest.add(start_digest(request.start));
+      reuse.add(request.reuse == IdReuse::replace_when_final);
+      parent.add(request.start.parent);
+    }
+    const Moment now = moment();
+    Parameters parameters;
+    parameters.number(now.now).number(now.lease_now);
+    parameters.add(std::move(target)).add(std::move(item)).add(std::move(name)).add(std::move(digest));
+    parameters.add(std::move(reuse));
+    parent.take_into(parameters);
+    const Rows rows = write(queries_.start_instances, parameters);
+
+    std::vector<StartOutcome> outcomes;
+    News news;
+    for (const std::int64_t outcome : rows.integers(0, 0)) {
+      outcomes.push_back(static_cast<StartOutcome>(outcome));
+      if (outcomes.back() != StartOutcome::created) continue;
+      news.orchestrator_work = true;
+      news.instances.push_back({requests[outcomes.size() - 1].instance, Status::pending});
+    }
+    news.stolen = rows.stolen_leases(0, 1);
+    announce(news);
+    return outcomes;
+  });
+}
+
+Result<std::vector<EnqueueOutcome>> PostgresProvider::enqueue_for_orchestrator(
+    std::span<const OutboundMessage> messages) {
+  return guarded("enqueue_for_orchestrator", [&]() -> Result<std::vector<EnqueueOutcome>> {
+    if (messages.empty()) return std::vector<EnqueueOutcome>{};
+    MessageColumns columns;
+    for (const OutboundMessage& message : messages) columns.add(message);
+    Parameters parameters;
+    parameters.number(moment().now);
+    columns.take_into(parameters);
+    const Rows rows = write(queries_.enqueue_messages, parameters);
+
+    std::vector<EnqueueOutcome> outcomes;
+    News news;
+    for (const std::int64_t outcome : rows.integers(0, 0)) {
+      outcomes.push_back(static_cast<EnqueueOutcome>(outcome));
+      if (outcomes.back() == EnqueueOutcome::enqueued) news.orchestrator_work = true;
+    }
+    announce(news);
+    return outcomes;
+  });
+}
+
+// -- turns ----------------------------------------------------------------------------------------------------------
+
+OrchestrationItem PostgresProvider::read_orchestration_item(const Rows& rows, int row) {
+  enum { key, instance_id, orchestration, version, status, execution, last_event_id, message_ids, attempts, items, keys,
+         values, encodings, updated_at, token };
+  OrchestrationItem item{.instance = InstanceId{rows.text(row, instance_id)},
+                         .incarnation = Incarnation{rows.number(row, key)},
+                         .lease = LeaseToken{rows.number(row, token)},
+                         .execution = ExecutionId{rows.number(row, execution)},
+                         .status = parse_status(rows.text(row, status)).value_or(Status::running),
+                         .name = rows.string(row, orchestration),
+                         .version = rows.string(row, version),
+                         .last_event_id = EventId{rows.number(row, last_event_id)}};
+  const auto ids = rows.integers(row, message_ids);
+  const auto counts = rows.integers(row, attempts);
+  const auto texts = rows.texts(row, items);
+  std::size_t unreadable = 0;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto attempt = static_cast<std::uint32_t>(counts.at(i));
+    item.attempt = std::max(item.attempt, attempt);
+    auto message = work_item_from_json(texts[i], item.instance);
+    if (message) {
+      item.messages.push_back({std::move(*message), attempt});
+    } else if (unreadable++ < unreadable_to_tell) {
+      std::string& told = item.unreadable ? *item.unreadable : item.unreadable.emplace();
+      if (!told.empty()) told += "; ";
+      told += "message " + std::to_string(ids.at(i)) + ": " + message.error().message;
+    }
+  }
+  if (unreadable > unreadable_to_tell) {
+    *item.unreadable += "; and " + std::to_string(unreadable - unreadable_to_tell) + " more";
+  }
+  tally_.unreadable_messages += unreadable;
+  const auto value_keys = rows.texts(row, keys);
+  const auto value_texts = rows.texts(row, values);
+  const auto value_encodings = rows.texts(row, encodings);
+  const auto value_times = rows.integers(row, updated_at);
+  for (std::size_t i = 0; i < value_keys.size(); ++i) {
+    item.key_values.emplace(value_keys[i], KeyValueEntry{make_payload(value_texts.at(i), value_encodings.at(i)),
+                                                         from_unix_ms(value_times.at(i))});
+  }
+  return item;
+}
+
+Result<OrchestrationBatch> PostgresProvider::fetch_orchestration_items(const OrchestrationFetch& request) {
+  return guarded("fetch_orchestration_items", [&]() -> Result<OrchestrationBatch> {
+    OrchestrationBatch batch;
+    if (request.limit == 0) return batch;
+    const LeaseTime sent = clock().lease_now();
+    const Moment now = moment();
+    Parameters parameters;
+    parameters.number(now.now).number(now.lease_now).index(limit_of(request.limit)).number(whole(request.lease));
+    parameters.number(new_token());
+    parameters.index(std::min(request.min_engine_version, 0x7fff'ffffu));
+    parameters.index(std::min(request.max_engine_version, 0x7fff'ffffu));
+    if (request.orchestrations) {
+      Texts names, versions;
+      for (const RegisteredOrchestration& known : *request.orchestrations) {
+        if (known.versions.empty()) {
+          names.add(known.name);
+          versions.add(std::nullopt);
+        }
+        for (const std::string& version : known.versions) {
+          names.add(known.name);
+          versions.add(version);
+        }
+      }
+      parameters.add(std::move(names)).add(std::move(versions));
+    } else {
+      parameters.no_texts().no_texts();
+    }
+    const Rows rows = write(queries_.fetch_turns, parameters);
+    for (int row = 0; row < rows.count(); ++row) {
+      if (rows.is_null(row, 0)) {
+        batch.next_due = time_or_nothing(rows, row, 15);
+        continue;
+      }
+      OrchestrationItem item = read_orchestration_item(rows, row);
+      item.lease_until = sent + Duration{whole(request.lease)};
+      batch.items.push_back(std::move(item));
+    }
+    return batch;
+  });
+}
+
+Result<std::vector<Event>> PostgresProvider::read_history(const InstanceId& instance, ExecutionId execution,
+                                                          EventId after) {
+  return guarded("read_history", [&]() -> Result<std::vector<Event>> {
+    Parameters parameters;
+    parameters.text(instance.value).number(static_cast<std::int64_t>(execution.value));
+    parameters.number(static_cast<std::int64_t>(std::min<std::uint64_t>(after.value, (1ull << 63) - 2)));
+    const Rows rows = read(queries_.history, parameters);
+    std::vector<Event> events;
+    for (int row = 0; row < rows.count(); ++row) {
+      if (auto decoded = decode_events(rows.text(row, 0), EventContext{instance, execution}, events); !decoded) {
+        return decoded.error();
+      }
+    }
+    const auto first = std::ranges::find_if(events, [&](const Event& event) { return event.id > after; });
+    events.erase(events.begin(), first);
+    return events;
+  });
+}
+
+std::vector<Incarnation> PostgresProvider::reserve_numbers(std::span<const TurnCommit> commits) {
+  std::vector<Incarnation> numbers(commits.size());
+  const auto wanted = static_cast<std::size_t>(std::ranges::count_if(commits, needs_number));
+  if (wanted == 0) return numbers;
+  Parameters parameters;
+  parameters.index(wanted);
+  const Rows rows = write(queries_.reserve_numbers, parameters);
+  int next = 0;
+  for (std::size_t i = 0; i < commits.size(); ++i) {
+    if (needs_number(commits[i])) numbers[i] = Incarnation{rows.number(next++, 0)};
+  }
+  return numbers;
+}
+
+void PostgresProvider::tell_of(std::span<const TurnCommit> commits, const std::vector<CommitResult>& results,
+                               News& news) {
+  for (std::size_t i = 0; i < commits.size(); ++i) {
+    if (results[i].outcome != CommitOutcome::committed) continue;
+    const TurnCommit& commit = commits[i];
+    news.instances.push_back({commit.instance, commit.change.status});
+    if (!commit.cancel_rest) {
+      news.worker_work |=
+          std::ranges::any_of(commit.worker_items, [](const WorkerItem& item) { return !item.born_leased; });
+    }
+    for (const StolenLease& stolen : results[i].stolen) {
+      if (stolen.owner == commit.node) {
+        own_stolen_.add(stolen);
+      } else {
+        news.stolen.push_back(stolen);
+      }
+    }
+  }
+}
+
+Result<std::vector<CommitResult>> PostgresProvider::ack_orchestration_items(std::span<const TurnCommit> commits) {
+  return guarded("ack_orchestration_items", [&]() -> Result<std::vector<CommitResult>> {
+    if (commits.empty()) return std::vector<CommitResult>{};
+    const std::vector<Incarnation> numbers = reserve_numbers(commits);
+    TurnBatch batch;
+    for (std::size_t i = 0; i < commits.size(); ++i) batch.add(commits[i], numbers[i]);
+    News news;
+    std::vector<CommitResult> results;
+    try {
+      TurnAnswer answer = read_turn_answer(write(queries_.commit_turns, batch.take(moment())), commits);
+      results = std::move(answer.results);
+      news.stolen = std::move(answer.erased);
+      news.orchestrator_work = answer.work_ready;
+    } catch (const SqlError& error) {
+      if (!concerns_one_entry(error)) throw;
+      // One of them cannot be stored. Savepoints would cost every batch something; so only this one pays for them.
+      news = {};
+      results = commit_each(commits, numbers, news);
+    }
+    tell_of(commits, results, news);
+    for (std::size_t i = 0; i < commits.size(); ++i) {
+      for (std::size_t a = 0; a < results[i].acks.size(); ++a) explain(commits[i].work_acks[a].lease, results[i].acks[a]);
+    }
+    announce(news);
+    return results;
+  });
+}
+
+std::vector<CommitResult> PostgresProvider::commit_each(std::span<const TurnCommit> commits,
+                                                        std::span<const Incarnation> numbers, News& news) {
+  const Pool::Loan connection = pool_.take();
+  std::vector<CommitResult> results;
+  connection->run("BEGIN");
+  try {
+    for (std::size_t i = 0; i < commits.size(); ++i) {
+      TurnBatch batch;
+      batch.add(commits[i], numbers[i]);
+      connection->run("SAVEPOINT entry");
+      try {
+        const std::span<const TurnCommit> one = commits.subspan(i, 1);
+        TurnAnswer answer = read_turn_answer(connection->run(queries_.commit_turns, batch.take(moment())), one);
+        results.push_back(std::move(answer.results.front()));
+        std::ranges::move(answer.erased, std::back_inserter(news.stolen));
+        news.orchestrator_work |= answer.work_ready;
+      } catch (const SqlError& error) {
+        if (!concerns_one_entry(error)) throw;
+        connection->run("ROLLBACK TO entry");
+        results.push_back({.outcome = CommitOutcome::invalid, .incarnation = commits[i].incarnation});
+      }
+      connection->run("RELEASE entry");
+    }
+    connection->run("COMMIT");
+  } catch (const SqlError&) {
+    if (connection->usable()) connection->run("ROLLBACK");
+    throw;
+  }
+  return results;
+}
+
+Result<void> PostgresProvider::abandon_orchestration_items(std::span<const TurnAbandon> items) {
+  return guarded("abandon_orchestration_items", [&]() -> Result<void> {
+    if (items.empty()) return {};
+    Numbers key, token, delay;
+    Indexes uncount;
+    for (const TurnAbandon& item : items) {
+      key.add(item.lease.incarnation.value);
+      token.add(item.lease.token.value);
+      delay.add(whole(item.delay));
+      uncount.add(item.count_attempt ? 0u : 1u);
+    }
+    const Moment now = moment();
+    Parameters parameters;
+    parameters.number(now.now).number(now.lease_now);
+    parameters.add(std::move(key)).add(std::move(token)).add(std::move(delay)).add(std::move(uncount));
+    News news;
+    news.orchestrator_work = write(queries_.abandon_turns, parameters).integer(0, 0) > 0;
+    announce(news);
+    return {};
+  });
+}
+
+Result<std::vector<bool>> PostgresProvider::renew_orchestration_item_locks(std::span<const TurnLease> leases,
+                                                                           Duration extend) {
+  return guarded("renew_orchestration_item_locks", [&]() -> Result<std::vector<bool>> {
+    std::vector<bool> renewed;
+    if (leases.empty()) return renewed;
+    Numbers key, token;
+    for (const TurnLease& lease : leases) {
+      key.add(lease.incarnation.value);
+      token.add(lease.token.value);
+    }
+    Parameters parameters;
+    parameters.number(moment().lease_now).number(whole(extend)).add(std::move(key)).add(std::move(token));
+    for (const std::int64_t held : write(queries_.renew_turns, parameters).integers(0, 0)) renewed.push_back(held != 0);
+    return renewed;
+  });
+}
+
+// -- work items -----------------------------------------------------------------------------------------------------
+
+Result<WorkBatch> PostgresProvider::fetch_work_items(const WorkFetch& request) {
+  return guarded("fetch_work_items", [&]() -> Result<WorkBatch> {
+    WorkBatch batch;
+    const bool wants_any = request.tags != TagFilter::none() && (!request.names || !request.names->empty());
+    if (!wants_any || request.limit == 0) return batch;
+    const LeaseTime sent = clock().lease_now();
+    const Moment now = moment();
+    Parameters parameters;
+    parameters.number(now.now).number(now.lease_now).text(request.node.value).index(limit_of(request.limit));
+    parameters.number(whole(request.lease)).number(new_token());
+    if (request.names) {
+      Texts names;
+      for (const std::string& name : *request.names) names.add(name);
+      parameters.add(std::move(names));
+    } else {
+      parameters.no_texts();
+    }
+    Texts tags, active;
+    for (const std::string& tag : request.tags.tags) tags.add(tag);
+    parameters.flag(request.tags.untagged).flag(request.tags.every_tag).add(std::move(tags));
+    if (request.sessions) {
+      const std::set<std::string> in_hand(request.sessions->active.begin(), request.sessions->active.end());
+      for (const std::string& session : in_hand) active.add(session);
+      parameters.text(request.sessions->owner).number(whole(request.sessions->lease)).add(std::move(active));
+      parameters.index(limit_of(request.sessions->max_active));
+    } else {
+      parameters.text(std::nullopt).number(0).add(std::move(active)).index(0);
+    }
+    const Rows rows = write(queries_.fetch_work, parameters);
+    for (int row = 0; row < rows.count(); ++row) {
+      if (rows.is_null(row, 0)) {
+        batch.next_due = time_or_nothing(rows, row, work_next_due);
+        continue;
+      }
+      WorkItemLeased item = read_work_item(rows, row);
+      item.lease_until = sent + Duration{whole(request.lease)};
+      batch.items.push_back(std::move(item));
+    }
+    return batch;
+  });
+}
+
+void PostgresProvider::explain(const WorkLease& lease, AckResult& result) const {
+  if (result.outcome != AckOutcome::lease_lost) return;
+  if (const auto reason = own_stolen_.reason(lease)) result = {AckOutcome::cancelled, *reason};
+}
+
+Result<std::vector<AckResult>> PostgresProvider::ack_work_items(std::span<const WorkAck> acks) {
+  return guarded("ack_work_items", [&]() -> Result<std::vector<AckResult>> {
+    std::vector<AckResult> results;
+    if (acks.empty()) return results;
+    Numbers key, execution, activity, token;
+    Texts item;
+    for (const WorkAck& ack : acks) {
+      key.add(ack.lease.key.incarnation.value);
+      execution.add(ack.lease.key.execution.value);
+      activity.add(ack.lease.key.activity.value);
+      token.add(ack.lease.token.value);
+      item.add(completion_json(ack));
+    }
+    const Moment now = moment();
+    Parameters parameters;
+    parameters.number(now.now).number(now.lease_now).add(std::move(key)).add(std::move(execution));
+    parameters.add(std::move(activity)).add(std::move(token)).add(std::move(item));
+    const Rows rows = write(queries_.ack_work, parameters);
+    const auto outcomes = rows.integers(0, 0);
+    const auto reasons = rows.texts(0, 1);
+    for (std::size_t i = 0; i < acks.size(); ++i) {
+      results.push_back(
+          {static_cast<AckOutcome>(outcomes.at(i)), parse_cancel_reason(reasons.at(i)).value_or(CancelReason{})});
+      explain(acks[i].lease, results.back());
+    }
+    News news;
+    news.orchestrator_work = rows.integer(0, 2) > 0;
+    announce(news);
+    return results;
+  });
+}
+
+Result<std::vector<RenewResult>> PostgresProvider::renew_work_item_locks(std::span<const WorkRenewal> leases,
+                                                                         Duration extend) {
+  return guarded("renew_work_item_locks", [&]() -> Result<std::vector<RenewResult>> {
+    std::vector<RenewResult> results;
+    if (leases.empty()) return results;
+    Numbers key, execution, activity, token;
+    Flags alive;
+    Texts details, encoding;
+    for (const WorkRenewal& renewal : leases) {
+      key.add(renewal.lease.key.incarnation.value);
+      execution.add(renewal.lease.key.execution.value);
+      activity.add(renewal.lease.key.activity.value);
+      token.add(renewal.lease.token.value);
+      alive.add(renewal.heartbeat.has_value());
+      const bool has_details = renewal.heartbeat && renewal.heartbeat->details;
+      details.add(has_details ? std::optional<std::string_view>(renewal.heartbeat->details->data) : std::nullopt);
+      encoding.add(has_details ? std::optional<std::string_view>(to_string(renewal.heartbeat->details->encoding))
+                               : std::nullopt);
+    }
+    Parameters parameters;
+    parameters.number(moment().lease_now).number(whole(extend)).add(std::move(key)).add(std::move(execution));
+    parameters.add(std::move(activity)).add(std::move(token)).add(std::move(alive)).add(std::move(details));
+    parameters.add(std::move(encoding));
+    const Rows rows = write(queries_.renew_work, parameters);
+    const auto outcomes = rows.integers(0, 0);
+    const auto reasons = rows.texts(0, 1);
+    for (std::size_t i = 0; i < leases.size(); ++i) {
+      RenewResult& result = results.emplace_back(
+          RenewResult{static_cast<RenewOutcome>(outcomes.at(i)), parse_cancel_reason(reasons.at(i)).value_or(CancelReason{})});
+      if (result.outcome != RenewOutcome::lease_lost) continue;
+      if (const auto reason = own_stolen_.reason(leases[i].lease)) result = {RenewOutcome::cancelled, *reason};
+    }
+    return results;
+  });
+}
+
+Result<void> PostgresProvider::abandon_work_items(std::span<const WorkAbandon> items) {
+  return guarded("abandon_work_items", [&]() -> Result<void> {
+    if (items.empty()) return {};
+    Numbers key, execution, activity, token, delay;
+    Indexes uncount;
+    for (const WorkAbandon& item : items) {
+      key.add(item.lease.key.incarnation.value);
+      execution.add(item.lease.key.execution.value);
+      activity.add(item.lease.key.activity.value);
+      token.add(item.lease.token.value);
+      delay.add(whole(item.delay));
+      uncount.add(item.count_attempt ? 0u : 1u);
+    }
+    const Moment now = moment();
+    Parameters parameters;
+    parameters.number(now.now).number(now.lease_now).add(std::move(key)).add(std::move(execution));
+    parameters.add(std::move(activity)).add(std::move(token)).add(std::move(delay)).add(std::move(uncount));
+    News news;
+    news.worker_work = write(queries_.abandon_work, parameters).integer(0, 0) > 0;
+    announce(news);
+    return {};
+  });
+}
+
+Result<std::vector<StolenLease>> PostgresProvider::read_stolen_leases(const NodeId& node) {
+  return guarded("read_stolen_leases", [&]() -> Result<std::vector<StolenLease>> {
+    Parameters parameters;
+    parameters.text(node.value).number(moment().lease_now);
+    const Rows rows = read(queries_.stolen_leases, parameters);
+    std::vector<StolenLease> stolen;
+    for (int row = 0; row < rows.count(); ++row) {
+      const ActivityKey key{Incarnation{rows.number(row, 0)}, ExecutionId{rows.number(row, 1)},
+                            EventId{rows.number(row, 2)}};
+      stolen.push_back({node,
+                        {key, LeaseToken{rows.number(row, 3)}},
+                        parse_cancel_reason(rows.text(row, 4)).value_or(CancelReason::dropped_future)});
+    }
+    return stolen;
+  });
+}
+
+// -- reading and listening ------------------------------------------------------------------------------------------
+
+Result<std::optional<InstanceInfo>> PostgresProvider::get_instance(const InstanceId& instance) {
+  return guarded("get_instance", [&]() -> Result<std::optional<InstanceInfo>> {
+    Parameters parameters;
+    parameters.text(instance.value);
+    const Rows rows = read(queries_.instance, parameters);
+    if (rows.count() == 0) return std::optional<InstanceInfo>{};
+    return std::optional(read_info(rows, 0, Results::wanted));
+  });
+}
+
+Result<KeyValues> PostgresProvider::get_key_values(const InstanceId& instance) {
+  return guarded("get_key_values", [&]() -> Result<KeyValues> {
+    Parameters parameters;
+    parameters.text(instance.value);
+    const Rows rows = read(queries_.key_values, parameters);
+    KeyValues values;
+    for (int row = 0; row < rows.count(); ++row) {
+      values.emplace(rows.text(row, 0), KeyValueEntry{make_payload(rows.text(row, 1), rows.text(row, 2)),
+                                                      from_unix_ms(rows.integer(row, 3))});
+    }
+    return values;
+  });
+}
+
+std::unique_ptr<Subscription> PostgresProvider::subscribe(NodeId node, ProviderListener& listener) {
+  auto subscription = listeners_.add(std::move(node), listener);
+  announcer_.start();
+  return subscription;
+}
+
+}  // namespace duramen::inline v0::postgres::detail
+
+namespace duramen::inline v0::postgres {
+
+Result<std::shared_ptr<Provider>> open_provider(const Options& options) {
+  return detail::guarded("open", [&]() -> Result<std::shared_ptr<Provider>> {
+    return std::shared_ptr<Provider>(std::make_shared<detail::PostgresProvider>(options));
+  });
+}
+
+Counters counters(const Provider& provider) {
+  const auto* ours = dynamic_cast<const detail::PostgresProvider*>(&provider);
+  return ours != nullptr ? ours->counters() : Counters{};
+}
+
+}  // namespace duramen::inline v0::postgres

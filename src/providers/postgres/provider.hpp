@@ -1,0 +1,105 @@
+// The Provider interface over one PostgreSQL schema. Each method is one transaction, and one round trip where that is
+// possible; what it has to tell is told after it.
+#pragma once
+
+#include "providers/postgres/announcer.hpp"
+#include "providers/postgres/listeners.hpp"
+#include "providers/postgres/moment.hpp"
+#include "providers/postgres/own_stolen_leases.hpp"
+#include "providers/postgres/pool.hpp"
+#include "providers/postgres/queries.hpp"
+#include "providers/postgres/server_clock.hpp"
+#include <duramen/postgres.hpp>
+#include <duramen/provider.hpp>
+
+#include <memory>
+#include <mutex>
+#include <random>
+
+namespace duramen::inline v0::postgres::detail {
+
+class PostgresProvider final : public Provider {
+ public:
+  /// Throws SqlError, ConnectionError, StoreError.
+  explicit PostgresProvider(const Options& options);
+
+  [[nodiscard]] Counters counters() const noexcept;
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "postgres"; }
+  [[nodiscard]] const Clock& clock() const noexcept override {
+    return options_.clock != nullptr ? *options_.clock : server_clock_;
+  }
+
+  [[nodiscard]] Result<std::vector<StartOutcome>> start_instances(std::span<const StartRequest> requests) override;
+  [[nodiscard]] Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
+      std::span<const OutboundMessage> messages) override;
+
+  [[nodiscard]] Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override;
+  [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
+                                                        EventId after) override;
+  [[nodiscard]] Result<std::vector<CommitResult>> ack_orchestration_items(
+      std::span<const TurnCommit> commits) override;
+  [[nodiscard]] Result<void> abandon_orchestration_items(std::span<const TurnAbandon> items) override;
+  [[nodiscard]] Result<std::vector<bool>> renew_orchestration_item_locks(std::span<const TurnLease> leases,
+                                                                         Duration extend) override;
+
+  [[nodiscard]] Result<WorkBatch> fetch_work_items(const WorkFetch& request) override;
+  [[nodiscard]] Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override;
+  [[nodiscard]] Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
+                                                                       Duration extend) override;
+  [[nodiscard]] Result<void> abandon_work_items(std::span<const WorkAbandon> items) override;
+  [[nodiscard]] Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) override;
+
+  [[nodiscard]] Result<std::size_t> renew_sessions(std::span<const std::string> owners, Duration extend,
+                                                   Duration idle_timeout) override;
+  [[nodiscard]] Result<std::size_t> release_sessions(const std::string& owner) override;
+  [[nodiscard]] Result<SweepResult> sweep(std::size_t limit) override;
+
+  [[nodiscard]] Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) override;
+  [[nodiscard]] Result<KeyValues> get_key_values(const InstanceId& instance) override;
+
+  [[nodiscard]] Result<InstancePage> list_instances(const InstanceQuery& query) override;
+  [[nodiscard]] Result<std::vector<ExecutionInfo>> list_executions(const InstanceId& instance) override;
+  [[nodiscard]] Result<std::vector<InstanceInfo>> get_instance_tree(const InstanceId& root) override;
+  [[nodiscard]] Result<PendingWork> list_pending_work(const InstanceId& instance) override;
+  [[nodiscard]] Result<std::vector<DeleteResult>> delete_instances(std::span<const InstanceId> instances,
+                                                                   DeleteMode mode) override;
+  [[nodiscard]] Result<std::vector<PruneResult>> prune_executions(std::span<const InstanceId> instances,
+                                                                  const PruneOptions& options) override;
+  [[nodiscard]] Result<StoreMetrics> get_metrics() override;
+  [[nodiscard]] Result<QueueDepths> get_queue_depths() override;
+
+  [[nodiscard]] std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override;
+
+ private:
+  /// For calls that change something: sent once. If the connection is lost, nobody here knows whether it was done.
+  [[nodiscard]] Rows write(const Query& query, const Parameters& parameters);
+  /// For calls that only look: sent again on another connection if the first is lost.
+  [[nodiscard]] Rows read(const Query& query, const Parameters& parameters);
+  [[nodiscard]] Moment moment() const;
+  /// Where a fetch begins to count its tokens: far from where any other does, and far from the largest number.
+  [[nodiscard]] std::int64_t new_token();
+  void announce(const News& news);
+  [[nodiscard]] OrchestrationItem read_orchestration_item(const Rows& rows, int row);
+  [[nodiscard]] std::vector<Incarnation> reserve_numbers(std::span<const TurnCommit> commits);
+  /// Each commit on its own, in one transaction: for a batch that holds one that cannot be stored.
+  [[nodiscard]] std::vector<CommitResult> commit_each(std::span<const TurnCommit> commits,
+                                                      std::span<const Incarnation> numbers, News& news);
+  /// What the server does not know: leases that our own commits took from our own nodes.
+  void explain(const WorkLease& lease, AckResult& result) const;
+  void tell_of(std::span<const TurnCommit> commits, const std::vector<CommitResult>& results, News& news);
+
+  const Options options_;
+  const std::string schema_;  // in quotes
+  const Queries queries_;
+  ServerClock server_clock_;
+  Tally tally_;
+  Listeners listeners_;
+  OwnStolenLeases own_stolen_;
+  std::mutex random_mutex_;
+  std::mt19937_64 random_;
+  Pool pool_;
+  Announcer announcer_;
+};
+
+}  // namespace duramen::inline v0::postgres::detail

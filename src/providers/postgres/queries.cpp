@@ -1,0 +1,98 @@
+#include "providers/postgres/queries.hpp"
+
+#include "providers/postgres/identifier.hpp"
+#include "providers/postgres/instance_info.hpp"
+
+namespace duramen::inline v0::postgres::detail {
+
+namespace {
+
+/// A call of one of the schema's functions.
+Query call(const std::string& schema, const std::string& function, int parameters) {
+  std::string sql = "SELECT * FROM " + schema + "." + function + "(";
+  for (int i = 1; i <= parameters; ++i) sql += (i > 1 ? ",$" : "$") + std::to_string(i);
+  return {function, sql + ")"};
+}
+
+Query read(const std::string& schema, const std::string& name, const std::string& sql) {
+  return {name, in_schema(sql, schema)};
+}
+
+}  // namespace
+
+Queries::Queries(const std::string& s)
+    : start_instances(call(s, "start_instances", 11)),
+      enqueue_messages(call(s, "enqueue_messages", 13)),
+      fetch_turns(call(s, "fetch_turns", 9)),
+      commit_turns(call(s, "commit_turns", 82)),
+      abandon_turns(call(s, "abandon_turns", 6)),
+      renew_turns(call(s, "renew_turns", 4)),
+      fetch_work(call(s, "fetch_work", 14)),
+      ack_work(call(s, "ack_work", 7)),
+      renew_work(call(s, "renew_work", 9)),
+      abandon_work(call(s, "abandon_work", 8)),
+      look_for_overdue(call(s, "look_for_overdue", 3)),
+      sweep(call(s, "sweep", 8)),
+      renew_sessions(call(s, "renew_sessions", 4)),
+      release_sessions(call(s, "release_sessions", 2)),
+      delete_instances(call(s, "delete_instances", 3)),
+      prune_executions(call(s, "prune_executions", 3)),
+      reserve_numbers{"reserve_numbers", "SELECT nextval(" + quoted_literal(s + ".numbers") +
+                                             "::regclass) FROM generate_series(1, $1)"},
+      stolen_leases(read(s, "stolen_leases",
+                         "SELECT instance_key, execution, activity, lease_token, reason FROM @stolen_leases "
+                         "WHERE owner = $1 AND until > coalesce($2, @now_ms())")),
+      // A row holds a whole turn; the first one wanted may begin before the first event wanted.
+      history(read(s, "history",
+                   "SELECT h.events FROM @instances i JOIN @history h ON h.instance_key = i.key AND h.execution = $2 "
+                   "AND h.first_event_id >= coalesce((SELECT max(b.first_event_id) FROM @history b "
+                   "WHERE b.instance_key = i.key AND b.execution = $2 AND b.first_event_id <= $3 + 1), 0) "
+                   "AND h.last_event_id > $3 WHERE i.instance_id = $1 ORDER BY h.first_event_id")),
+      instance(read(s, "instance", "SELECT " + std::string(info_columns) + std::string(result_columns) + " FROM @instances i WHERE i.instance_id = $1")),
+      key_values(read(s, "key_values",
+                      "SELECT v.key, v.value, v.encoding, v.updated_at FROM @instances i "
+                      "JOIN @key_values v ON v.instance_key = i.key WHERE i.instance_id = $1 AND v.value IS NOT NULL")),
+      // Results are kept of the last execution only: those before it ended by continuing as new.
+      executions(read(s, "executions",
+                      "SELECT e.execution, e.status, e.version, e.last_event_id, e.started_at, e.ended_at, NULL::text, "
+                      "NULL::text, NULL::text FROM @instances i JOIN @executions e ON e.instance_key = i.key "
+                      "WHERE i.instance_id = $1 UNION ALL "
+                      "SELECT i.execution, i.status, i.version, i.last_event_id, i.execution_started_at, "
+                      "CASE WHEN @is_final(i.status) OR i.status = 'ContinuedAsNew' THEN i.updated_at END" +
+                          std::string(result_columns) + " FROM @instances i WHERE i.instance_id = $1 ORDER BY 1")),
+      tree(read(s, "tree",
+                "WITH RECURSIVE tree (key, depth) AS (SELECT key, 0 FROM @instances WHERE instance_id = $1 UNION "
+                "SELECT c.key, t.depth + 1 FROM tree t JOIN @instances c ON c.parent_key = t.key "
+                "WHERE c.parent_key IS NOT NULL) SELECT " +
+                    std::string(info_columns) + " FROM tree JOIN @instances i ON i.key = tree.key ORDER BY tree.depth, i.key")),
+      pending_instance(read(s, "pending_instance",
+                            "SELECT key, lease_token IS NOT NULL AND lease_until > coalesce($2, @now_ms()), "
+                            "coalesce(not_before, 0) FROM @instances WHERE instance_id = $1")),
+      pending_activities(read(s, "pending_activities",
+                              "SELECT execution, activity, name, tag, session_id, visible_at, attempt, "
+                              "CASE WHEN lease_token IS NOT NULL AND lease_until > coalesce($2, @now_ms()) "
+                              "THEN lease_owner ELSE '' END "
+                              "FROM @worker_queue WHERE instance_key = $1 ORDER BY execution, activity")),
+      pending_messages(read(s, "pending_messages",
+                            "SELECT item, visible_at, attempt FROM @orchestrator_queue WHERE instance_key = $1 "
+                            "ORDER BY visible_at, id LIMIT $2")),
+      // Past executions come as one row without a status.
+      metrics(read(s, "metrics",
+                   "SELECT status, count(*), coalesce(sum(last_event_id), 0)::bigint FROM @instances GROUP BY status "
+                   "UNION ALL SELECT NULL, count(*), coalesce(sum(last_event_id), 0)::bigint FROM @executions")),
+      depths(read(
+          s, "depths",
+          "WITH t AS (SELECT coalesce($1, @now_ms()) AS now, coalesce($2, @now_ms()) AS lease_now), "
+          "messages AS (SELECT q.visible_at > t.now OR coalesce(i.not_before, 0) > t.now AS later, "
+          "i.lease_token IS NOT NULL AND i.lease_until > t.lease_now AS leased "
+          "FROM t, @orchestrator_queue q JOIN @instances i ON i.key = q.instance_key), "
+          "work AS (SELECT w.visible_at > t.now AS later, "
+          "w.lease_token IS NOT NULL AND w.lease_until > t.lease_now AS leased FROM t, @worker_queue w) "
+          "SELECT m.*, v.*, (SELECT count(*) FROM t, @parked_messages p WHERE p.expires_at > t.now), "
+          "(SELECT count(*) FROM t, @sessions s WHERE s.lease_until > t.lease_now) FROM "
+          "(SELECT count(*) FILTER (WHERE NOT later AND NOT leased), count(*) FILTER (WHERE later), "
+          "count(*) FILTER (WHERE leased AND NOT later) FROM messages) m, "
+          "(SELECT count(*) FILTER (WHERE NOT later AND NOT leased), count(*) FILTER (WHERE later AND NOT leased), "
+          "count(*) FILTER (WHERE leased) FROM work) v")) {}
+
+}  // namespace duramen::inline v0::postgres::detail

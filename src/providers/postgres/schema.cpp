@@ -1,0 +1,131 @@
+#include "providers/postgres/schema.hpp"
+
+#include "providers/postgres/connection.hpp"
+#include "providers/postgres/error.hpp"
+#include "providers/postgres/identifier.hpp"
+
+#include <optional>
+
+namespace duramen::inline v0::postgres::detail {
+
+namespace {
+
+struct Version {
+  std::int64_t current = 0;
+  std::int64_t works_with = 0;
+};
+
+/// Empty: there is no such schema, or nothing of ours in it.
+std::optional<Version> read_version(Connection& connection, const std::string& schema) {
+  Parameters name;
+  name.text(schema);
+  const Rows found = connection.run(
+      "SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+      "WHERE n.nspname = $1 AND c.relname = 'schema_version'",
+      name);
+  if (found.count() == 0) return std::nullopt;
+  const Rows rows =
+      connection.run(in_schema("SELECT version, works_with FROM @schema_version", quoted_identifier(schema)));
+  if (rows.count() == 0) return std::nullopt;
+  return Version{rows.integer(0, 0), rows.integer(0, 1)};
+}
+
+bool holds_something_else(Connection& connection, const std::string& schema) {
+  Parameters name;
+  name.text(schema);
+  return connection
+             .run("SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+                  "WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'S') AND c.relname IN ('instances', 'history', "
+                  "'worker_queue', 'sessions', 'executions') LIMIT 1",
+                  name)
+             .count() > 0;
+}
+
+void refuse_newer(const Version& version, const std::string& schema) {
+  const auto newest = static_cast<std::int64_t>(migrations().size());
+  if (version.works_with <= newest) return;
+  throw StoreError({ErrorCode::wrong_version, "",
+                    "schema '" + schema + "' has version " + std::to_string(version.current) +
+                        " and needs a Duramen that knows version " + std::to_string(version.works_with) +
+                        "; this one knows up to " + std::to_string(newest) + ": use the newer Duramen that wrote it",
+                    false});
+}
+
+/// A transaction that is undone unless it is committed.
+class Transaction {
+ public:
+  explicit Transaction(Connection& connection) : connection_(connection) { connection_.script("BEGIN"); }
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction() {
+    if (done_ || !connection_.usable()) return;
+    try {
+      connection_.script("ROLLBACK");
+    } catch (const std::exception&) {
+      // The server does it when the connection ends.
+    }
+  }
+  void commit() {
+    connection_.script("COMMIT");
+    done_ = true;
+  }
+
+ private:
+  Connection& connection_;
+  bool done_ = false;
+};
+
+void bring_up_to_date(Connection& connection, const std::string& schema) {
+  const auto newest = static_cast<std::int64_t>(migrations().size());
+  const std::string name = quoted_identifier(schema);
+  Transaction transaction{connection};
+  // Ends with the transaction, so that it also works through a pooler.
+  connection.script("SELECT pg_advisory_xact_lock(hashtextextended(" + quoted_literal("duramen schema " + schema) +
+                    ", 0))");
+  Version version = read_version(connection, schema).value_or(Version{});
+  refuse_newer(version, schema);
+  if (version.current >= newest) return;  // somebody else has done it
+  if (version.current == 0) {
+    if (holds_something_else(connection, schema)) {
+      throw StoreError({ErrorCode::invalid_argument, "",
+                        "schema '" + schema + "' holds tables of another program; choose another schema for the store",
+                        false});
+    }
+    connection.script("CREATE SCHEMA IF NOT EXISTS " + name);
+  }
+  connection.script("SET LOCAL search_path TO " + name + ", pg_temp");
+  connection.script("SET LOCAL client_min_messages TO warning");
+  for (std::int64_t next = version.current; next < newest; ++next) {
+    const Migration& migration = migrations()[static_cast<std::size_t>(next)];
+    for (const std::string_view file : migration.files) connection.script(std::string(file));
+    version = {next + 1, migration.works_with};
+  }
+  connection.script(
+      "CREATE TABLE IF NOT EXISTS schema_version (one boolean PRIMARY KEY DEFAULT true CHECK (one), "
+      "version bigint NOT NULL, works_with bigint NOT NULL)");
+  connection.script("INSERT INTO schema_version (version, works_with) VALUES (" + std::to_string(version.current) + ", " +
+                    std::to_string(version.works_with) +
+                    ") ON CONFLICT (one) DO UPDATE SET version = excluded.version, works_with = excluded.works_with");
+  transaction.commit();
+}
+
+}  // namespace
+
+void open_schema(Connection& connection, const std::string& schema, bool migrate) {
+  const auto newest = static_cast<std::int64_t>(migrations().size());
+  const std::optional<Version> version = read_version(connection, schema);
+  if (version) {
+    refuse_newer(*version, schema);
+    if (version->current >= newest) return;
+  }
+  if (migrate) return bring_up_to_date(connection, schema);
+  throw StoreError({ErrorCode::wrong_version, "",
+                    version ? "schema '" + schema + "' has version " + std::to_string(version->current) +
+                                  ", this Duramen needs " + std::to_string(newest) +
+                                  ": open it once with migrate = true and a role that may change it"
+                            : "there is no store in schema '" + schema +
+                                  "': open it once with migrate = true and a role that may create it",
+                    false});
+}
+
+}  // namespace duramen::inline v0::postgres::detail

@@ -1,0 +1,425 @@
+-- Activities: handing them out, ending them, and the leases in between.
+--
+-- Worker rows are locked in the order of their keys by whoever waits for them, and after the instances.
+
+-- Ends activities: deletes the rows that are held under their leases, and sends their completions. The rows and their
+-- instances are locked by the caller. Outcomes: 0 done, 1 cancelled for that reason, 2 lease lost.
+CREATE FUNCTION finish_work(
+  p_now bigint, p_lease_now bigint,
+  a_wanted boolean[], a_key bigint[], a_execution bigint[], a_activity bigint[], a_token bigint[], a_item text[],
+  OUT outcomes smallint[], OUT reasons text[], OUT sent bigint)
+LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+  WITH a AS MATERIALIZED (
+    SELECT u.*, row_number() OVER (PARTITION BY u.key, u.execution, u.activity, u.wanted ORDER BY u.n) AS nth
+      FROM unnest(a_wanted, a_key, a_execution, a_activity, a_token, a_item)
+        WITH ORDINALITY AS u (wanted, key, execution, activity, token, item, n)),
+  gone AS (
+    DELETE FROM worker_queue w USING a
+      WHERE a.wanted AND a.nth = 1 AND w.instance_key = a.key AND w.execution = a.execution
+        AND w.activity = a.activity AND w.lease_token = a.token AND w.lease_until > p_lease_now
+      RETURNING a.n, w.session_id),
+  in_use AS (
+    SELECT s.session_id FROM sessions s
+      WHERE s.session_id IN (SELECT g.session_id FROM gone g WHERE g.session_id IS NOT NULL)
+        AND s.lease_until > p_lease_now
+      ORDER BY s.session_id FOR UPDATE),
+  used AS (
+    UPDATE sessions s SET used_at = p_lease_now FROM in_use u WHERE s.session_id = u.session_id),
+  told AS (
+    INSERT INTO orchestrator_queue (instance_key, visible_at, item)
+      SELECT a.key, p_now, a.item
+        FROM gone g JOIN a ON a.n = g.n JOIN instances i ON i.key = a.key
+        WHERE a.item IS NOT NULL AND NOT is_final(i.status) ORDER BY a.n
+      RETURNING 1)
+  SELECT array_agg(CASE WHEN NOT a.wanted OR g.n IS NOT NULL THEN 0 WHEN s.reason IS NOT NULL THEN 1 ELSE 2 END::smallint
+                   ORDER BY a.n),
+         array_agg(coalesce(s.reason, '') ORDER BY a.n),
+         (SELECT count(*) FROM told)
+    INTO outcomes, reasons, sent
+    FROM a LEFT JOIN gone g ON g.n = a.n
+      LEFT JOIN stolen_leases s ON s.instance_key = a.key AND s.execution = a.execution AND s.activity = a.activity
+        AND s.lease_token = a.token AND s.until > p_lease_now;
+END $$;
+
+CREATE FUNCTION ack_work(
+  p_now bigint, p_lease_now bigint,
+  a_key bigint[], a_execution bigint[], a_activity bigint[], a_token bigint[], a_item text[],
+  OUT outcomes smallint[], OUT reasons text[], OUT sent bigint)
+LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  v_now bigint;
+BEGIN
+  PERFORM 1 FROM instances i WHERE i.key = ANY (a_key) ORDER BY i.key FOR UPDATE;
+  PERFORM 1 FROM worker_queue w
+    WHERE (w.instance_key, w.execution, w.activity) IN (
+      SELECT u.key, u.execution, u.activity FROM unnest(a_key, a_execution, a_activity) AS u (key, execution, activity))
+    ORDER BY w.instance_key, w.execution, w.activity FOR UPDATE;
+  v_now := coalesce(p_now, now_ms());
+  SELECT f.outcomes, f.reasons, f.sent INTO outcomes, reasons, sent
+    FROM finish_work(v_now, coalesce(p_lease_now, v_now), array_fill(true, ARRAY[cardinality(a_key)]),
+                     a_key, a_execution, a_activity, a_token, a_item) f;
+END $$;
+
+-- Extends leases. With a sign of life the next one is put off; when the attempt must have ended stays. Outcomes: 0
+-- renewed, 1 cancelled for that reason, 2 lease lost.
+CREATE FUNCTION renew_work(
+  p_lease_now bigint, p_extend bigint,
+  r_key bigint[], r_execution bigint[], r_activity bigint[], r_token bigint[],
+  r_alive boolean[], r_details text[], r_encoding text[],
+  OUT outcomes smallint[], OUT reasons text[])
+LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  v_now bigint;
+BEGIN
+  PERFORM 1 FROM worker_queue w
+    WHERE (w.instance_key, w.execution, w.activity) IN (
+      SELECT u.key, u.execution, u.activity FROM unnest(r_key, r_execution, r_activity) AS u (key, execution, activity))
+    ORDER BY w.instance_key, w.execution, w.activity FOR UPDATE;
+  v_now := coalesce(p_lease_now, now_ms());
+  WITH r AS MATERIALIZED (
+    SELECT * FROM unnest(r_key, r_execution, r_activity, r_token, r_alive, r_details, r_encoding)
+      WITH ORDINALITY AS u (key, execution, activity, token, alive, details, encoding, n)),
+  renewed AS (
+    UPDATE worker_queue w SET
+        lease_until = v_now + p_extend,
+        details = CASE WHEN r.alive THEN coalesce(r.details, w.details) ELSE w.details END,
+        details_encoding = CASE WHEN r.alive THEN coalesce(r.encoding, w.details_encoding) ELSE w.details_encoding END,
+        overdue_at = CASE WHEN r.alive AND w.heartbeat IS NOT NULL THEN least(w.close_by, v_now + w.heartbeat)
+                          ELSE w.overdue_at END
+      FROM r
+      WHERE w.instance_key = r.key AND w.execution = r.execution AND w.activity = r.activity
+        AND w.lease_token = r.token AND w.lease_until > v_now
+      RETURNING w.instance_key, w.execution, w.activity, w.lease_token, w.session_id),
+  in_use AS (
+    SELECT s.session_id FROM sessions s
+      WHERE s.session_id IN (SELECT w.session_id FROM renewed w WHERE w.session_id IS NOT NULL)
+        AND s.lease_until > v_now
+      ORDER BY s.session_id FOR UPDATE),
+  used AS (
+    UPDATE sessions s SET used_at = v_now FROM in_use u WHERE s.session_id = u.session_id)
+  SELECT array_agg(CASE WHEN w.lease_token IS NOT NULL THEN 0 WHEN s.reason IS NOT NULL THEN 1 ELSE 2 END::smallint
+                   ORDER BY r.n),
+         array_agg(coalesce(s.reason, '') ORDER BY r.n)
+    INTO outcomes, reasons
+    FROM r
+      LEFT JOIN renewed w ON w.instance_key = r.key AND w.execution = r.execution AND w.activity = r.activity
+        AND w.lease_token = r.token
+      LEFT JOIN stolen_leases s ON s.instance_key = r.key AND s.execution = r.execution AND s.activity = r.activity
+        AND s.lease_token = r.token AND s.until > v_now;
+END $$;
+
+-- Gives rows back; how many.
+CREATE FUNCTION abandon_work(
+  p_now bigint, p_lease_now bigint,
+  r_key bigint[], r_execution bigint[], r_activity bigint[], r_token bigint[], r_delay bigint[], r_uncount integer[])
+RETURNS bigint
+LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  v_now bigint;
+  v_count bigint;
+BEGIN
+  PERFORM 1 FROM worker_queue w
+    WHERE (w.instance_key, w.execution, w.activity) IN (
+      SELECT u.key, u.execution, u.activity FROM unnest(r_key, r_execution, r_activity) AS u (key, execution, activity))
+    ORDER BY w.instance_key, w.execution, w.activity FOR UPDATE;
+  v_now := coalesce(p_now, now_ms());
+  UPDATE worker_queue w SET
+      lease_token = NULL, lease_until = NULL, lease_owner = NULL, close_by = NULL, overdue_at = NULL,
+      attempt = greatest(w.attempt - r.uncount, 0),
+      visible_at = CASE WHEN r.delay > 0 THEN v_now + r.delay ELSE w.visible_at END,
+      start_by = CASE WHEN r.delay > 0 THEN v_now + r.delay ELSE w.visible_at END + w.schedule_to_start
+    FROM unnest(r_key, r_execution, r_activity, r_token, r_delay, r_uncount)
+      AS r (key, execution, activity, token, delay, uncount)
+    WHERE w.instance_key = r.key AND w.execution = r.execution AND w.activity = r.activity
+      AND w.lease_token = r.token AND w.lease_until > coalesce(p_lease_now, v_now);
+  GET DIAGNOSTICS v_count = ROW_COUNT;
+  RETURN v_count;
+END $$;
+
+-- Hands out waiting activities, longest waiting first; one that was handed out before goes alone. p_token is where their
+-- tokens are counted from. The last row has no key, only the time when there may be more.
+CREATE FUNCTION fetch_work(
+  p_now bigint, p_lease_now bigint, p_node text, p_limit integer, p_lease bigint, p_token bigint,
+  p_names text[], p_untagged boolean, p_every_tag boolean, p_tags text[],
+  p_owner text, p_session_lease bigint, p_active text[], p_max_active integer)
+RETURNS TABLE (
+  o_key bigint, o_execution bigint, o_activity bigint, o_attempt integer, o_fence bigint, o_instance_id text,
+  o_name text, o_input text, o_encoding text, o_session_id text, o_tag text,
+  o_schedule_to_start bigint, o_start_to_close bigint, o_heartbeat bigint,
+  o_orchestration_name text, o_orchestration_version text, o_details text, o_details_encoding text, o_token bigint,
+  o_next_due bigint)
+LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  v_now bigint := coalesce(p_now, now_ms());
+  v_lease_now bigint := coalesce(p_lease_now, v_now);
+  v_take work_candidate[];
+  v_retried work_candidate;
+  v_admitted text[] := p_active;
+  v_of_sessions integer := 0;
+  v_claimed text[];
+  v_next bigint;
+  v_due bigint;
+  v_row record;
+BEGIN
+  -- Rows whose holder has gone silent wait like any other.
+  UPDATE worker_queue w SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, close_by = NULL, overdue_at = NULL
+    FROM (SELECT e.instance_key, e.execution, e.activity FROM worker_queue e
+            WHERE e.lease_token IS NOT NULL AND e.lease_until <= v_lease_now
+            ORDER BY e.lease_until LIMIT 1000 FOR UPDATE SKIP LOCKED) ended
+    WHERE w.instance_key = ended.instance_key AND w.execution = ended.execution AND w.activity = ended.activity;
+
+  SELECT array_agg(ROW(f.instance_key, f.execution, f.activity, f.visible_at, f.place, NULL)::work_candidate
+                   ORDER BY f.visible_at, f.place) INTO v_take
+    FROM (SELECT w.instance_key, w.execution, w.activity, w.visible_at, w.place FROM worker_queue w
+            WHERE w.lease_token IS NULL AND w.session_id IS NULL AND w.attempt = 0 AND w.visible_at <= v_now
+              AND (p_names IS NULL OR w.name = ANY (p_names))
+              AND CASE WHEN w.tag IS NULL THEN p_untagged ELSE p_every_tag OR w.tag = ANY (p_tags) END
+            ORDER BY w.visible_at, w.place LIMIT p_limit FOR UPDATE SKIP LOCKED) f;
+  SELECT w.instance_key, w.execution, w.activity, w.visible_at, w.place, NULL INTO v_retried FROM worker_queue w
+    WHERE w.lease_token IS NULL AND w.session_id IS NULL AND w.attempt > 0 AND w.visible_at <= v_now
+      AND (p_names IS NULL OR w.name = ANY (p_names))
+      AND CASE WHEN w.tag IS NULL THEN p_untagged ELSE p_every_tag OR w.tag = ANY (p_tags) END
+    ORDER BY w.visible_at, w.place LIMIT 1 FOR UPDATE SKIP LOCKED;
+
+  IF p_owner IS NOT NULL THEN
+    FOR v_row IN
+      SELECT w.instance_key, w.execution, w.activity, w.visible_at, w.place, w.session_id, w.attempt,
+             s.lease_until AS taken_until
+        FROM worker_queue w
+          LEFT JOIN sessions s ON s.session_id = w.session_id AND s.owner <> p_owner AND s.lease_until > v_lease_now
+        WHERE w.lease_token IS NULL AND w.session_id IS NOT NULL AND w.visible_at <= v_now
+          AND (p_names IS NULL OR w.name = ANY (p_names))
+          AND CASE WHEN w.tag IS NULL THEN p_untagged ELSE p_every_tag OR w.tag = ANY (p_tags) END
+        ORDER BY w.visible_at, w.place
+    LOOP
+      IF v_row.taken_until IS NOT NULL THEN
+        v_next := least(v_next, v_now + v_row.taken_until - v_lease_now);
+        CONTINUE;
+      END IF;
+      CONTINUE WHEN NOT (v_row.session_id = ANY (v_admitted) OR cardinality(v_admitted) < p_max_active);
+      IF v_row.attempt > 0 THEN
+        -- One that goes alone, or not at all, takes no place from those behind it.
+        IF v_retried.instance_key IS NULL
+          OR (v_row.visible_at, v_row.place) < (v_retried.visible_at, v_retried.place) THEN
+          v_retried := ROW(v_row.instance_key, v_row.execution, v_row.activity, v_row.visible_at, v_row.place,
+                           v_row.session_id)::work_candidate;
+        END IF;
+        CONTINUE;
+      END IF;
+      EXIT WHEN v_of_sessions = p_limit;
+      v_of_sessions := v_of_sessions + 1;
+      IF NOT v_row.session_id = ANY (v_admitted) THEN v_admitted := v_admitted || v_row.session_id; END IF;
+      v_take := v_take || ROW(v_row.instance_key, v_row.execution, v_row.activity, v_row.visible_at, v_row.place,
+                              v_row.session_id)::work_candidate;
+    END LOOP;
+    IF v_of_sessions > 0 THEN
+      SELECT array_agg(ROW(t.instance_key, t.execution, t.activity, t.visible_at, t.place, t.session_id)::work_candidate
+                       ORDER BY t.visible_at, t.place) INTO v_take
+        FROM (SELECT * FROM unnest(v_take) u ORDER BY u.visible_at, u.place LIMIT p_limit) t;
+    END IF;
+  END IF;
+
+  -- What was handed out before without an end may be what brought its worker down: it goes alone, when it is the
+  -- longest waiting; until then those behind it go first.
+  IF v_retried.instance_key IS NOT NULL AND (v_take IS NULL
+      OR (v_retried.visible_at, v_retried.place) < ((v_take[1]).visible_at, (v_take[1]).place)) THEN
+    v_take := ARRAY[v_retried];
+  END IF;
+
+  IF v_take IS NOT NULL THEN
+    IF EXISTS (SELECT 1 FROM unnest(v_take) t WHERE t.session_id IS NOT NULL) THEN
+      WITH claimed AS (
+        INSERT INTO sessions AS s (session_id, owner, lease_until, used_at)
+          SELECT DISTINCT t.session_id, p_owner, v_lease_now + p_session_lease, v_lease_now
+            FROM unnest(v_take) t WHERE t.session_id IS NOT NULL ORDER BY t.session_id
+          ON CONFLICT (session_id) DO UPDATE
+            SET owner = excluded.owner, lease_until = excluded.lease_until, used_at = excluded.used_at
+            WHERE s.owner = excluded.owner OR s.lease_until <= v_lease_now
+          RETURNING s.session_id)
+      SELECT array_agg(c.session_id) INTO v_claimed FROM claimed c;
+    END IF;
+    RETURN QUERY
+      WITH mine AS (
+        SELECT w.instance_key, w.execution, w.activity
+          FROM unnest(v_take) t
+            JOIN worker_queue w ON w.instance_key = t.instance_key AND w.execution = t.execution
+              AND w.activity = t.activity
+          WHERE w.lease_token IS NULL AND (t.session_id IS NULL OR t.session_id = ANY (v_claimed))
+          FOR UPDATE OF w SKIP LOCKED),
+      taken AS (
+        UPDATE worker_queue w SET
+            lease_token = p_token + w.place, lease_until = v_lease_now + p_lease, lease_owner = p_node,
+            attempt = w.attempt + 1, fence = w.fence + 1,
+            close_by = v_lease_now + w.start_to_close,
+            overdue_at = least(v_lease_now + w.start_to_close, v_lease_now + w.heartbeat)
+          FROM mine m
+          WHERE w.instance_key = m.instance_key AND w.execution = m.execution AND w.activity = m.activity
+          RETURNING w.*)
+      SELECT t.instance_key, t.execution, t.activity, t.attempt, t.fence, i.instance_id, t.name, t.input, t.encoding,
+             t.session_id, t.tag, t.schedule_to_start, t.start_to_close, t.heartbeat, t.orchestration_name,
+             t.orchestration_version, t.details, t.details_encoding, t.lease_token, NULL::bigint
+        FROM taken t LEFT JOIN instances i ON i.key = t.instance_key ORDER BY t.visible_at, t.place;
+  END IF;
+
+  -- When to come back. Who got all it asked for comes back at once.
+  IF coalesce(cardinality(v_take), 0) < p_limit THEN
+    SELECT min(w.visible_at) INTO v_due FROM worker_queue w
+      WHERE w.lease_token IS NULL AND w.session_id IS NULL AND w.attempt = 0 AND w.visible_at > v_now
+        AND (p_names IS NULL OR w.name = ANY (p_names))
+        AND CASE WHEN w.tag IS NULL THEN p_untagged ELSE p_every_tag OR w.tag = ANY (p_tags) END;
+    v_next := least(v_next, v_due);
+    SELECT min(w.visible_at) INTO v_due FROM worker_queue w
+      WHERE w.lease_token IS NULL AND w.session_id IS NULL AND w.attempt > 0 AND w.visible_at > v_now
+        AND (p_names IS NULL OR w.name = ANY (p_names))
+        AND CASE WHEN w.tag IS NULL THEN p_untagged ELSE p_every_tag OR w.tag = ANY (p_tags) END;
+    v_next := least(v_next, v_due);
+    IF p_owner IS NOT NULL THEN
+      SELECT min(w.visible_at) INTO v_due FROM worker_queue w
+        WHERE w.lease_token IS NULL AND w.session_id IS NOT NULL AND w.visible_at > v_now
+          AND (p_names IS NULL OR w.name = ANY (p_names))
+          AND CASE WHEN w.tag IS NULL THEN p_untagged ELSE p_every_tag OR w.tag = ANY (p_tags) END;
+      v_next := least(v_next, v_due);
+    END IF;
+    -- The end of a lease that another node holds; of many of our own, not all are looked at.
+    SELECT CASE WHEN count(*) = 16 THEN coalesce(min(l.lease_until) FILTER (WHERE l.lease_owner <> p_node),
+                                                 max(l.lease_until))
+                ELSE min(l.lease_until) FILTER (WHERE l.lease_owner <> p_node) END INTO v_due
+      FROM (SELECT w.lease_until, w.lease_owner FROM worker_queue w
+              WHERE w.lease_token IS NOT NULL AND w.lease_until > v_lease_now ORDER BY w.lease_until LIMIT 16) l;
+    v_next := least(v_next, v_now + v_due - v_lease_now);
+    -- Limits that will pass; those that have are for a sweep.
+    SELECT min(w.start_by) INTO v_due FROM worker_queue w
+      WHERE w.start_by IS NOT NULL AND w.lease_token IS NULL AND w.attempt = 0 AND w.start_by > v_now;
+    v_next := least(v_next, v_due);
+    SELECT min(w.overdue_at) INTO v_due FROM worker_queue w
+      WHERE w.overdue_at IS NOT NULL AND w.overdue_at > v_lease_now;
+    v_next := least(v_next, v_now + v_due - v_lease_now);
+  END IF;
+  o_key := NULL;
+  o_next_due := v_next;
+  RETURN NEXT;
+END $$;
+
+-- Activities whose time limits have passed, and whether there is anything else to sweep. Only reads. `kind`: 0 nobody
+-- began it in time, 1 it takes too long, 2 it has gone silent. The last row has no key.
+CREATE FUNCTION look_for_overdue(p_now bigint, p_lease_now bigint, p_limit integer)
+RETURNS TABLE (
+  o_key bigint, o_execution bigint, o_activity bigint, o_kind integer, o_attempt integer, o_fence bigint,
+  o_instance_id text, o_name text, o_schedule_to_start bigint, o_start_to_close bigint, o_heartbeat bigint,
+  o_next_due bigint, o_more boolean)
+LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  v_now bigint := coalesce(p_now, now_ms());
+  v_lease_now bigint := coalesce(p_lease_now, v_now);
+  v_due bigint;
+BEGIN
+  RETURN QUERY
+    SELECT f.instance_key, f.execution, f.activity, f.kind, f.attempt, f.fence, i.instance_id, f.name,
+           f.schedule_to_start, f.start_to_close, f.heartbeat, NULL::bigint, NULL::boolean
+      FROM (
+        (SELECT w.instance_key, w.execution, w.activity, 0 AS kind, w.attempt, w.fence, w.name, w.schedule_to_start,
+                w.start_to_close, w.heartbeat
+           FROM worker_queue w
+           WHERE w.start_by IS NOT NULL AND w.lease_token IS NULL AND w.attempt = 0 AND w.start_by <= v_now
+           ORDER BY w.start_by LIMIT p_limit)
+        UNION ALL
+        (SELECT w.instance_key, w.execution, w.activity,
+                CASE WHEN w.close_by IS NOT NULL AND w.close_by <= w.overdue_at THEN 1 ELSE 2 END, w.attempt, w.fence,
+                w.name, w.schedule_to_start, w.start_to_close, w.heartbeat
+           FROM worker_queue w
+           WHERE w.overdue_at IS NOT NULL AND w.overdue_at <= v_lease_now AND w.lease_until > v_lease_now
+           ORDER BY w.overdue_at LIMIT p_limit)) f
+        LEFT JOIN instances i ON i.key = f.instance_key
+      LIMIT p_limit;
+  SELECT min(w.start_by) INTO v_due FROM worker_queue w
+    WHERE w.start_by IS NOT NULL AND w.lease_token IS NULL AND w.attempt = 0;
+  o_next_due := v_due;
+  SELECT min(w.overdue_at) INTO v_due FROM worker_queue w WHERE w.overdue_at IS NOT NULL;
+  IF v_due IS NOT NULL THEN o_next_due := least(o_next_due, v_now + greatest(v_due - v_lease_now, 0)); END IF;
+  o_key := NULL;
+  o_more := EXISTS (SELECT 1 FROM parked_messages p WHERE p.expires_at <= v_now)
+    OR EXISTS (SELECT 1 FROM worker_queue w WHERE w.overdue_at IS NOT NULL AND w.overdue_at <= v_lease_now
+                 AND w.lease_until <= v_lease_now)
+    OR EXISTS (SELECT 1 FROM stolen_leases s WHERE s.until <= v_lease_now)
+    OR EXISTS (SELECT 1 FROM sessions s WHERE s.lease_until <= v_lease_now AND NOT EXISTS (
+                 SELECT 1 FROM worker_queue w WHERE w.session_id = s.session_id));
+  RETURN NEXT;
+END $$;
+
+-- Fails activities that look_for_overdue found, if nothing has happened to them since, and cleans up.
+CREATE FUNCTION sweep(
+  p_now bigint, p_lease_now bigint, p_limit integer,
+  f_key bigint[], f_execution bigint[], f_activity bigint[], f_fence bigint[], f_item text[],
+  OUT overdue bigint, OUT parked bigint, OUT sessions_removed bigint, OUT stolen stolen_lease[], OUT next_due bigint)
+LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  v_now bigint;
+  v_lease_now bigint;
+  v_due bigint;
+BEGIN
+  overdue := 0;
+  IF cardinality(f_key) > 0 THEN
+    PERFORM 1 FROM instances i WHERE i.key = ANY (f_key) ORDER BY i.key FOR UPDATE;
+    PERFORM 1 FROM worker_queue w
+      WHERE (w.instance_key, w.execution, w.activity) IN (
+        SELECT u.key, u.execution, u.activity FROM unnest(f_key, f_execution, f_activity) AS u (key, execution, activity))
+      ORDER BY w.instance_key, w.execution, w.activity FOR UPDATE;
+  END IF;
+  v_now := coalesce(p_now, now_ms());
+  v_lease_now := coalesce(p_lease_now, v_now);
+  -- Where the lease is over too, nobody is at it any more: the row waits for its next attempt.
+  UPDATE worker_queue w SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, close_by = NULL, overdue_at = NULL
+    FROM (SELECT e.instance_key, e.execution, e.activity FROM worker_queue e
+            WHERE e.overdue_at IS NOT NULL AND e.overdue_at <= v_lease_now AND e.lease_until <= v_lease_now
+            ORDER BY e.overdue_at LIMIT p_limit FOR UPDATE SKIP LOCKED) ended
+    WHERE w.instance_key = ended.instance_key AND w.execution = ended.execution AND w.activity = ended.activity;
+  IF cardinality(f_key) > 0 THEN
+    WITH f AS MATERIALIZED (
+      SELECT * FROM unnest(f_key, f_execution, f_activity, f_fence, f_item)
+        WITH ORDINALITY AS u (key, execution, activity, fence, item, n)),
+    gone AS (
+      DELETE FROM worker_queue w USING f
+        WHERE w.instance_key = f.key AND w.execution = f.execution AND w.activity = f.activity AND w.fence = f.fence
+          AND ((w.start_by <= v_now AND w.lease_token IS NULL AND w.attempt = 0)
+               OR (w.overdue_at <= v_lease_now AND w.lease_until > v_lease_now))
+        RETURNING f.n, w.instance_key, w.execution, w.activity, w.lease_token, w.lease_until, w.lease_owner),
+    held AS (SELECT * FROM gone g WHERE g.lease_token IS NOT NULL AND g.lease_until > v_lease_now),
+    kept AS (
+      INSERT INTO stolen_leases (instance_key, execution, activity, lease_token, owner, reason, until)
+        SELECT h.instance_key, h.execution, h.activity, h.lease_token, h.lease_owner, 'timeout', h.lease_until + 60000
+          FROM held h ON CONFLICT DO NOTHING),
+    told AS (
+      INSERT INTO orchestrator_queue (instance_key, visible_at, item)
+        SELECT f.key, v_now, f.item FROM gone g JOIN f ON f.n = g.n JOIN instances i ON i.key = f.key
+          WHERE NOT is_final(i.status) ORDER BY f.n)
+    SELECT (SELECT count(*) FROM gone),
+           (SELECT array_agg(ROW(h.lease_owner, h.instance_key, h.execution, h.activity, h.lease_token, 'timeout')
+                             ::stolen_lease) FROM held h)
+      INTO overdue, stolen;
+  END IF;
+  DELETE FROM parked_messages p WHERE p.id IN (
+    SELECT e.id FROM parked_messages e WHERE e.expires_at <= v_now ORDER BY e.expires_at LIMIT p_limit
+      FOR UPDATE SKIP LOCKED);
+  GET DIAGNOSTICS parked = ROW_COUNT;
+  DELETE FROM sessions d WHERE d.session_id IN (
+    SELECT s.session_id FROM sessions s
+      WHERE s.lease_until <= v_lease_now AND NOT EXISTS (
+        SELECT 1 FROM worker_queue w WHERE w.session_id = s.session_id)
+      ORDER BY s.lease_until LIMIT p_limit FOR UPDATE SKIP LOCKED);
+  GET DIAGNOSTICS sessions_removed = ROW_COUNT;
+  DELETE FROM stolen_leases d WHERE (d.instance_key, d.execution, d.activity, d.lease_token) IN (
+    SELECT s.instance_key, s.execution, s.activity, s.lease_token FROM stolen_leases s
+      WHERE s.until <= v_lease_now ORDER BY s.until LIMIT 1000 FOR UPDATE SKIP LOCKED);
+  SELECT min(w.start_by) INTO next_due FROM worker_queue w
+    WHERE w.start_by IS NOT NULL AND w.lease_token IS NULL AND w.attempt = 0;
+  SELECT min(w.overdue_at) INTO v_due FROM worker_queue w WHERE w.overdue_at IS NOT NULL;
+  IF v_due IS NOT NULL THEN next_due := least(next_due, v_now + greatest(v_due - v_lease_now, 0)); END IF;
+END $$;

@@ -1,0 +1,23 @@
+// The server's clock, as far as it is known here: this machine's clock, and how far the server's is ahead of it.
+#pragma once
+
+#include "providers/postgres/connection.hpp"
+#include <duramen/time.hpp>
+
+#include <atomic>
+
+namespace duramen::inline v0::postgres::detail {
+
+class ServerClock final : public Clock {
+ public:
+  [[nodiscard]] TimePoint now() const override { return system_clock().now() + Duration{ahead_.load()}; }
+  /// A holder counts its lease by its own clock, from before it asked.
+  [[nodiscard]] LeaseTime lease_now() const override { return system_clock().lease_now(); }
+
+  void heard(const Greeting& greeting) { ahead_ = greeting.server_now - greeting.here_now; }
+
+ private:
+  std::atomic<Duration::rep> ahead_ = 0;
+};
+
+}  // namespace duramen::inline v0::postgres::detail

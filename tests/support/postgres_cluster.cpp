@@ -1,0 +1,142 @@
+#include "support/postgres_cluster.hpp"
+
+#include "providers/postgres/schema.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace duramen::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+namespace detail = postgres::detail;
+
+std::string first_line(const std::string& path) {
+  std::ifstream file{path};
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// Starts the script that keeps the server, detached: it outlives this process if others use it.
+void start_keeper(const std::string& directory) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::fork() != 0) ::_exit(0);
+    ::setsid();
+    const int null = ::open("/dev/null", O_RDWR);
+    for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
+    for (int fd = 3; fd < 256; ++fd) ::close(fd);
+    ::execl("/bin/bash", "bash", DURAMEN_POSTGRES_KEEPER, directory.c_str(), nullptr);
+    ::_exit(127);
+  }
+  if (child > 0) ::waitpid(child, nullptr, 0);
+}
+
+}  // namespace
+
+PostgresCluster::PostgresCluster(std::string directory, std::string programs)
+    : directory_(std::move(directory)),
+      programs_(std::move(programs)),
+      conninfo_("host=" + directory_ + " user=postgres dbname=postgres") {}
+
+const PostgresCluster* PostgresCluster::get() {
+  static const std::unique_ptr<PostgresCluster> cluster = [] {
+    std::string why;
+    auto started = start(why);
+    const_cast<std::string&>(why_not()) = why;
+    return started;
+  }();
+  return cluster.get();
+}
+
+const std::string& PostgresCluster::why_not() {
+  static std::string reason;
+  return reason;
+}
+
+std::unique_ptr<PostgresCluster> PostgresCluster::start(std::string& why_not) {
+  // One per build directory and user; the path of a socket must be short.
+  const std::size_t build = std::hash<std::string>{}(DURAMEN_BUILD_DIRECTORY);
+  char name[64];
+  std::snprintf(name, sizeof name, "duramen-pg-%u-%08zx", static_cast<unsigned>(::getuid()), build & 0xffffffff);
+  const std::string directory = (std::filesystem::temp_directory_path() / name).string();
+  ::mkdir(directory.c_str(), 0755);
+
+  // Held until this process ends, however it does.
+  const int users = ::open((directory + "/users").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (users < 0) {
+    why_not = "cannot write to " + directory;
+    return nullptr;
+  }
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    ::flock(users, LOCK_SH);
+    if (const std::string programs = first_line(directory + "/ready"); !programs.empty()) {
+      return std::unique_ptr<PostgresCluster>(new PostgresCluster(directory, programs));
+    }
+    std::error_code ignored;
+    std::filesystem::remove(directory + "/failed", ignored);
+    start_keeper(directory);
+    for (int i = 0; i < 1200; ++i) {
+      if (const std::string programs = first_line(directory + "/ready"); !programs.empty()) {
+        return std::unique_ptr<PostgresCluster>(new PostgresCluster(directory, programs));
+      }
+      why_not = first_line(directory + "/failed");
+      if (!why_not.empty()) return nullptr;
+      std::this_thread::sleep_for(50ms);
+      // An old keeper may have been on its way out when ours looked for one.
+      if (i % 100 == 99) start_keeper(directory);
+    }
+    ::flock(users, LOCK_UN);
+  }
+  why_not = "the server did not start in a minute";
+  return nullptr;
+}
+
+namespace {
+
+/// Differs when the schema does: while it is being worked on, a server may still hold an older form.
+std::string schema_prefix() {
+  std::string all;
+  for (const detail::Migration& migration : detail::migrations()) {
+    for (const std::string_view file : migration.files) all += file;
+  }
+  char name[40];
+  std::snprintf(name, sizeof name, "test_%08zx_", std::hash<std::string>{}(all) & 0xffffffff);
+  return name;
+}
+
+}  // namespace
+
+PostgresSchema::PostgresSchema(const std::string& conninfo) : conninfo_(conninfo) {
+  connection_ = std::make_unique<detail::Connection>(detail::ConnInfo{conninfo}, 30s, false, nullptr);
+  for (int number = 1;; ++number) {
+    detail::Parameters lock;
+    lock.number(0x7465'7374'0000 + number);
+    if (!connection_->run("SELECT pg_try_advisory_lock($1)", lock).flag(0, 0)) continue;
+    name_ = schema_prefix() + std::to_string(number);
+    break;
+  }
+  detail::open_schema(*connection_, name_, true);
+  std::string empty_all;
+  for (const char* table : {"instances", "executions", "history", "key_values", "orchestrator_queue", "received_messages",
+                            "parked_messages", "worker_queue", "stolen_leases", "sessions"}) {
+    empty_all += "DELETE FROM " + name_ + "." + table + ";";
+  }
+  connection_->script(empty_all);
+}
+
+std::int64_t PostgresSchema::number(const std::string& sql) { return connection_->run(sql).integer(0, 0); }
+
+}  // namespace duramen::test
