@@ -359,6 +359,9 @@ struct SweepResult {
 struct ChangedInstance {
   InstanceId instance;
   Status status = Status::pending;
+  /// Whose turn it was. Empty: nobody's (a start, a delete), or unknown. Those who wait in the process of that node hear
+  /// the end from the node itself and need not ask the store.
+  NodeId decided_by;
 };
 
 /// What a provider tells those who listen. Called on a provider's or a committer's thread, never under a provider's

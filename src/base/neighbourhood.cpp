@@ -42,6 +42,12 @@ void Neighbourhood::stop_waiting(const InstanceId& instance, std::uint64_t ticke
   if (found->second.empty()) waiters_.erase(found);
 }
 
+bool Neighbourhood::announces(const NodeId& node) {
+  if (node.empty()) return false;
+  std::lock_guard lock(runtimes_mutex_);
+  return std::ranges::any_of(runtimes_, [&](const LocalRuntime* runtime) { return runtime->node() == node; });
+}
+
 void Neighbourhood::announce_end(const InstanceId& instance, const EndedInstance& end) {
   decltype(waiters_)::node_type node;
   {

@@ -19,6 +19,7 @@ namespace duramen::inline v0::detail {
 class LocalRuntime {
  public:
   virtual ~LocalRuntime() = default;
+  [[nodiscard]] virtual const NodeId& node() const = 0;
   [[nodiscard]] virtual bool runs(const work::StartOrchestration& start) const = 0;
   virtual void start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done) = 0;
 };
@@ -45,6 +46,8 @@ class Neighbourhood {
   /// The callback may be running on another thread, but will not begin after this returns.
   void stop_waiting(const InstanceId& instance, std::uint64_t ticket);
   void announce_end(const InstanceId& instance, const EndedInstance& end);
+  /// Is it one of the runtimes here, which announce every end they commit?
+  [[nodiscard]] bool announces(const NodeId& node);
 
  private:
   struct Waiter {

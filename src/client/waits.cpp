@@ -131,11 +131,13 @@ void Waits::instances_changed(std::span<const ChangedInstance> instances) {
     if (instances.empty()) {
       if (std::exchange(looking_, true)) return;
     }
-    for (const auto& [instance, status] : instances) {
+    for (const auto& [instance, status, decided_by] : instances) {
       const auto found = open_.find(instance);
       if (found == open_.end()) continue;
+      // An end that a runtime here has committed is announced by it, in a moment and with its result.
+      const bool worth_a_look = is_final(status) && !store_.neighbourhood()->announces(decided_by);
       for (const Handle& wait : found->second) {
-        if (wait->interest == Interest::any_change || is_final(status)) concerned.push_back(wait);
+        if (wait->interest == Interest::any_change || worth_a_look) concerned.push_back(wait);
       }
     }
   }

@@ -98,11 +98,13 @@ class WaitFor final : public Wait {
 
  private:
   std::optional<Answer> look(Provider& provider) override {
+    // Asked before the store is: a start that becomes durable while the store is read was not there to be found.
+    const bool was_started = started;
     Result<std::optional<T>> found = condition_(provider, instance);
     if (found && !*found) return std::nullopt;
     if (!found) {
       if (found.error().retryable) return std::nullopt;  // the poll looks again
-      if (found.error().code == ErrorCode::not_found && !started) return std::nullopt;
+      if (found.error().code == ErrorCode::not_found && !was_started) return std::nullopt;
       return Answer([this, error = found.error()]() mutable { done_(std::move(error)); });
     }
     return Answer([this, value = std::move(**found)]() mutable { done_(std::move(value)); });

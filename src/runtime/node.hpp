@@ -51,6 +51,7 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
   void instances_changed(std::span<const ChangedInstance> instances) override;
 
   // LocalRuntime: any thread.
+  [[nodiscard]] const NodeId& node() const override { return options_.node; }
   [[nodiscard]] bool runs(const work::StartOrchestration& start) const override;
   void start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done) override;
 

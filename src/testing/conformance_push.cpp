@@ -26,7 +26,7 @@ class Recorder final : public ProviderListener {
   void instances_changed(std::span<const ChangedInstance> instances) override {
     note([&] {
       if (instances.empty()) ++unnamed_changes_;
-      for (const auto& [instance, status] : instances) changed_.push_back(instance);
+      for (const ChangedInstance& changed : instances) changed_.push_back(changed.instance);
     });
   }
 

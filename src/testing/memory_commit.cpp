@@ -182,7 +182,7 @@ void MemoryState::apply(const TurnCommit& commit, Instance& instance, CommitResu
 
   insert_worker_items(commit, instance);
   cancel(commit, instance, result);
-  news.changed.push_back({info.instance, info.status});
+  news.changed.push_back({info.instance, info.status, commit.node});
 }
 
 void MemoryState::insert_worker_items(const TurnCommit& commit, const Instance& instance) {

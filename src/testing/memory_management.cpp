@@ -132,7 +132,7 @@ DeleteResult MemoryState::remove(const InstanceId& id, DeleteMode mode) {
     const auto own_rows = [&](const auto& entry) { return entry.first.incarnation == member; };
     result.messages +=
         instance.inbox.size() + static_cast<std::uint64_t>(std::ranges::count_if(work, own_rows));
-    news.changed.push_back({instance.info.instance, instance.info.status});
+    news.changed.push_back({instance.info.instance, instance.info.status, {}});
     erase(instance);
   }
   return result;

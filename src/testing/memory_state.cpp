@@ -67,7 +67,7 @@ StartOutcome MemoryState::start(const StartRequest& request) {
   Instance& instance = create(request.instance, request.start);
   enqueue(instance, request.start, {});
   deliver_parked(request.instance);  // after the start
-  news.changed.push_back({request.instance, Status::pending});
+  news.changed.push_back({request.instance, Status::pending, {}});
   return StartOutcome::created;
 }
 

@@ -1,5 +1,6 @@
 // Waiting for a change of an instance. The clock stands still, so that what is learnt is learnt by push and
 // not by the slow poll.
+#include "base/neighbourhood.hpp"
 #include "client/by_hand.hpp"
 
 #include <future>
@@ -57,6 +58,45 @@ TEST_P(Waiting, AnInstanceThatIsDeletedWhileWaitedForIsNotFound) {
       [&] { client.delete_instance("a", DeleteMode::force).value(); });
   ASSERT_FALSE(end);
   EXPECT_EQ(end.error().code, ErrorCode::not_found);
+}
+
+/// A runtime that leaves its starts to the test.
+class IdleRuntime final : public detail::LocalRuntime {
+ public:
+  [[nodiscard]] const NodeId& node() const override { return node_; }
+  [[nodiscard]] bool runs(const work::StartOrchestration&) const override { return true; }
+  void start(StartRequest, UniqueFunction<void(Result<StartOutcome>)> done) override { started = std::move(done); }
+  UniqueFunction<void(Result<StartOutcome>)> started;
+
+ private:
+  NodeId node_{"idle"};
+};
+
+TEST_P(Waiting, ALookThatBeganBeforeTheStartWasDurableDoesNotMissTheInstance) {
+  IdleRuntime runtime;
+  store.neighbourhood()->attach(runtime);
+  StartRequest request;
+  request.instance = "a";
+  request.start.orchestration = "Work";
+  Signal<Result<InstanceState>> end;
+  client.run_async(std::move(request), [&](Result<InstanceState> state) { end.set(std::move(state)); });
+
+  // The store has been read when the start becomes durable; what was read is not true any more.
+  Signal<bool> looked;
+  provider->watch([&](std::string_view operation) {
+    if (operation != "get_instance" || !runtime.started) return;
+    std::exchange(runtime.started, {})(StartOutcome::created);
+    looked.set(true);
+  });
+  clock.advance(5s);
+  ASSERT_TRUE(looked.wait());
+  provider->watch({});
+  store.neighbourhood()->detach(runtime);
+
+  begin("a", {event::OrchestrationCompleted{Payload::text("done")}});
+  const auto told = end.wait();
+  ASSERT_TRUE(told && *told);
+  EXPECT_EQ((*told)->status, Status::completed);
 }
 
 TEST_P(Waiting, AResultIsReadAsWhatItIs) {

@@ -74,7 +74,7 @@ InstanceRemoval::Family InstanceRemoval::family_of(std::uint64_t root) {
   Run run = family_.run(root);
   while (run.step()) {
     family.keys.push_back(run.number(0));
-    family.members.push_back({InstanceId{run.text(1)}, read_status(run, 2)});
+    family.members.push_back({InstanceId{run.text(1)}, read_status(run, 2), {}});
     family.events += run.number(3);
   }
   return family;

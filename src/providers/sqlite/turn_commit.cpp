@@ -226,7 +226,7 @@ void TurnCommitter::store_work(const Moment& moment, const TurnCommit& commit, I
   for (const StolenLease& stolen : result.stolen) {
     if (stolen.owner != commit.node) news.stolen.push_back(stolen);
   }
-  news.instances.push_back({commit.instance, commit.change.status});
+  news.instances.push_back({commit.instance, commit.change.status, commit.node});
 }
 
 void TurnCommitter::insert_worker_items(const Moment& moment, const TurnCommit& commit, Incarnation key,

@@ -24,7 +24,7 @@ class Recorder final : public ProviderListener {
   }
   void instances_changed(std::span<const ChangedInstance> instances) override {
     const std::lock_guard guard{mutex_};
-    for (const auto& [instance, status] : instances) named_instances_.push_back(instance);
+    for (const duramen::ChangedInstance& changed : instances) named_instances_.push_back(changed.instance);
     ++instances_;
     changed_.notify_all();
   }
