@@ -41,8 +41,20 @@ void Committer::flush_soon() {
 
 void Committer::flush() {
   if (in_flight_ || (turns_.empty() && acks_.empty())) return;
+  auto batch = next_batch();
+  if (in_flight_size_ == 1 && env_.loop_is_idle()) {
+    store(*batch);
+    finish(batch);
+  } else {
+    send(std::move(batch));
+  }
+}
+
+std::shared_ptr<Committer::Batch> Committer::next_batch() {
   auto batch = std::make_shared<Batch>();
   const std::size_t count = std::min(turns_.size(), options_.max_batch);
+  batch->commits.reserve(count);
+  batch->commit_done.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     batch->commits.push_back(std::move(turns_[i].entry));
     batch->commit_done.push_back(std::move(turns_[i].done));
@@ -55,13 +67,7 @@ void Committer::flush() {
   batch->give_up = env_.clock().lease_now() + options_.retry_for;
   in_flight_ = true;
   in_flight_size_ = batch->commits.size() + batch->acks.size();
-
-  if (in_flight_size_ == 1 && env_.loop_is_idle()) {
-    store(*batch);
-    finish(batch);
-  } else {
-    send(std::move(batch));
-  }
+  return batch;
 }
 
 void Committer::send(std::shared_ptr<Batch> batch) {
@@ -102,6 +108,8 @@ void Committer::finish(const std::shared_ptr<Batch>& batch) {
 
   in_flight_ = false;
   in_flight_size_ = 0;
+  // What gathered meanwhile leaves first, so that the store works while the loop tells everyone.
+  if (!turns_.empty() || !acks_.empty()) send(next_batch());
   for (std::size_t i = 0; i < batch->ack_done.size(); ++i) {
     batch->ack_done[i](batch->ack_results ? Result<AckResult>{(*batch->ack_results)[i]}
                                           : Result<AckResult>{batch->ack_results.error()});
@@ -110,7 +118,6 @@ void Committer::finish(const std::shared_ptr<Batch>& batch) {
     batch->commit_done[i](batch->commit_results ? Result<CommitResult>{std::move((*batch->commit_results)[i])}
                                                 : Result<CommitResult>{batch->commit_results.error()});
   }
-  if (!turns_.empty() || !acks_.empty()) flush_soon();
 }
 
 }  // namespace duramen::v0::runtime

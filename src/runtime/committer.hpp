@@ -56,6 +56,7 @@ class Committer {
 
   void flush_soon();
   void flush();
+  [[nodiscard]] std::shared_ptr<Batch> next_batch();
   void store(Batch& batch);
   void send(std::shared_ptr<Batch> batch);
   void finish(const std::shared_ptr<Batch>& batch);

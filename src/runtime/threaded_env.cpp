@@ -36,9 +36,17 @@ void ThreadPool::post(Job job) {
     std::lock_guard lock(mutex_);
     if (stopping_) return;
     jobs_.push_back(std::move(job));
-    wake = asleep_ > 0;
+    wake = wants_waking();
   }
   if (wake) wake_.notify_one();
+}
+
+/// One thread is woken at a time; when it has begun it wakes the next if there is more to do. Many short jobs then keep
+/// one thread busy instead of waking them all, and a long one holds up nobody.
+bool ThreadPool::wants_waking() {
+  if (jobs_.empty() || asleep_ == 0 || waking_) return false;
+  waking_ = true;
+  return true;
 }
 
 void ThreadPool::stop() {
@@ -57,18 +65,24 @@ void ThreadPool::stop() {
 void ThreadPool::run() {
   while (true) {
     Job job;
+    bool wake_another = false;
     {
       std::unique_lock lock(mutex_);
-      ++asleep_;
-      wake_.wait(lock, [this] { return stopping_ || !jobs_.empty() || too_many_ > 0; });
-      --asleep_;
+      while (!stopping_ && jobs_.empty() && too_many_ == 0) {
+        ++asleep_;
+        wake_.wait(lock);
+        --asleep_;
+        waking_ = false;
+      }
       if (jobs_.empty()) {
         if (!stopping_) --too_many_;
         return;
       }
       job = std::move(jobs_.front());
       jobs_.pop_front();
+      wake_another = wants_waking();
     }
+    if (wake_another) wake_.notify_one();
     job();
   }
 }

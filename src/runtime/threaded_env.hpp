@@ -31,11 +31,13 @@ class ThreadPool {
 
  private:
   void run();
+  [[nodiscard]] bool wants_waking();
 
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Job> jobs_;       // guarded by mutex_
   std::size_t asleep_ = 0;     // guarded by mutex_
+  bool waking_ = false;        // guarded by mutex_: one that sleeps has been woken and has not begun yet
   std::size_t too_many_ = 0;   // guarded by mutex_
   bool stopping_ = false;      // guarded by mutex_
   std::vector<std::thread> threads_;  // guarded by mutex_ until stopping_
