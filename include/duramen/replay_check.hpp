@@ -25,6 +25,7 @@
 
 namespace duramen::inline v0 {
 
+/// One history that this build would not continue as it was, or would with a difference.
 struct ReplayFinding {
   enum class Kind : std::uint8_t {
     nondeterminism,  ///< the code does something else than history says it did
@@ -43,6 +44,7 @@ struct ReplayFinding {
   [[nodiscard]] std::string describe() const;
 };
 
+/// What was looked at, and what was found.
 struct ReplayReport {
   std::size_t instances = 0;
   std::size_t executions = 0;
