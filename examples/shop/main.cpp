@@ -145,15 +145,51 @@ Ledger open_ledger(const Workplace& place) {
   }
 }
 
+/// "[######......]  6 of 12 orders have ended".
+std::string progress_bar(std::size_t done, std::size_t all) {
+  constexpr std::size_t width = 24;
+  const std::size_t filled = width * done / all;
+  return "[" + std::string(filled, '#') + std::string(width - filled, '.') + "]  " + std::to_string(done) +
+         " of " + std::to_string(all) + " orders have ended";
+}
+
+/// How to look at what is left in the store: with the command line that was built with us, else with
+/// SQLite's.
+void print_ways_to_look_around(const Terminal& terminal, const fs::path& directory) {
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  const auto shortened = [&](const fs::path& path) {
+    const fs::path relative = path.lexically_normal().lexically_relative(here);
+    return relative.empty() || *relative.begin() == ".." ? path.lexically_normal().string()
+                                                         : relative.string();
+  };
+  const fs::path command = fs::read_symlink("/proc/self/exe", error).parent_path() / "../../cli/duramen";
+  const std::string store = shortened(fs::absolute(directory / "shop.db", error));
+  terminal.line();
+  terminal.line("Look around:", Colour::bold);
+  if (fs::exists(command, error)) {
+    terminal.line("  export DURAMEN_STORE=sqlite:" + store);
+    const std::string duramen = "  " + shortened(command) + " ";
+    terminal.line(duramen + "list");
+    terminal.line(duramen + "show " + unlucky_order + "       # paid for, then its worker died");
+    terminal.line(duramen + "history " + express_order + "    # who won the race, who was cancelled");
+    terminal.line(duramen + "explain " + regretted_order + "    # why it ended");
+  } else {
+    terminal.line("  sqlite3 " + store + " 'SELECT instance_id, status, last_event_id FROM instances'");
+  }
+  terminal.line("  less " + shortened(fs::absolute(directory / "ledger.txt", error)) +
+                "    # what the outside world saw");
+}
+
 int run_counter(const Options& options) {
-  const Terminal terminal;
+  Terminal terminal;
   const Workplace place(options);
   const Ledger ledger = open_ledger(place);
 
   std::atomic<std::size_t> ended = 0;
   dm::Store store = dm::sqlite::open(place.path() / "shop.db");
   dm::Client client(store);
-  Narrator narrator(terminal, ledger);
+  Narrator narrator(terminal, ledger, [&ended] { return progress_bar(ended, orders().size()); });
 
   const auto start_worker = [&] {
     std::vector<std::string> arguments = {"duramen_demo", "--worker", "--dir", place.path()};
@@ -163,7 +199,8 @@ int run_counter(const Options& options) {
   const auto take_order = [&](const Order& order) {
     client.start(order.id, checkout_name, order).value();  // returns when the order cannot be lost any more
     client.wait_async(order.id, [&ended](const dm::Result<dm::InstanceState>&) { ++ended; });
-    narrator.say_of(order.id, "ordered  " + order.item + ", " + euros(order.cents));
+    narrator.say_of(order.id, "ordered  " + order.item + ", " + euros(order.cents) +
+                                  (order.needs_approval() ? ": waits for the boss" : ""));
     narrator.tell_for(options.arrival());
   };
   const auto has_begun = [&](const std::string& order) {
@@ -174,8 +211,11 @@ int run_counter(const Options& options) {
   const std::vector<Order>& all = orders();
   constexpr std::size_t before_the_crash = 8;
 
-  terminal.line("A shop: twelve orders on one SQLite file, and a worker that will be killed just");
-  terminal.line("after it has taken the money for " + unlucky_order + ".");
+  terminal.line("A shop on one SQLite file: twelve orders, each charged, packed and shipped.", Colour::bold);
+  terminal.line(costly_order + " waits for the boss. " + express_order + " does not wait for its courier. " +
+                regretted_order + " is");
+  terminal.line("cancelled. And the worker process is killed just after it has taken the money for");
+  terminal.line(unlucky_order + ".");
   terminal.line();
 
   WorkerProcess doomed = start_worker();
@@ -191,6 +231,8 @@ int run_counter(const Options& options) {
 
   WorkerProcess heir = start_worker();
   narrator.say("worker " + std::to_string(heir.pid()) + " takes over", Colour::bold);
+  narrator.say_of(costly_order, "approved by the boss, who knows nothing of all this");
+  client.raise_event(costly_order, approval_event, "the boss").value();
   narrator.tell_until([&] { return has_begun(regretted_order) || heir.has_ended(); });
   narrator.tell_for(2 * options.step());
   narrator.say_of(regretted_order, "cancelled by its customer");
@@ -198,18 +240,14 @@ int run_counter(const Options& options) {
 
   narrator.tell_until([&] { return ended == all.size() || heir.has_ended(); });
   if (heir.has_ended()) throw std::runtime_error("the second worker ended before its work was done");
+  terminal.progress({});
   narrator.say("all orders have ended", Colour::bold);
   heir.stop();
   if (!heir.ended_well()) throw std::runtime_error("the second worker did not stop in good order");
 
   terminal.line();
   const bool kept = print_summary(terminal, client, ledger.read());
-  if (place.stays()) {
-    terminal.line();
-    terminal.line("The store:   sqlite3 " + (place.path() / "shop.db").string() +
-                  " 'SELECT instance_id, status FROM instances'");
-    terminal.line("The ledger:  " + (place.path() / "ledger.txt").string());
-  }
+  if (place.stays()) print_ways_to_look_around(terminal, place.path());
   return kept ? EXIT_SUCCESS : exit_broken;
 }
 

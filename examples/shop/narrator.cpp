@@ -22,8 +22,8 @@ Milliseconds now() {
 
 }  // namespace
 
-Narrator::Narrator(const Terminal& terminal, const Ledger& ledger)
-    : terminal_(terminal), ledger_(ledger), begin_(now()) {
+Narrator::Narrator(Terminal& terminal, const Ledger& ledger, std::function<std::string()> progress)
+    : terminal_(terminal), ledger_(ledger), progress_(std::move(progress)), begin_(now()) {
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = 1; });
 }
 
@@ -39,6 +39,7 @@ void Narrator::tell_until(const std::function<bool()>& come_true) {
   const Milliseconds patience = now() + 60s;
   while (!come_true()) {
     tell_news();
+    terminal_.progress(progress_());
     if (interrupted != 0) throw Interrupted{};
     if (now() > patience)
       throw std::runtime_error("what should happen has not happened for a minute; giving up");

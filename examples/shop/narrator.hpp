@@ -18,8 +18,9 @@ struct Interrupted {};
 /// made.
 class Narrator {
  public:
-  /// Takes care of Ctrl-C from now on. Both arguments must outlive it.
-  Narrator(const Terminal& terminal, const Ledger& ledger);
+  /// Takes care of Ctrl-C from now on. `terminal` and `ledger` must outlive it. `progress` says how far we
+  /// are.
+  Narrator(Terminal& terminal, const Ledger& ledger, std::function<std::string()> progress);
 
   void say(const std::string& text, Colour colour = Colour::plain) const;
   void say_of(const std::string& order, const std::string& text) const;
@@ -34,8 +35,9 @@ class Narrator {
   void tell(const Entry& entry) const;
   [[nodiscard]] std::string stamp(std::chrono::milliseconds time) const;
 
-  const Terminal& terminal_;
+  Terminal& terminal_;
   const Ledger& ledger_;
+  const std::function<std::string()> progress_;
   const std::chrono::milliseconds begin_;
   std::size_t told_ = 0;
 };

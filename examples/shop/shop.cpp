@@ -14,7 +14,7 @@ const std::vector<Order>& orders() {
   static const std::vector<Order> all = {
       {.id = "order-01", .item = "a teapot", .cents = 24'90},
       {.id = "order-02", .item = "two cups", .cents = 13'80},
-      {.id = "order-03", .item = "a tin of Assam", .cents = 9'50},
+      {.id = costly_order, .item = "a tea garden", .cents = 4'900'00},
       {.id = "order-04", .item = "a tea strainer", .cents = 4'20},
       {.id = "order-05", .item = "a kettle", .cents = 39'00},
       {.id = "order-06", .item = "a sugar bowl", .cents = 11'30},
@@ -43,9 +43,17 @@ inline constexpr dm::Activity<std::string(Order)> Reserve{"reserve"};
 inline constexpr dm::Activity<std::string()> AskCourier{"courier"};
 inline constexpr dm::Activity<std::string(std::string)> Ship{"ship"};
 
+// [checkout]
 /// One order, from money to parcel. Wherever the process dies, the next one goes on at the line that was
 /// reached: what each `co_await` has returned is in the store.
 dm::Task<std::string> checkout(dm::OrchestrationContext& ctx, Order order) {
+  std::string story;
+  if (order.needs_approval()) {
+    // However long it takes, and whatever happens to this process meanwhile.
+    const std::string boss = co_await ctx.schedule_wait(approval_event);
+    story = "approved by " + boss + ", ";
+  }
+
   const std::string receipt = co_await ctx.schedule_activity(Charge, order);
   const std::string shelf = co_await ctx.schedule_activity(Reserve, order);
 
@@ -57,8 +65,9 @@ dm::Task<std::string> checkout(dm::OrchestrationContext& ctx, Order order) {
   }
 
   const std::string parcel = co_await ctx.schedule_activity(Ship, carrier);
-  co_return receipt + ", " + shelf + ", " + parcel;
+  co_return story + receipt + ", " + shelf + ", " + parcel;
 }
+// [/checkout]
 
 }  // namespace
 

@@ -18,18 +18,24 @@ struct Order {
   int cents = 0;
   bool express = false;    ///< a courier should bring it, if one can be found in time
   bool bank_asks = false;  ///< the bank wants the customer to confirm first, which can take a while
+
+  /// What costs so much needs a word from the boss.
+  [[nodiscard]] bool needs_approval() const { return cents >= 1'000'00; }
 };
 DURAMEN_JSON(Order, id, item, cents, express, bank_asks)
 
 /// The dozen orders of the demonstration.
 [[nodiscard]] const std::vector<Order>& orders();
 
+inline const std::string costly_order = "order-03";     ///< waits for the boss
 inline const std::string express_order = "order-11";    ///< gives up waiting for its courier
 inline const std::string regretted_order = "order-10";  ///< cancelled by its customer
 inline const std::string unlucky_order = "order-07";    ///< the worker dies when it has been paid for
 
 /// The name under which an order is started; its input is an Order.
 inline const std::string checkout_name = "checkout";
+/// The event that tells an order that it was approved; its data is by whom.
+inline const std::string approval_event = "approval";
 
 /// "24.90 EUR".
 [[nodiscard]] std::string euros(int cents);

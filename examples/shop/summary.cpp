@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -90,14 +91,15 @@ std::string attempts(const Record& record) {
 }
 
 void print_table(const Terminal& terminal, const std::vector<Record>& records) {
-  terminal.line("order     status     result                                        attempts", Colour::bold);
+  terminal.line("order     status     result                                              attempts",
+                Colour::bold);
   for (const Record& record : records) {
     const dm::Status status = record.instance.status;
     const std::string tries = attempts(record);
     const bool again = tries.find_first_not_of("1+") != std::string::npos;
     terminal.line(
         padded(record.order.id, 10) + terminal.paint(colour_of(status), padded(to_string(status), 11)) +
-        padded(record.result(), 46) + terminal.paint(again ? Colour::yellow : Colour::plain, tries));
+        padded(record.result(), 52) + terminal.paint(again ? Colour::yellow : Colour::plain, tries));
   }
   terminal.line("attempts are those of charge + reserve + ship", Colour::dim);
 }
@@ -132,6 +134,25 @@ bool print_stop(const Terminal& terminal, const Record& record, dm::CancelReason
                 terminal.paint(Colour::yellow, stop->reason) + " " + std::to_string(stop->delay.count()) +
                 " ms after the decision");
   return stop->reason == to_string(expected);
+}
+
+// -- the approval -------------------------------------------------------------------------------------------
+
+/// It had begun to wait before the worker died, and the answer came after.
+bool waited_across(const Record& patient, const Record& unlucky) {
+  const auto killed = std::ranges::find_if(unlucky.entries, [](const Entry& entry) {
+    return entry.activity == "charge" && entry.what == What::done;
+  });
+  if (killed == unlucky.entries.end()) return false;
+  const auto time_of = [&]<class Body>(std::type_identity<Body>) -> std::optional<std::chrono::milliseconds> {
+    for (const dm::Event& event : patient.history) {
+      if (std::holds_alternative<Body>(event.body)) return event.timestamp.time_since_epoch();
+    }
+    return std::nullopt;
+  };
+  const auto asked = time_of(std::type_identity<dm::event::ExternalSubscribed>{});
+  const auto answered = time_of(std::type_identity<dm::event::ExternalEvent>{});
+  return asked && answered && *asked < killed->time && killed->time < *answered;
 }
 
 // -- the promises -------------------------------------------------------------------------------------------
@@ -198,6 +219,8 @@ bool print_summary(const Terminal& terminal, dm::Client& client, const std::vect
   check(money_taken(records) == money_due(records),
         euros(money_taken(records)) + " taken, " + euros(money_due(records)) + " due");
   check(loser && regret, "cancelled activities were told why");
+  check(waited_across(find(records, costly_order), unlucky),
+        costly_order + " waited for the boss while its worker died and another took over");
 
   terminal.line();
   terminal.line(all ? "Every order ended exactly once." : "A promise was broken: please report this.",

@@ -1,4 +1,4 @@
-// Colour for people, plain text for pipes and for whoever sets NO_COLOR.
+// Colour and a line that moves for people, plain text for pipes; no colour for whoever sets NO_COLOR.
 #pragma once
 
 #include <cstdlib>
@@ -13,7 +13,12 @@ enum class Colour { plain, dim, bold, green, yellow, red };
 
 class Terminal {
  public:
-  Terminal() : colours_(isatty(STDOUT_FILENO) == 1 && is_empty("NO_COLOR") && variable("TERM") != "dumb") {}
+  Terminal()
+      : moves_(isatty(STDOUT_FILENO) == 1 && variable("TERM") != "dumb"),
+        colours_(moves_ && is_empty("NO_COLOR")) {}
+  ~Terminal() { progress({}); }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
 
   [[nodiscard]] std::string paint(Colour colour, std::string_view text) const {
     constexpr std::string_view codes[] = {"0", "2", "1", "32", "33", "31"};
@@ -28,7 +33,15 @@ class Terminal {
 
   /// Prints at once, also into a pipe.
   void line(std::string_view text = {}, Colour colour = Colour::plain) const {
-    std::cout << paint(colour, text) + "\n" << std::flush;
+    const std::string clear = last_line_.empty() ? "" : erase_line;
+    std::cout << clear + paint(colour, text) + "\n" + last_line_ << std::flush;
+  }
+
+  /// What stays in the last line while others are printed above it. Only on a terminal.
+  void progress(const std::string& text) {
+    if (!moves_ || text == last_line_) return;
+    last_line_ = text;
+    std::cout << erase_line + text << std::flush;
   }
 
  private:
@@ -38,7 +51,11 @@ class Terminal {
   }
   static bool is_empty(const char* name) { return variable(name).empty(); }
 
+  inline static const std::string erase_line = "\r\033[K";
+
+  bool moves_;
   bool colours_;
+  std::string last_line_;
 };
 
 /// `text` with blanks up to `width`.

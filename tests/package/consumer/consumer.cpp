@@ -1,4 +1,5 @@
-// What crosses the border between a program and the installed libraries, in both directions: calls, values, exceptions.
+// What crosses the border between a program and the installed libraries, in both directions: calls, values,
+// exceptions.
 #include <duramen/duramen.hpp>
 
 #include <cstdlib>

@@ -18,7 +18,8 @@ int main() {
   dm::testing::Simulation simulation(registry, {.seed = 7, .nodes = 2, .crash_rate = 0.05});
   simulation.start("nap-1", "nap");
   const dm::testing::SimulationReport report = simulation.run();
-  std::cout << report.describe() << "\n" << simulation.instance("nap-1")->output_as<int>() << " after "
+  std::cout << report.describe() << "\n"
+            << simulation.instance("nap-1")->output_as<int>() << " after "
             << std::chrono::floor<std::chrono::hours>(report.virtual_time).count() << " hours\n";
   return report.ok() ? 0 : 1;
 }

@@ -1,0 +1,91 @@
+// Three activities that would take a minute, each told to stop after a moment: a function, a coroutine and a
+// process.
+#include <duramen/duramen.hpp>
+
+#include <condition_variable>
+#include <iostream>
+#include <mutex>
+#include <stdexcept>
+
+namespace dm = duramen;
+using namespace std::chrono_literals;
+
+inline constexpr dm::Activity<std::string()> Compute{"Compute"};
+inline constexpr dm::Activity<std::string()> Ask{"Ask"};
+inline constexpr dm::Activity<std::string()> Convert{"Convert"};
+
+std::string why(const dm::ActivityContext& ctx) {
+  const auto reason = ctx.cancel_reason();
+  return std::string(reason ? to_string(*reason) : to_string(ctx.stop_cause()));
+}
+
+// [function]
+/// A function has a thread. It looks at its stop token, or hands it to whatever it waits in.
+std::string compute(dm::ActivityContext& ctx) {
+  std::mutex mutex;
+  std::condition_variable_any data_arrived;
+  std::unique_lock lock(mutex);
+  data_arrived.wait_for(lock, ctx.stop_token(), 1min, [] { return false; });
+  if (ctx.is_cancelled()) {
+    std::cout << "function: told to stop, " << why(ctx) << std::endl;
+    throw std::runtime_error("stopped");  // reaches nobody: whoever waited for the result is gone
+  }
+  return "computed";
+}
+// [/function]
+
+// [coroutine]
+/// A coroutine has no thread while it waits: one thread carries thousands of these.
+dm::ActivityTask<std::string> ask(dm::ActivityContext& ctx) {
+  const bool rested = co_await ctx.sleep(1min);
+  if (!rested) {
+    std::cout << "coroutine: told to stop, " << why(ctx) << std::endl;
+    throw std::runtime_error("stopped");
+  }
+  co_return "answered";
+}
+// [/coroutine]
+
+// [process]
+/// A command is told with SIGTERM, and killed if it does not end by itself. Its children go with it.
+dm::ProcessActivity convert() {
+  return dm::ProcessActivity(
+             {"sh", "-c", "trap 'echo process: told to stop >&2; exit 1' TERM; sleep 60 & wait"})
+      .kill_after(5s);
+}
+// [/process]
+
+// [race]
+/// Does not wait longer than a moment for any of them. Losing the race is what cancels them.
+dm::Task<std::string> impatient(dm::OrchestrationContext& ctx, std::string which) {
+  const dm::Activity<std::string()>& activity = which == "function"    ? Compute
+                                                : which == "coroutine" ? Ask
+                                                                       : Convert;
+  auto winner = co_await ctx.select2(ctx.schedule_activity(activity), ctx.schedule_timer(200ms));
+  co_return winner.is_first() ? winner.first() : which + ": not waited for";
+}
+// [/race]
+
+int main() {
+  dm::Store store = dm::sqlite::open(":memory:");
+  dm::Registry registry;
+  registry.add(Compute, compute);
+  registry.add(Ask, ask);
+  registry.add("Convert", convert());
+  registry.add("impatient", impatient);
+  dm::RuntimeOptions options;
+  options.log = dm::text_log(dm::LogLevel::info, [](std::string_view line) {
+    // What a process writes to its standard error is in the log.
+    if (const auto at = line.find("process: "); at != line.npos) {
+      std::cout << line.substr(at, line.find(" instance_id") - at) << std::endl;
+    }
+  });
+  dm::Runtime runtime{store, registry, options};
+  dm::Client client{store};
+
+  for (const std::string which : {"function", "coroutine", "process"}) {
+    client.start(which, "impatient", which).value();
+    std::cout << client.wait(which, 30s).value().output_as<std::string>() << std::endl;
+  }
+  runtime.shutdown();  // waits for what is still running
+}

@@ -1,0 +1,90 @@
+// Three bookings that belong together: all of them, or none.
+#include <duramen/duramen.hpp>
+
+#include <atomic>
+#include <iostream>
+#include <stdexcept>
+
+namespace dm = duramen;
+using namespace std::chrono_literals;
+
+struct Trip {
+  std::string city;
+  bool by_car = false;
+};
+DURAMEN_JSON(Trip, city, by_car)
+
+inline constexpr dm::Activity<std::string(std::string)> Book{"Book"};
+inline constexpr dm::Activity<void(std::string)> Cancel{"Cancel"};
+
+std::atomic<bool> waits_for_train = false;
+
+std::string book(dm::ActivityContext& ctx, std::string what) {
+  if (what == "car") throw dm::ApplicationError("SoldOut", "no cars left", /*retryable=*/false);
+  if (what == "slow train") {
+    waits_for_train = true;
+    waits_for_train.notify_all();
+    ctx.wait_for(1min);  // or until it is told to stop
+    if (ctx.is_cancelled()) throw std::runtime_error("told to stop");
+  }
+  std::cout << "  booked " << what << std::endl;
+  return what;
+}
+
+void cancel(dm::ActivityContext&, std::string what) { std::cout << "  cancelled " << what << std::endl; }
+
+// [saga]
+/// What was booked is noted at once, so that the caller can undo it, whatever happens next.
+dm::Task<void> book_everything(dm::OrchestrationContext& ctx, Trip trip, std::vector<std::string>& booked) {
+  const std::vector<std::string> wanted = {"hotel in " + trip.city, "flight",
+                                           trip.by_car ? "car" : "slow train"};
+  for (const std::string& what : wanted) {
+    const std::string booking = co_await ctx.schedule_activity(Book, what);
+    booked.push_back(booking);
+  }
+}
+
+dm::Task<void> undo(dm::OrchestrationContext& ctx, std::vector<std::string> booked) {
+  const auto stubborn = dm::RetryPolicy().attempts(10);
+  while (!booked.empty()) {
+    co_await ctx.schedule_activity(Cancel, booked.back()).with_retry(stubborn);
+    booked.pop_back();
+  }
+}
+
+dm::Task<std::string> travel(dm::OrchestrationContext& ctx, Trip trip) {
+  std::vector<std::string> booked;
+  // C++ allows no co_await in a catch block, so the failure is taken as a value.
+  const auto all = co_await dm::attempt(book_everything(ctx, trip, booked));
+  if (!all) {
+    // Out of reach of a second cancellation, but not for ever.
+    co_await ctx.shield(10min, undo(ctx, booked));
+    co_return "stays at home: " + all.error().describe();
+  }
+  co_return "travels";
+}
+// [/saga]
+
+int main() {
+  dm::Store store = dm::sqlite::open(":memory:");
+  dm::Registry registry;
+  registry.add(Book, book);
+  registry.add(Cancel, cancel);
+  // [graceful]
+  registry.add("travel", travel, dm::OrchestrationOptions().graceful());
+  // [/graceful]
+  dm::Runtime runtime{store, registry};
+  dm::Client client{store};
+
+  std::cout << "Ann wants a car, and there is none:" << std::endl;
+  client.start("ann", "travel", Trip{"Lisbon", true}).value();
+  const auto ann = client.wait("ann", 30s).value();
+  std::cout << "  Ann " << ann.output_as<std::string>() << std::endl;
+
+  std::cout << "Ben changes his mind while he waits for a train:" << std::endl;
+  client.start("ben", "travel", Trip{"Oslo", false}).value();
+  waits_for_train.wait(false);
+  client.cancel("ben", "too much rain").value();
+  const auto ben = client.wait("ben", 30s).value();
+  std::cout << "  Ben: " << to_string(ben.status) << std::endl;
+}

@@ -1,0 +1,24 @@
+// What callers and workers agree on: names with their types. Both include this, and a compiler checks both.
+#pragma once
+
+#include <duramen/json.hpp>
+#include <duramen/orchestration.hpp>
+
+#include <string>
+
+struct Order {
+  std::string id;
+  int cents = 0;
+};
+DURAMEN_JSON(Order, id, cents)
+
+struct Receipt {
+  std::string order;
+  std::string number;
+};
+DURAMEN_JSON(Receipt, order, number)
+
+// [handles]
+inline constexpr duramen::Activity<Receipt(Order)> Charge{"Charge"};
+inline constexpr duramen::Orchestration<Receipt(Order)> Checkout{"checkout"};
+// [/handles]

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""Plants mistakes in a copy of the pages and headers; each must be noticed. usage: checks_test.py SOURCE_DIR"""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(sys.argv[1])
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text, f"{path} has no {old!r}"
+    path.write_text(text.replace(old, new, 1))
+
+
+def run(script, copy):
+    return subprocess.run([sys.executable, copy / script, "--check"], capture_output=True, text=True)
+
+
+MISTAKES = {
+    "a quote that differs": ("docs/pages.py", "docs/guides/fan-out.md", "co_await ctx.join", "co_await ctx.joyn"),
+    "code from nowhere": ("docs/pages.py", "docs/start.md", "# ", "```cpp\nint i = 0;\n```\n\n# "),
+    "a link to no file": ("docs/pages.py", "docs/README.md", "(start.md)", "(begin.md)"),
+    "a link to no heading": ("docs/pages.py", "docs/README.md", "(start.md)", "(start.md#no-such-heading)"),
+    "a part that is gone": ("docs/pages.py", "examples/saga/saga.cpp", "// [/saga]", "// end"),
+    "a function without a comment": ("docs/reference/generate.py", "include/duramen/version.hpp",
+                                     "namespace duramen::inline v0 {", "namespace duramen::inline v0 {\nint bare();\n"),
+    "a comment that changed": ("docs/reference/generate.py", "include/duramen/version.hpp", "the version of", "a version of"),
+}
+
+failed = False
+for name, (script, file, old, new) in MISTAKES.items():
+    with tempfile.TemporaryDirectory() as directory:
+        copy = pathlib.Path(directory)
+        for folder in ("docs", "examples", "include", "tests", "bench", "src", "fuzz"):
+            shutil.copytree(SOURCE / folder, copy / folder, ignore=shutil.ignore_patterns("corpus"))
+        for page in SOURCE.glob("*"):
+            if page.is_file():
+                shutil.copy(page, copy)
+        edit(copy / file, old, new)
+        result = run(script, copy)
+        if result.returncode == 0:
+            print(f"not noticed: {name}")
+            failed = True
+sys.exit(1 if failed else 0)

@@ -1,0 +1,31 @@
+# Runs PROGRAM in an empty WORK_DIR and compares what it prints with the file EXPECTED.
+# ARGUMENTS are given to it; TWICE runs it again on what it left behind; SORTED compares lines in any order.
+cmake_minimum_required(VERSION 3.25)
+
+file(REMOVE_RECURSE "${WORK_DIR}")
+file(MAKE_DIRECTORY "${WORK_DIR}")
+set(runs first)
+if(TWICE)
+  list(APPEND runs second)
+endif()
+set(printed "")
+foreach(run IN LISTS runs)
+  execute_process(COMMAND "${PROGRAM}" ${ARGUMENTS} WORKING_DIRECTORY "${WORK_DIR}"
+    OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE status TIMEOUT 100)
+  if(NOT status STREQUAL "0" OR errors)
+    message(FATAL_ERROR "the ${run} run ended with status ${status}\n${output}${errors}")
+  endif()
+  string(APPEND printed "${output}")
+endforeach()
+
+file(READ "${EXPECTED}" expected)
+if(SORTED)
+  foreach(text IN ITEMS printed expected)
+    string(REGEX MATCHALL "[^\n]+" lines "${${text}}")
+    list(SORT lines)
+    list(JOIN lines "\n" ${text})
+  endforeach()
+endif()
+if(NOT printed STREQUAL expected)
+  message(FATAL_ERROR "it printed\n${printed}\nand should have printed\n${expected}")
+endif()

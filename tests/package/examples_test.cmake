@@ -1,0 +1,22 @@
+# Every example is a project of its own: it builds with the installed package and nothing else of the repository.
+cmake_minimum_required(VERSION 3.25)
+include("${CMAKE_CURRENT_LIST_DIR}/steps.cmake")
+
+file(REMOVE_RECURSE "${WORK_DIR}")
+file(GLOB projects "${SOURCE_DIR}/examples/*/CMakeLists.txt")
+list(LENGTH projects count)
+if(count LESS 13)
+  message(FATAL_ERROR "only ${count} examples")
+endif()
+foreach(project IN LISTS projects)
+  get_filename_component(folder "${project}" DIRECTORY)
+  get_filename_component(name "${folder}" NAME)
+  file(COPY "${folder}" DESTINATION "${WORK_DIR}/source")   # away from its neighbours
+  configure("${WORK_DIR}/source/${name}" "${WORK_DIR}/${name}" "${PREFIX}" -Dduramen_SKIP_COROUTINE_PROBE=ON)
+  run("${CMAKE_COMMAND}" --build "${WORK_DIR}/${name}")
+endforeach()
+run("${WORK_DIR}/typed/typed")
+file(READ "${SOURCE_DIR}/examples/typed/output.txt" expected)
+if(NOT output STREQUAL expected)
+  message(FATAL_ERROR "typed printed\n${output}")
+endif()
