@@ -66,7 +66,7 @@ def declared_name(text):
             m = re.search(r"(~?\w+|operator\S+|operator \w[\w: ]*)$", before)
             if m and m[1] not in ("requires", "decltype", "noexcept", "alignas"):
                 return m[1], True
-        elif c in "={" and depth == 0:
+        elif c in "={" and depth == 0 and not re.search(r"\boperator[^\w\s(]*$", flat[:i]):
             break
     m = re.match(r"using (\w+) =", flat)
     if m:
@@ -234,7 +234,7 @@ def parse(path):
                 head = tidy(text)
                 m = re.search(r"(?:class|struct|enum class) (\w[\w:]*(?:<.*>)?)(?: final)?(?: :.*)?$", strip_template_head(head))
                 name = m[1] if m else "?"
-                if not visible():
+                if not visible() or name == "Awaiter":
                     scopes.append(Scope("skipped"))
                 elif plain.startswith("enum") or is_data(source, i):
                     end = matching(source, i)
@@ -260,7 +260,7 @@ def parse(path):
                 # a function's body, or an initialiser in braces
                 name, is_function = declared_name(tidy(text))
                 if is_function or text.endswith("operator T() const"):
-                    add(re.sub(r"\) : \w.*$", ")", text) if is_function else text, doc, buffer_line)
+                    add(re.sub(r"\)( noexcept)? : \w.*$", r")\1", text) if is_function else text, doc, buffer_line)
                     buffer, doc, skip_depth = "", [], 1
                 else:
                     end = matching(source, i)
@@ -336,6 +336,20 @@ def undocumented(entries, owner=""):
         if entry.kind in ("function", "type") and not entry.doc and not is_constructor and "operator" not in entry.name:
             yield entry.line, name
         yield from undocumented(entry.members, name + "::")
+
+
+def overlooked(path, text):
+    """A second, cruder look at a header: names of functions that its page does not have."""
+    source = path.read_text()
+    source = re.sub(r"namespace [\w: ]*detail \{.*?\n\}  // namespace [\w: ]*detail", "", source, flags=re.S)
+    source = re.sub(r"\n\s*// For (the engine|the runtime|awaiters).*?(?=\n \w+:|\n\})", "", source, flags=re.S)
+    source = re.sub(r"\n  class Awaiter.*?\n  \};", "", source, flags=re.S)
+    source = re.sub(r"\n (private|protected):.*?(?=\n public:|\n\})", "", source, flags=re.S)
+    source = re.sub(r"//[^\n]*", "", source)
+    for match in re.finditer(r"^ {0,2}(?!return|using|if|for)[A-Za-z_\[][\w:<>,&*\[\]\s]*?[ &*](\w+)\(([^;{]*)", source, re.M):
+        if "override" not in match[2] and match[1] not in ("requires", "operator", "bool", "defined", "T"):
+            if match[1] not in text and not match[1].startswith("duramen_"):
+                yield match[1]
 
 
 def code(text):
@@ -452,6 +466,8 @@ def main():
             problems.append(f"include/duramen/{header}:{line}: {name} has no comment")
         file = header.replace("/", "_").replace(".hpp", ".md")
         pages[file] = page(header, intro, entries)
+        for name in overlooked(path, pages[file]):
+            problems.append(f"include/duramen/{header}: {name} is not in the reference; is it written in an unusual way?")
         index.append(f"| [{header}]({file}) | {escape(intro[0]) if intro else ''} |")
     pages["README.md"] = "\n".join(
         ["# Reference", "", "<!-- made by ./dev docs from the headers; do not edit -->", "",
