@@ -17,6 +17,7 @@
 #include <duramen/ids.hpp>
 #include <duramen/outcome.hpp>
 #include <duramen/provider.hpp>
+#include <duramen/recorded_history.hpp>
 #include <duramen/result.hpp>
 #include <duramen/status.hpp>
 #include <duramen/store.hpp>
@@ -45,6 +46,12 @@ inline constexpr std::size_t max_reason_bytes = std::size_t{16} << 10u;
 struct StartOptions {
   std::optional<std::string> version;  ///< absent: the highest that is registered
   IdReuse reuse = IdReuse::reject;
+};
+
+/// What became of a history that was to be imported.
+enum class ImportOutcome : std::uint8_t {
+  imported,
+  exists,  ///< the id is taken; nothing was stored
 };
 
 /// A door to the store. Cheap to keep, thread-safe; one per process is enough.
@@ -220,6 +227,17 @@ class Client {
   /// How many instances, executions and events the store holds, and what waits in its queues.
   [[nodiscard]] Result<StoreMetrics> metrics();
   [[nodiscard]] Result<QueueDepths> queue_depths();
+
+  // -- carry over -------------------------------------------------------------------------------------------
+
+  /// All that is recorded of an instance: the histories of its executions.
+  [[nodiscard]] Result<RecordedInstance> export_instance(const InstanceId& instance);
+  /// Stores an instance that has ended as it was recorded, result, status and key-values included; its times in lists
+  /// are those of the import. It hangs below its parent if that is in the store.
+  Result<ImportOutcome> import_instance(RecordedInstance recorded);
+  /// Can it be imported? `invalid_argument` for one that has not ended or whose first execution is not recorded: work in
+  /// flight cannot be carried over. import_instance answers the same.
+  [[nodiscard]] static Result<void> check_import(const RecordedInstance& recorded);
 
  private:
   template <class In>

@@ -1,19 +1,19 @@
 // Histories outside a store: exported, kept as a test's data, imported elsewhere, replayed by a newer build.
 //
-// The interchange form is JSON lines: one event per line, as to_json(Event) writes it, with the instance and the execution
-// it belongs to. The lines of one instance stand together, its executions in order, oldest first. Empty lines are
-// skipped.
+// The interchange form is JSON lines: one event per line, as to_json(Event) writes it, with the instance and
+// the execution it belongs to. The lines of one instance stand together, its executions in order, oldest
+// first. Empty lines are skipped.
 #pragma once
+
+#include <duramen/history.hpp>
+#include <duramen/ids.hpp>
+#include <duramen/result.hpp>
 
 #include <cstddef>
 #include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <duramen/history.hpp>
-#include <duramen/ids.hpp>
-#include <duramen/result.hpp>
 
 namespace duramen::inline v0 {
 
@@ -42,8 +42,8 @@ class RecordedHistoryReader {
   /// `name` is what messages call the stream: a file's name. The stream must outlive the reader.
   RecordedHistoryReader(std::istream& stream, std::string name);
 
-  /// Absent at the end of the stream. `corrupt` for a line that is no event, or does not go on where the line before it
-  /// ended; the message names the line. After an error reading goes on with the next instance.
+  /// Absent at the end of the stream. `corrupt` for a line that is no event, or does not go on where the line
+  /// before it ended; the message names the line. After an error reading goes on with the next instance.
   [[nodiscard]] Result<std::optional<RecordedInstance>> next();
 
  private:

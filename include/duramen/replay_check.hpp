@@ -1,27 +1,27 @@
 // Would this build still replay these recorded histories?
 //
-// Changing an orchestration's code while instances of it run is safe only if the new code, fed the old history, asks for
-// the same things in the same order. Export histories from production once, keep the file beside the tests, and let CI
-// answer before a deployment does:
+// Changing an orchestration's code while instances of it run is safe only if the new code, fed the old
+// history, asks for the same things in the same order. Export histories from production once, keep the file
+// beside the tests, and let CI answer before a deployment does:
 //
 //   dm::Registry registry = my_orchestrations();
 //   const dm::ReplayReport report = dm::check_replay_file(registry, "histories.jsonl");
 //   std::cout << report.text();
 //   return report.ok() ? 0 : 1;
 //
-// `duramen export` writes such files; `duramen replay MODULE.so` does the same for a module. Only orchestration code
-// runs: no activity, no timer, no store.
+// `duramen export` writes such files; `duramen replay MODULE.so` does the same for a module. Only
+// orchestration code runs: no activity, no timer, no store.
 #pragma once
+
+#include <duramen/ids.hpp>
+#include <duramen/recorded_history.hpp>
+#include <duramen/registry.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <vector>
-
-#include <duramen/ids.hpp>
-#include <duramen/recorded_history.hpp>
-#include <duramen/registry.hpp>
 
 namespace duramen::inline v0 {
 
@@ -31,10 +31,11 @@ struct ReplayFinding {
     nondeterminism,  ///< the code does something else than history says it did
     no_code,         ///< the orchestration, or this version of it, is not registered
     unreadable,      ///< the history itself cannot be read or replayed by this build
-    tolerated,       ///< a difference that stops no instance: a changed result, or an input that was to be tolerated
+    tolerated,       ///< a difference that stops no instance: a changed result, or an input that was to be
+                     ///< tolerated
   };
   Kind kind = Kind::nondeterminism;
-  InstanceId instance;    ///< empty if the history could not be read so far
+  InstanceId instance;  ///< empty if the history could not be read so far
   ExecutionId execution;
   std::string orchestration;
   std::string version;
@@ -66,8 +67,8 @@ struct ReplayCheckOptions {
 [[nodiscard]] ReplayReport check_replay(const Registry& registry, const RecordedInstance& recorded,
                                         const ReplayCheckOptions& options = {});
 /// The same for every instance in a stream of JSON lines; `name` is what messages call it.
-[[nodiscard]] ReplayReport check_replay(const Registry& registry, std::istream& histories, const std::string& name,
-                                        const ReplayCheckOptions& options = {});
+[[nodiscard]] ReplayReport check_replay(const Registry& registry, std::istream& histories,
+                                        const std::string& name, const ReplayCheckOptions& options = {});
 /// The same for a file. One that cannot be opened, or has no history in it, is a finding.
 [[nodiscard]] ReplayReport check_replay_file(const Registry& registry, const std::string& path,
                                              const ReplayCheckOptions& options = {});

@@ -3,6 +3,7 @@
 
 #include "core/execution.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <istream>
 #include <utility>
@@ -23,7 +24,8 @@ bool imposed(const Failure& failure) {
 bool ended_without_code(std::span<const Event> history, std::size_t last_segment) {
   const auto* request = std::get_if<event::OrchestrationCancelRequested>(&history[last_segment].body);
   const auto* started = std::get_if<event::OrchestrationStarted>(&history.front().body);
-  return request != nullptr && started != nullptr && (!started->graceful || request->mode == CancelMode::terminate);
+  return request != nullptr && started != nullptr &&
+         (!started->graceful || request->mode == CancelMode::terminate);
 }
 
 /// What of a history the code must repeat: all of it, or what stood before it was ended from outside.
@@ -42,7 +44,8 @@ std::span<const Event> to_be_repeated(std::span<const Event> history) {
 
 class Check {
  public:
-  Check(const Registry& registry, const ReplayCheckOptions& options) : registry_(registry), options_(options) {}
+  Check(const Registry& registry, const ReplayCheckOptions& options)
+      : registry_(registry), options_(options) {}
 
   ReplayReport run(const RecordedInstance& recorded) {
     report_.instances = 1;
@@ -69,18 +72,20 @@ class Check {
     const auto* started = recorded.events.empty()
                               ? nullptr
                               : std::get_if<event::OrchestrationStarted>(&recorded.events.front().body);
-    if (started == nullptr) return add(Kind::unreadable, "its history does not begin with OrchestrationStarted");
+    if (started == nullptr)
+      return add(Kind::unreadable, "its history does not begin with OrchestrationStarted");
     finding_.orchestration = started->name;
     finding_.version = started->version;
     if (started->engine_version > engine_version) {
       return add(Kind::unreadable, "it was recorded under the replay rules " +
-                                       std::to_string(started->engine_version) + "; this build knows them up to " +
-                                       std::to_string(engine_version));
+                                       std::to_string(started->engine_version) +
+                                       "; this build knows them up to " + std::to_string(engine_version));
     }
     auto handler = registry_.find_orchestration(started->name, started->version);
     if (!handler) {
       return add(Kind::no_code,
-                 "this version of the orchestration is not registered: instances that run it would wait for a node that "
+                 "this version of the orchestration is not registered: instances that run it would wait for "
+                 "a node that "
                  "has it; keep it registered until they have ended");
     }
 
@@ -158,8 +163,8 @@ std::string ReplayReport::text() const {
   const auto count = [](std::size_t n, const char* what) {
     return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
   };
-  lines += count(instances, "instance") + ", " + count(executions, "execution") + ", " + count(events, "event") +
-           " replayed: ";
+  lines += count(instances, "instance") + ", " + count(executions, "execution") + ", " +
+           count(events, "event") + " replayed: ";
   return lines + (errors == 0 ? "no difference that matters" : count(errors, "problem")) + "\n";
 }
 
@@ -191,9 +196,14 @@ ReplayReport check_replay(const Registry& registry, std::istream& histories, con
   }
 }
 
-ReplayReport check_replay_file(const Registry& registry, const std::string& path, const ReplayCheckOptions& options) {
+ReplayReport check_replay_file(const Registry& registry, const std::string& path,
+                               const ReplayCheckOptions& options) {
+  std::error_code error;
   std::ifstream file(path);
-  if (!file) return only(Kind::unreadable, path + " cannot be opened; write one with `duramen export`");
+  // A directory can be opened, but reading it throws.
+  if (!file || std::filesystem::is_directory(path, error)) {
+    return only(Kind::unreadable, path + " cannot be opened; write one with `duramen export`");
+  }
   ReplayReport report = check_replay(registry, file, path, options);
   if (report.instances == 0 && report.findings.empty()) {
     return only(Kind::unreadable, path + " has no history in it; write one with `duramen export`");

@@ -1,5 +1,5 @@
-// Would this build still replay a recorded history? Histories are made by running code as a runtime would; then another
-// build looks at them.
+// Would this build still replay a recorded history? Histories are made by running code as a runtime would;
+// then another build looks at them.
 #include <duramen/replay_check.hpp>
 
 #include "core/harness.hpp"
@@ -66,7 +66,9 @@ Registry build(F code, const OrchestrationOptions& options = {}) {
   return registry;
 }
 
-RecordedInstance recorded(const Instance& instance) { return {"order-1", {{ExecutionId{1}, instance.history()}}}; }
+RecordedInstance recorded(const Instance& instance) {
+  return {"order-1", {{ExecutionId{1}, instance.history()}}};
+}
 
 /// The history of two_steps, ended or on its way.
 RecordedInstance a_history(bool ended = true) {
@@ -94,7 +96,8 @@ TEST(ReplayCheck, ACallThatChangedItsPlaceIsFoundWithBothSides) {
   ASSERT_EQ(report.findings.size(), 1u);
   EXPECT_FALSE(report.ok());
   EXPECT_EQ(report.findings[0].kind, Kind::nondeterminism);
-  EXPECT_THAT(report.findings[0].describe(), HasSubstr("\"order-1\", execution 1 (subject 1.0.0) does not replay"));
+  EXPECT_THAT(report.findings[0].describe(),
+              HasSubstr("\"order-1\", execution 1 (subject 1.0.0) does not replay"));
   EXPECT_THAT(report.findings[0].message, HasSubstr("\"First\""));
   EXPECT_THAT(report.findings[0].message, HasSubstr("\"Second\""));
   EXPECT_THAT(report.findings[0].message, HasSubstr("replay_check_test.cpp"));
@@ -131,7 +134,8 @@ TEST(ReplayCheck, AnotherResultIsToldAndTolerated) {
 
 TEST(ReplayCheck, AnotherInputIsToleratedOnlyIfAskedFor) {
   EXPECT_FALSE(check_replay(build(two_steps_another_input), a_history()).ok());
-  const ReplayReport report = check_replay(build(two_steps_another_input), a_history(), {.tolerate_inputs = true});
+  const ReplayReport report =
+      check_replay(build(two_steps_another_input), a_history(), {.tolerate_inputs = true});
   EXPECT_TRUE(report.ok()) << report.text();
   EXPECT_EQ(report.findings.size(), 1u);
 }
@@ -184,7 +188,8 @@ TEST(ReplayCheck, LinesThatCannotBeReadAreFindingsAndTheRestIsReplayed) {
   const std::string good = to_json_lines(a_history());
   RecordedInstance other = a_history();
   other.instance = "order-2";
-  std::istringstream stream("{\"instance_id\":\"bad\",\"execution_id\":1}\n" + good + "no json\n" + to_json_lines(other));
+  std::istringstream stream("{\"instance_id\":\"bad\",\"execution_id\":1}\n" + good + "no json\n" +
+                            to_json_lines(other));
   const ReplayReport report = check_replay(build(two_steps), stream, "histories.jsonl");
   EXPECT_FALSE(report.ok());
   ASSERT_EQ(report.findings.size(), 2u) << report.text();

@@ -1,0 +1,75 @@
+// What a command has found out, before anybody has decided how it looks: blocks for people, documents for
+// programs.
+#pragma once
+
+#include "exit_code.hpp"
+#include "json.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace duramen::cli {
+
+/// How a piece of text is meant; a terminal may show it in colour.
+enum class Tone : std::uint8_t { plain, strong, faint, good, bad, busy, warning };
+
+struct Cell {
+  std::string text;
+  Tone tone = Tone::plain;
+
+  Cell() = default;
+  Cell(std::string t, Tone as = Tone::plain) : text(std::move(t)), tone(as) {}  // NOLINT: written in place
+  Cell(const char* t, Tone as = Tone::plain) : text(t), tone(as) {}             // NOLINT
+};
+
+struct Column {
+  std::string title;
+  bool right = false;             ///< numbers
+  std::size_t may_shrink_to = 0;  ///< too long for the terminal: cut to no less than this; 0: never cut
+  bool optional = false;     ///< left out, from the right, if empty or if the terminal is too narrow for all
+  std::size_t at_least = 0;  ///< so that parts of a table that are shown one by one stand under each other
+};
+
+/// Rows under titles, as wide as the terminal allows.
+struct Table {
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> rows;
+  bool titles = true;
+};
+
+/// Names with values, one per line.
+struct Fields {
+  std::vector<std::pair<std::string, Cell>> fields;
+  void add(std::string name, Cell value) { fields.emplace_back(std::move(name), std::move(value)); }
+};
+
+/// Words; long lines are broken to the width of the terminal, under where they began.
+struct Text {
+  std::string text;
+  Tone tone = Tone::plain;
+};
+
+/// A word each, and sentences beside it, broken to the width of the terminal.
+struct Items {
+  std::vector<std::pair<Cell, std::string>> items;
+};
+
+/// Bytes as they are: a payload, a script.
+struct Verbatim {
+  std::string text;
+};
+
+using Block = std::variant<Table, Fields, Text, Items, Verbatim>;
+
+struct Answer {
+  std::vector<Block> page;         ///< for people
+  std::vector<Json> documents;     ///< for programs, one per line
+  std::vector<std::string> notes;  ///< beside the answer, for people: goes to standard error
+  ExitCode exit = ExitCode::ok;
+};
+
+}  // namespace duramen::cli

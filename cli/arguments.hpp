@@ -1,0 +1,171 @@
+// What the user asked for, as values: one struct per command. parse() makes them from the command line;
+// nothing behind it sees an argument as text again.
+#pragma once
+
+#include "terminal.hpp"
+#include <duramen/bulk.hpp>
+#include <duramen/explanation.hpp>
+#include <duramen/ids.hpp>
+#include <duramen/log.hpp>
+#include <duramen/management.hpp>
+#include <duramen/provider.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace duramen::cli {
+
+/// Options of every command.
+struct Globals {
+  std::string store;  ///< empty: none was named
+  bool json = false;
+  bool yes = false;
+  ColorChoice color = ColorChoice::automatic;
+};
+
+/// Where a payload comes from. Each is the value itself, "@FILE", or "-" for standard input.
+struct PayloadSource {
+  std::optional<std::string> json;
+  std::optional<std::string> text;
+};
+
+/// Which instances: those named, or those that match.
+struct Selection {
+  std::vector<InstanceId> ids;
+  InstanceFilter filter;
+  bool all = false;
+  bool filtered = false;  ///< something of `filter` was given
+};
+
+struct ListArguments {
+  InstanceQuery query;
+  bool every_page = false;
+  bool ids_only = false;
+};
+struct ShowArguments {
+  InstanceId instance;
+};
+struct HistoryArguments {
+  InstanceId instance;
+  std::optional<ExecutionId> execution;
+  bool every_execution = false;
+  bool follow = false;
+};
+struct TreeArguments {
+  InstanceId instance;
+};
+struct ExplainArguments {
+  std::vector<InstanceId> instances;
+  ExplainOptions options;
+};
+struct StartArguments {
+  std::string orchestration;
+  InstanceId instance;  ///< empty: make one up
+  std::optional<std::string> version;
+  PayloadSource input;
+  bool replace = false;
+  bool create_store = false;
+  bool wait = false;
+  std::optional<Duration> timeout;
+};
+struct WaitArguments {
+  std::vector<InstanceId> instances;
+  std::optional<Duration> timeout;
+};
+struct CancelArguments {
+  Selection which;
+  std::string reason;
+  CancelMode mode = CancelMode::graceful;
+  BulkOptions bulk;
+};
+struct RaiseArguments {
+  InstanceId instance;
+  std::string event;
+  PayloadSource data;
+  std::optional<std::string> message_id;
+};
+struct EnqueueArguments {
+  InstanceId instance;
+  std::string queue;
+  PayloadSource data;
+  std::optional<std::string> message_id;
+};
+struct KvArguments {
+  InstanceId instance;
+  std::optional<std::string> key;
+  bool wait = false;
+  std::optional<Duration> timeout;
+};
+struct DeleteArguments {
+  Selection which;
+  DeleteMode mode = DeleteMode::finished;
+  BulkOptions bulk;
+};
+struct PruneArguments {
+  Selection which;
+  PruneOptions options;
+  BulkOptions bulk;
+};
+struct StatsArguments {};
+struct TopArguments {
+  Duration interval = std::chrono::seconds{2};
+  std::optional<std::uint64_t> rounds;
+  std::size_t rows = 10;
+};
+struct DoctorArguments {
+  ExplainOptions options;
+  std::size_t limit = 1000;
+};
+struct ExportArguments {
+  Selection which;
+  std::string file;  ///< empty: standard output
+};
+struct ImportArguments {
+  std::string file;  ///< "-": standard input
+  bool replace = false;
+  bool dry_run = false;
+  bool create_store = false;
+};
+struct ReplayArguments {
+  std::string module;
+  std::vector<std::string> files;  ///< empty: the instances of the store
+  Selection which;
+  bool tolerate_inputs = false;
+};
+struct RunArguments {
+  std::string module;
+  NodeId node;
+  std::size_t threads = 0;
+  std::vector<std::string> tags;
+  Duration deadline = std::chrono::seconds{10};
+  LogLevel log_level = LogLevel::info;
+  bool create_store = false;
+};
+struct VersionArguments {};
+struct CompletionArguments {
+  std::string shell;
+};
+
+using Command = std::variant<ListArguments, ShowArguments, HistoryArguments, TreeArguments, ExplainArguments,
+                             StartArguments, WaitArguments, CancelArguments, RaiseArguments, EnqueueArguments,
+                             KvArguments, DeleteArguments, PruneArguments, StatsArguments, TopArguments,
+                             DoctorArguments, ExportArguments, ImportArguments, ReplayArguments, RunArguments,
+                             VersionArguments, CompletionArguments>;
+
+struct Invocation {
+  Globals globals;
+  Command command;
+};
+
+/// There is nothing to run: help was asked for, or the command line is wrong.
+struct Spoken {
+  std::string text;
+  bool is_error = false;
+};
+
+[[nodiscard]] std::variant<Invocation, Spoken> parse(int argc, const char* const* argv);
+
+}  // namespace duramen::cli

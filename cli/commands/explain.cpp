@@ -1,0 +1,87 @@
+// duramen explain: what an instance waits for, why it is stuck, why something was cancelled.
+#include "commands.hpp"
+#include "text.hpp"
+
+namespace duramen::cli {
+
+namespace {
+
+std::string_view name_of(Waiting::Kind kind) {
+  switch (kind) {
+    case Waiting::Kind::activity:
+      return "activity";
+    case Waiting::Kind::timer:
+      return "timer";
+    case Waiting::Kind::event:
+      return "event";
+    case Waiting::Kind::queue:
+      return "queue";
+    case Waiting::Kind::child:
+      return "child";
+  }
+  return "";
+}
+
+Json json_of(const Waiting& wait) {
+  JsonObject object;
+  object.add("kind", name_of(wait.kind))
+      .add("event_id", wait.event)
+      .add("name", wait.name)
+      .add("since", wait.since)
+      .add("due", wait.due);
+  if (wait.kind == Waiting::Kind::activity) {
+    object.add("tag", wait.tag)
+        .add("session_id", wait.session)
+        .add("node", wait.node.empty() ? Json() : Json(wait.node))
+        .add("attempt", wait.attempt);
+  }
+  if (wait.kind == Waiting::Kind::child) {
+    object.add("child_instance_id", wait.child)
+        .add("child_status", wait.child_status ? Json(to_string(*wait.child_status)) : Json());
+  }
+  return object.add("text", wait.text);
+}
+
+Json json_of(const CancelRequest& request) {
+  JsonObject object;
+  object.add("reason", request.reason)
+      .add("mode", request.mode == CancelMode::graceful ? "graceful" : "terminate")
+      .add("by", request.by == CancelOrigin::client ? "client" : "parent")
+      .add("parent_instance_id", request.parent)
+      .add("at", request.at);
+  return object;
+}
+
+Json json_of(const Explanation& e) {
+  JsonObject object;
+  object.add("instance", to_json(e.info, true))
+      .add("status_text", e.status)
+      .add("waits", json_array(e.waits, [](const Waiting& wait) { return json_of(wait); }))
+      .add("stuck", e.stuck)
+      .add("cancel_request", e.cancel_request ? json_of(*e.cancel_request) : Json())
+      .add("cancelled", json_array(e.cancelled, [](const CancelledStep& step) -> Json {
+             JsonObject cancelled;
+             cancelled.add("kind", name_of(step.kind))
+                 .add("event_id", step.event)
+                 .add("name", step.name)
+                 .add("reason", to_string(step.reason))
+                 .add("at", step.at);
+             return cancelled;
+           }));
+  return object;
+}
+
+}  // namespace
+
+Result<Answer> run(Session& session, const ExplainArguments& arguments) {
+  Answer answer;
+  for (const InstanceId& instance : arguments.instances) {
+    Result<Explanation> explanation = session.client.explain(instance, arguments.options);
+    if (!explanation) return explanation.error();
+    answer.documents.push_back(json_of(*explanation));
+    answer.page.emplace_back(Text{explanation->text});
+  }
+  return answer;
+}
+
+}  // namespace duramen::cli

@@ -1,0 +1,148 @@
+// duramen show: one instance, its executions and what is on its way to it.
+#include "commands.hpp"
+#include "text.hpp"
+#include "values.hpp"
+
+namespace duramen::cli {
+
+namespace {
+
+struct Found {
+  InstanceInfo info;
+  std::vector<ExecutionInfo> executions;
+  PendingWork pending;
+  std::size_t keys = 0;
+};
+
+Result<Found> look(Session& session, const InstanceId& instance) {
+  Found found;
+  Result<InstanceInfo> info = session.client.get_instance(instance);
+  if (!info) return info.error();
+  found.info = *std::move(info);
+  Result<std::vector<ExecutionInfo>> executions = session.client.list_executions(instance);
+  if (!executions) return executions.error();
+  found.executions = *std::move(executions);
+  Result<PendingWork> pending = session.provider().list_pending_work(instance);
+  if (!pending) return pending.error();
+  found.pending = *std::move(pending);
+  Result<KeyValues> values = session.client.get_key_values(instance);
+  if (!values) return values.error();
+  found.keys = values->size();
+  return found;
+}
+
+Fields fields_of(const Found& found, TimePoint now) {
+  const InstanceInfo& info = found.info;
+  Fields fields;
+  fields.add("Instance", {info.instance.value, Tone::strong});
+  fields.add("Orchestration", code_of(info.name, info.version));
+  fields.add("Status", status_cell(info.status));
+  if (info.custom_status) fields.add("Says", *info.custom_status);
+  if (info.output) fields.add("Output", in_short(*info.output, 4000));
+  if (info.failure) fields.add("Failure", {info.failure->describe(), Tone::bad});
+  if (info.parent) fields.add("Parent", info.parent->instance.value);
+  fields.add("Created", date_and_time(info.created_at) + " UTC (" + ago(info.created_at, now) + ")");
+  fields.add(is_final(info.status) ? "Ended" : "Last turn",
+             date_and_time(info.updated_at) + " UTC (" + ago(info.updated_at, now) + ")");
+  fields.add("Execution",
+             std::to_string(info.execution.value) + ", " + count(info.last_event_id.value, "event"));
+  if (found.keys != 0) fields.add("Key-values", std::to_string(found.keys));
+  if (found.pending.leased) fields.add("Turn", "a node works on it now");
+  return fields;
+}
+
+Table executions_table(const std::vector<ExecutionInfo>& executions) {
+  Table table;
+  table.columns = {
+      {.title = "EXECUTION", .right = true}, {.title = "STATUS"},  {.title = "VERSION"},
+      {.title = "EVENTS", .right = true},    {.title = "STARTED"}, {.title = "ENDED", .optional = true}};
+  for (const ExecutionInfo& e : executions) {
+    table.rows.push_back({std::to_string(e.execution.value), status_cell(e.status), e.version,
+                          std::to_string(e.last_event_id.value), date_and_time(e.started_at),
+                          e.ended_at ? date_and_time(*e.ended_at) : ""});
+  }
+  return table;
+}
+
+Table activities_table(const std::vector<PendingActivity>& activities, TimePoint now) {
+  Table table;
+  table.columns = {{.title = "ACTIVITY", .may_shrink_to = 12}, {.title = "EVENT", .right = true},
+                   {.title = "STATE", .may_shrink_to = 12},    {.title = "HANDED OUT", .right = true},
+                   {.title = "TAG", .optional = true},         {.title = "SESSION", .optional = true}};
+  for (const PendingActivity& a : activities) {
+    std::string state = !a.owner.empty()     ? "runs on " + a.owner.value
+                        : a.visible_at > now ? "waits until " + date_and_time(a.visible_at)
+                                             : "waits for a worker";
+    table.rows.push_back({a.name, std::to_string(a.activity.value), std::move(state),
+                          std::to_string(a.attempt), a.tag.value_or(""), a.session_id.value_or("")});
+  }
+  return table;
+}
+
+Table messages_table(const std::vector<PendingMessage>& messages, TimePoint now) {
+  Table table;
+  table.columns = {
+      {.title = "MESSAGE", .may_shrink_to = 12}, {.title = "DUE"}, {.title = "HANDED OUT", .right = true}};
+  for (const PendingMessage& m : messages) {
+    table.rows.push_back({m.unreadable ? Cell("cannot be read: " + *m.unreadable, Tone::bad) : Cell(m.type),
+                          ago(m.visible_at, now), std::to_string(m.attempt)});
+  }
+  return table;
+}
+
+Json json_of(const Found& found) {
+  JsonObject object;
+  object.add("instance", to_json(found.info, true));
+  object.add("executions", json_array(found.executions, [](const ExecutionInfo& e) -> Json {
+               JsonObject execution;
+               execution.add("execution_id", e.execution)
+                   .add("status", to_string(e.status))
+                   .add("orchestration_version", e.version)
+                   .add("event_count", e.last_event_id)
+                   .add("started_at", e.started_at)
+                   .add("ended_at", e.ended_at);
+               return execution;
+             }));
+  object.add("activities", json_array(found.pending.activities, [](const PendingActivity& a) -> Json {
+               JsonObject activity;
+               activity.add("execution_id", a.execution)
+                   .add("event_id", a.activity)
+                   .add("name", a.name)
+                   .add("tag", a.tag)
+                   .add("session_id", a.session_id)
+                   .add("visible_at", a.visible_at)
+                   .add("attempt", a.attempt)
+                   .add("owner", a.owner.empty() ? Json() : Json(a.owner));
+               return activity;
+             }));
+  object.add("messages", json_array(found.pending.messages, [](const PendingMessage& m) -> Json {
+               JsonObject message;
+               message.add("type", m.type)
+                   .add("visible_at", m.visible_at)
+                   .add("attempt", m.attempt)
+                   .add("unreadable", m.unreadable);
+               return message;
+             }));
+  object.add("leased", found.pending.leased).add("key_values", found.keys);
+  return object;
+}
+
+}  // namespace
+
+Result<Answer> run(Session& session, const ShowArguments& arguments) {
+  Result<Found> found = look(session, arguments.instance);
+  if (!found) return found.error();
+  const TimePoint now = session.now();
+  Answer answer;
+  answer.documents.push_back(json_of(*found));
+  answer.page.emplace_back(fields_of(*found, now));
+  if (found->executions.size() > 1) answer.page.emplace_back(executions_table(found->executions));
+  if (!found->pending.activities.empty()) {
+    answer.page.emplace_back(activities_table(found->pending.activities, now));
+  }
+  if (!found->pending.messages.empty())
+    answer.page.emplace_back(messages_table(found->pending.messages, now));
+  return answer;
+}
+
+}  // namespace duramen::cli

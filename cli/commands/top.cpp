@@ -1,0 +1,173 @@
+// duramen top: the store, live. On a terminal one screen that is drawn anew; elsewhere one line per round.
+#include "changes.hpp"
+#include "commands.hpp"
+#include "store.hpp"
+#include "text.hpp"
+#include "values.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+namespace duramen::cli {
+
+namespace {
+
+/// What one round sees.
+struct Sight {
+  TimePoint at;
+  std::chrono::steady_clock::time_point measured;
+  StoreMetrics metrics;
+  QueueDepths queues;
+  std::vector<InstanceInfo> open;  ///< newest first
+};
+
+Result<Sight> look(Session& session, std::size_t rows) {
+  Sight sight;
+  sight.at = session.now();
+  sight.measured = std::chrono::steady_clock::now();
+  Result<StoreMetrics> metrics = session.client.metrics();
+  if (!metrics) return metrics.error();
+  sight.metrics = *metrics;
+  Result<QueueDepths> queues = session.client.queue_depths();
+  if (!queues) return queues.error();
+  sight.queues = *queues;
+  if (rows == 0) return sight;
+  InstanceQuery query;
+  query.filter.statuses = {Status::pending, Status::running, Status::cancelling, Status::continued_as_new};
+  query.limit = rows;
+  Result<InstancePage> page = session.client.list(query);
+  if (!page) return page.error();
+  sight.open = std::move(page->instances);
+  return sight;
+}
+
+std::uint64_t ended(const StoreMetrics& metrics) {
+  return metrics.count(Status::completed) + metrics.count(Status::failed) + metrics.count(Status::cancelled);
+}
+
+struct Rates {
+  double events = 0;
+  double ended = 0;
+};
+
+Rates rates_of(const Sight& now, const std::optional<Sight>& before) {
+  if (!before) return {};
+  const double seconds = std::chrono::duration<double>(now.measured - before->measured).count();
+  if (seconds <= 0) return {};
+  // Deleting makes the numbers smaller; that is no negative work.
+  const auto growth = [](std::uint64_t a, std::uint64_t b) {
+    return a > b ? static_cast<double>(a - b) : 0.0;
+  };
+  return {growth(now.metrics.events, before->metrics.events) / seconds,
+          growth(ended(now.metrics), ended(before->metrics)) / seconds};
+}
+
+std::string per_second(double rate) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f/s", rate);
+  return text.data();
+}
+
+std::string number(std::uint64_t n) { return std::to_string(n); }
+
+Json json_of(const Sight& sight, const Rates& rates) {
+  JsonObject by_status;
+  for (std::size_t i = 0; i < status_count; ++i) {
+    const auto status = static_cast<Status>(i);
+    by_status.add(to_string(status), sight.metrics.count(status));
+  }
+  std::array<char, 32> events{};
+  std::array<char, 32> ends{};
+  std::snprintf(events.data(), events.size(), "%.3f", rates.events);
+  std::snprintf(ends.data(), ends.size(), "%.3f", rates.ended);
+  return JsonObject()
+      .add("at", sight.at)
+      .add("instances", by_status)
+      .add("events", sight.metrics.events)
+      .add("events_per_second", Json::raw(events.data()))
+      .add("ended_per_second", Json::raw(ends.data()))
+      .add("messages_due", sight.queues.orchestrator_due)
+      .add("activities_due", sight.queues.worker_due)
+      .add("activities_running", sight.queues.worker_leased);
+}
+
+/// One line, for a pipe.
+Text line_of(const Sight& sight, const Rates& rates) {
+  const StoreMetrics& m = sight.metrics;
+  return {date_and_time(sight.at) + "  pending " + number(m.count(Status::pending)) + "  running " +
+          number(m.count(Status::running)) + "  cancelling " + number(m.count(Status::cancelling)) +
+          "  completed " + number(m.count(Status::completed)) + "  failed " +
+          number(m.count(Status::failed)) + "  cancelled " + number(m.count(Status::cancelled)) +
+          "  messages due " + number(sight.queues.orchestrator_due) + "  activities " +
+          number(sight.queues.worker_due) + " due, " + number(sight.queues.worker_leased) +
+          " running  events " + per_second(rates.events) + "  ended " + per_second(rates.ended)};
+}
+
+std::vector<Block> screen_of(const std::string& store, const Sight& sight, const Rates& rates) {
+  std::vector<Block> page;
+  page.emplace_back(Text{store + "  " + date_and_time(sight.at) + " UTC", Tone::strong});
+  Table counts;
+  std::vector<Cell> row;
+  for (std::size_t i = 0; i < status_count; ++i) {
+    const auto status = static_cast<Status>(i);
+    if (status == Status::continued_as_new) continue;
+    counts.columns.push_back({.title = std::string(to_string(status)), .right = true});
+    const std::uint64_t n = sight.metrics.count(status);
+    row.emplace_back(number(n), n == 0 ? Tone::faint : status_cell(status).tone);
+  }
+  counts.rows.push_back(std::move(row));
+  page.emplace_back(std::move(counts));
+  Table flow;
+  flow.columns = {{.title = "Events", .right = true},         {.title = "Ended", .right = true},
+                  {.title = "Messages due", .right = true},   {.title = "Timers", .right = true},
+                  {.title = "Activities due", .right = true}, {.title = "Running", .right = true}};
+  flow.rows.push_back({per_second(rates.events), per_second(rates.ended),
+                       number(sight.queues.orchestrator_due), number(sight.queues.orchestrator_later),
+                       number(sight.queues.worker_due), number(sight.queues.worker_leased)});
+  page.emplace_back(std::move(flow));
+  if (!sight.open.empty()) {
+    Table open;
+    open.columns = {{.title = "OPEN", .may_shrink_to = 16},
+                    {.title = "ORCHESTRATION", .may_shrink_to = 10},
+                    {.title = "STATUS"},
+                    {.title = "EVENTS", .right = true},
+                    {.title = "UPDATED", .right = true},
+                    {.title = "SAYS", .may_shrink_to = 10, .optional = true}};
+    for (const InstanceInfo& info : sight.open) {
+      open.rows.push_back({info.instance.value, code_of(info.name, info.version), status_cell(info.status),
+                           number(info.last_event_id.value), ago(info.updated_at, sight.at),
+                           info.custom_status.value_or("")});
+    }
+    page.emplace_back(std::move(open));
+  }
+  return page;
+}
+
+}  // namespace
+
+Result<Answer> run(Session& session, const TopArguments& arguments) {
+  const bool live = session.context.terminal.interactive;
+  std::optional<Sight> before;
+  for (std::uint64_t round = 1;; ++round) {
+    Result<Sight> sight = look(session, live ? arguments.rows : 0);
+    if (!sight) return sight.error();
+    const Rates rates = rates_of(*sight, before);
+    Answer answer;
+    answer.documents.push_back(json_of(*sight, rates));
+    if (live) {
+      answer.page.emplace_back(Verbatim{"\x1b[H\x1b[2J"});  // from the top of an empty screen
+      for (Block& block : screen_of(shown_address(session.context.globals.store), *sight, rates)) {
+        answer.page.push_back(std::move(block));
+      }
+    } else {
+      answer.page.emplace_back(line_of(*sight, rates));
+    }
+    if (!session.context.emit(answer) || round == arguments.rounds) return Answer{};
+    before = *std::move(sight);
+    std::this_thread::sleep_for(arguments.interval);
+  }
+}
+
+}  // namespace duramen::cli

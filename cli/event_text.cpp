@@ -1,0 +1,98 @@
+// Events in words.
+#include "text.hpp"
+#include "values.hpp"
+
+namespace duramen::cli {
+
+namespace {
+
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+
+std::string why(CancelReason reason) { return std::string(to_string(reason)); }
+
+}  // namespace
+
+std::string EventTeller::tell(const Event& e) {
+  const auto about = [this, &e] {
+    const auto found = subjects_.find(e.source);
+    return found != subjects_.end() ? found->second : "event " + std::to_string(e.source.value);
+  };
+  const auto opens = [this, &e](const std::string& subject) {
+    subjects_[e.id] = subject;
+    return subject;
+  };
+  return std::visit(
+      Overloaded{
+          [](const event::OrchestrationStarted& b) {
+            std::string text = code_of(b.name, b.version) + " with " + in_short(b.input);
+            if (b.parent) text += ", for " + b.parent->instance.value;
+            if (!b.carry_forward.empty()) text += ", with " + count(b.carry_forward.size(), "kept event");
+            return text;
+          },
+          [](const event::OrchestrationCancelRequested& b) {
+            std::string text = b.origin == CancelOrigin::parent ? "by its parent" : "by a client";
+            if (b.mode == CancelMode::terminate) text += ", at once";
+            return text + ": " + (b.reason.empty() ? "no reason given" : b.reason);
+          },
+          [&](const event::ActivityCompleted& b) { return about() + " returned " + in_short(b.result); },
+          [&](const event::ActivityFailed& b) { return about() + ": " + b.details.describe(); },
+          [&](const event::TimerFired&) { return about(); },
+          [&](const event::SubOrchestrationCompleted& b) {
+            return about() + " returned " + in_short(b.result);
+          },
+          [&](const event::SubOrchestrationFailed& b) { return about() + ": " + b.details.describe(); },
+          [](const event::ExternalEvent& b) { return b.name + " with " + in_short(b.data); },
+          [](const event::QueueEventDelivered& b) { return b.name + ": " + in_short(b.data); },
+          [&](const event::ActivityScheduled& b) {
+            std::string text = opens(b.name) + " with " + in_short(b.input);
+            if (b.tag) text += ", tag " + *b.tag;
+            if (b.session_id) text += ", session " + *b.session_id;
+            return text;
+          },
+          [&](const event::TimerCreated& b) {
+            (void)opens("timer of " + roughly(b.fire_at - e.timestamp));
+            return "due " + date_and_time(b.fire_at) + " (" + roughly(b.fire_at - e.timestamp) + ")";
+          },
+          [&](const event::ExternalSubscribed& b) { return opens(b.name); },
+          [&](const event::QueueSubscribed& b) { return opens(b.name); },
+          [&](const event::SubOrchestrationScheduled& b) {
+            (void)opens(b.name);
+            return b.name + " as " + b.instance.value + " with " + in_short(b.input);
+          },
+          [](const event::OrchestrationChained& b) {
+            return b.name + " as " + b.instance.value + " with " + in_short(b.input);
+          },
+          [](const event::CustomStatusUpdated& b) { return b.status ? *b.status : std::string("cleared"); },
+          [](const event::KeyValueSet& b) { return b.key + " = " + in_short(b.value); },
+          [](const event::KeyValueCleared& b) { return b.key; },
+          [](const event::KeyValuesCleared&) { return std::string("all keys"); },
+          [&](const event::ActivityCancelRequested& b) { return about() + ": " + why(b.reason); },
+          [&](const event::SubOrchestrationCancelRequested& b) { return about() + ": " + why(b.reason); },
+          [&](const event::ExternalSubscribedCancelled& b) { return about() + ": " + why(b.reason); },
+          [&](const event::QueueSubscriptionCancelled& b) { return about() + ": " + why(b.reason); },
+          [](const event::OrchestrationCompleted& b) { return in_short(b.output); },
+          [](const event::OrchestrationFailed& b) { return b.details.describe(); },
+          [](const event::OrchestrationContinuedAsNew& b) { return "with " + in_short(b.input); },
+      },
+      e.body);
+}
+
+Tone EventTeller::tone_of(const Event& e) {
+  return std::visit(Overloaded{
+                        [](const event::ActivityFailed&) { return Tone::bad; },
+                        [](const event::SubOrchestrationFailed&) { return Tone::bad; },
+                        [](const event::OrchestrationFailed&) { return Tone::bad; },
+                        [](const event::OrchestrationCompleted&) { return Tone::good; },
+                        [&](const auto&) {
+                          const bool about_cancelling = event_class(e) == EventClass::cancel ||
+                                                        event_type(e) == "OrchestrationCancelRequested";
+                          return about_cancelling ? Tone::warning : Tone::plain;
+                        },
+                    },
+                    e.body);
+}
+
+}  // namespace duramen::cli

@@ -1,0 +1,70 @@
+#include "json.hpp"
+
+#include <array>
+#include <cstdio>
+
+namespace duramen::cli {
+
+Json::Json(std::string_view string) : text("\"") {
+  for (const char c : string) {
+    switch (c) {
+      case '"':
+        text += "\\\"";
+        break;
+      case '\\':
+        text += "\\\\";
+        break;
+      case '\n':
+        text += "\\n";
+        break;
+      case '\r':
+        text += "\\r";
+        break;
+      case '\t':
+        text += "\\t";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          std::array<char, 8> escape{};
+          std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(c));
+          text += escape.data();
+        } else {
+          text += c;
+        }
+    }
+  }
+  text += '"';
+}
+
+Json Json::raw(std::string json) {
+  Json value;
+  value.text = std::move(json);
+  return value;
+}
+
+Json Json::payload(const Payload& payload) {
+  if (payload.encoding == Encoding::text) return Json(payload.data);
+  // One document is one line, whatever white space the payload has: in JSON, a line break stands only between
+  // tokens.
+  std::string text = payload.data;
+  for (char& c : text) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  return raw(std::move(text));
+}
+
+JsonObject& JsonObject::add(std::string_view name, const Json& value) {
+  if (!members_.empty()) members_ += ',';
+  members_ += Json(name).text;
+  members_ += ':';
+  members_ += value.text;
+  return *this;
+}
+
+JsonArray& JsonArray::add(const Json& value) {
+  if (!elements_.empty()) elements_ += ',';
+  elements_ += value.text;
+  return *this;
+}
+
+}  // namespace duramen::cli

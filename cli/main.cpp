@@ -1,0 +1,133 @@
+// duramen: parse the command line, open the store, run the command, show its answer.
+#include "arguments.hpp"
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "session.hpp"
+#include "store.hpp"
+#include "terminal.hpp"
+
+#include <cerrno>
+#include <clocale>
+#include <concepts>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <string>
+
+namespace duramen::cli {
+namespace {
+
+/// Standard output, and whether anybody still reads it.
+class Output {
+ public:
+  explicit Output(const Globals& globals, const Terminal& terminal)
+      : globals_(globals), terminal_(terminal) {}
+
+  bool show(const Answer& answer) {
+    if (globals_.json) {
+      for (const Json& document : answer.documents) write(document.text + "\n");
+    } else {
+      write(render(answer.page, terminal_));
+      for (const std::string& note : answer.notes) std::fprintf(stderr, "%s\n", printable(note).c_str());
+    }
+    if (error_ == 0 && std::fflush(stdout) != 0) error_ = errno;
+    return error_ == 0;
+  }
+
+  [[nodiscard]] int error() const noexcept { return error_; }
+
+ private:
+  void write(const std::string& text) {
+    if (error_ != 0) return;
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) error_ = errno;
+  }
+
+  const Globals& globals_;
+  const Terminal& terminal_;
+  int error_ = 0;
+};
+
+ExitCode complain(const std::string& message, ExitCode code) {
+  std::fprintf(stderr, "duramen: %s\n", message.c_str());
+  return code;
+}
+
+ExitCode complain(const Error& error) {
+  std::string message = error.message.empty() ? error.describe() : error.message;
+  if (error.retryable && error.code != ErrorCode::timed_out) message += " (trying again may help)";
+  return complain(message, exit_code_for(error.code));
+}
+
+template <class Arguments>
+concept NeedsNoStore = requires(Context& context, const Arguments& arguments) {
+  { run(context, arguments) } -> std::same_as<Result<Answer>>;
+};
+
+template <class Arguments>
+StoreAccess access_of(const Arguments& arguments) {
+  if constexpr (requires { arguments.create_store; }) {
+    return arguments.create_store ? StoreAccess::create : StoreAccess::existing;
+  } else {
+    return StoreAccess::existing;
+  }
+}
+
+template <class Arguments>
+Result<Answer> run_command(Context& context, const Arguments& arguments) {
+  if constexpr (NeedsNoStore<Arguments>) {
+    return run(context, arguments);
+  } else {
+    Result<Store> store = open_store(context.globals.store, access_of(arguments));
+    if (!store) {
+      Error error = store.error();
+      if constexpr (requires { arguments.create_store; }) {
+        if (error.message.find("check the path") != std::string::npos) {
+          error.message += ", or add --create to make a new store";
+        }
+      }
+      return error;
+    }
+    Session session{context, *std::move(store)};
+    return run(session, arguments);
+  }
+}
+
+ExitCode run_all(int argc, const char* const* argv) {
+  auto parsed = parse(argc, argv);
+  if (const auto* spoken = std::get_if<Spoken>(&parsed)) {
+    if (spoken->is_error && spoken->text.starts_with("Look at")) {  // no command at all: the whole help
+      std::fputs(spoken->text.c_str(), stderr);
+      return ExitCode::usage;
+    }
+    if (spoken->is_error) return complain(spoken->text, ExitCode::usage);
+    std::fputs(spoken->text.c_str(), stdout);
+    return ExitCode::ok;
+  }
+  const auto& invocation = std::get<Invocation>(parsed);
+  Context context{invocation.globals, Terminal::of_standard_output(invocation.globals.color), {}};
+  Output output(context.globals, context.terminal);
+  context.emit = [&output](const Answer& answer) { return output.show(answer); };
+
+  const Result<Answer> answer = std::visit(
+      [&context](const auto& arguments) { return run_command(context, arguments); }, invocation.command);
+  if (answer && output.show(*answer)) return answer->exit;
+  if (output.error() == EPIPE) return ExitCode::closed_pipe;
+  if (output.error() != 0) {
+    return complain(std::string("the answer cannot be written: ") + std::strerror(output.error()),
+                    ExitCode::no);
+  }
+  return complain(answer.error());
+}
+
+}  // namespace
+}  // namespace duramen::cli
+
+int main(int argc, char** argv) {
+  std::setlocale(LC_CTYPE, "C.UTF-8");  // for the width of characters
+  try {
+    return static_cast<int>(duramen::cli::run_all(argc, argv));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "duramen: %s\n", error.what());
+    return static_cast<int>(duramen::cli::ExitCode::store);
+  }
+}

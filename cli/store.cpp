@@ -1,0 +1,73 @@
+#include "store.hpp"
+
+#include <duramen/sqlite.hpp>
+#ifdef DURAMEN_CLI_POSTGRES
+#include <duramen/postgres.hpp>
+#endif
+
+#include <filesystem>
+
+namespace duramen::cli {
+
+namespace {
+
+Error usage(std::string message) {
+  return Error{ErrorCode::invalid_argument, "open", std::move(message), false};
+}
+Error unavailable(std::string message) {
+  return Error{ErrorCode::unavailable, "open", std::move(message), false};
+}
+
+Result<Store> open_sqlite(const std::string& path, StoreAccess access) {
+  if (path.empty()) return usage("the address sqlite: names no file; write sqlite:orders.db");
+  if (path == ":memory:") return usage("a store in memory ends with this command; name a file");
+  if (access == StoreAccess::existing) {
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    if (status.type() == std::filesystem::file_type::not_found) {
+      return unavailable("there is no store " + path + "; check the path");
+    }
+    // An empty file would become a store by being opened.
+    if (status.type() == std::filesystem::file_type::regular &&
+        std::filesystem::file_size(path, error) == 0 && !error) {
+      return unavailable(path + " is empty: no store was made in it yet; check the path");
+    }
+  }
+  auto provider = sqlite::open_provider({.path = path});
+  if (!provider) return provider.error();
+  return Store{*std::move(provider)};
+}
+
+Result<Store> open_postgres(const std::string& address) {
+#ifdef DURAMEN_CLI_POSTGRES
+  auto provider = postgres::open_provider({.conninfo = address});
+  if (!provider) return provider.error();
+  return Store{*std::move(provider)};
+#else
+  return unavailable("this duramen was built without PostgreSQL, so it cannot open " +
+                     shown_address(address) + "; install libpq-dev and build it again");
+#endif
+}
+
+}  // namespace
+
+Result<Store> open_store(const std::string& address, StoreAccess access) {
+  if (address.empty()) {
+    return usage("which store? Say --store sqlite:FILE or --store postgres://..., or set DURAMEN_STORE");
+  }
+  if (address.starts_with("sqlite:")) return open_sqlite(address.substr(7), access);
+  if (address.starts_with("postgres://") || address.starts_with("postgresql://"))
+    return open_postgres(address);
+  return usage("\"" + address + "\" is no address of a store; did you mean sqlite:" + address + "?");
+}
+
+std::string shown_address(const std::string& address) {
+  const auto scheme = address.find("://");
+  const auto at = address.find('@');
+  if (scheme == std::string::npos || at == std::string::npos) return address;
+  const auto colon = address.find(':', scheme + 3);
+  if (colon == std::string::npos || colon > at) return address;
+  return address.substr(0, colon) + ":***" + address.substr(at);
+}
+
+}  // namespace duramen::cli

@@ -1,0 +1,167 @@
+// start, wait, cancel, raise, enqueue: what is asked of instances.
+#include "cli/known_store.hpp"
+#include <duramen/client.hpp>
+#include <duramen/sqlite.hpp>
+
+#include <fstream>
+
+namespace duramen::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
+using Json = nlohmann::json;
+
+class Acting : public KnownStore {
+ protected:
+  /// The data of the newest message to the instance, as the store has it.
+  Json status(const std::string& id) const { return json({"show", id})["instance"]["status"]; }
+  /// The program serves the store with the code of the known instances while this lives.
+  std::unique_ptr<CliProcess> serve() const {
+    auto server = std::make_unique<CliProcess>(
+        on_store({"run", std::string(DURAMEN_MODULES) + "/known.so", "--log", "error"}));
+    EXPECT_TRUE(server->wait_for_output("serves"));
+    return server;
+  }
+};
+
+TEST_F(Acting, StartPrintsTheIdAndIsRepeatable) {
+  const CliResult first = run({"start", "Checkout", "--id", "order-7", "--input", "7"});
+  EXPECT_EQ(first.exit, 0) << first.err;
+  EXPECT_EQ(first.out, "order-7\n");
+  const CliResult again = run({"start", "Checkout", "--id", "order-7", "--input", "7"});
+  EXPECT_EQ(again.exit, 0);
+  EXPECT_THAT(again.err, HasSubstr("started before"));
+  EXPECT_EQ(json({"start", "Checkout", "--id", "order-7", "--input", "7"})["outcome"], "exists");
+  const CliResult other = run({"start", "Checkout", "--id", "order-7", "--input", "8"});
+  EXPECT_EQ(other.exit, 1);
+  EXPECT_THAT(other.err, HasSubstr("another name or input"));
+}
+
+TEST_F(Acting, StartMakesUpAnId) {
+  const CliResult result = run({"start", "Checkout", "--input", "7"});
+  EXPECT_THAT(result.out, StartsWith("Checkout-"));
+  EXPECT_EQ(run({"show", result.out.substr(0, result.out.size() - 1)}).exit, 0);
+}
+
+TEST_F(Acting, StartTakesPayloadsFromEverywhere) {
+  std::ofstream(dir.file("input.json")) << "  {\"a\": [1, 2]}\n";
+  ASSERT_EQ(run({"start", "X", "--id", "from-file", "--input", "@" + dir.file("input.json")}).exit, 0);
+  ASSERT_EQ(run({"start", "X", "--id", "from-stdin", "--input", "-"}, {.input = "{\"b\":1}"}).exit, 0);
+  ASSERT_EQ(run({"start", "X", "--id", "text", "--text", "hello there"}).exit, 0);
+  ASSERT_EQ(run({"start", "X", "--id", "text-stdin", "--text", "-"}, {.input = "line\n"}).exit, 0);
+  Client client{sqlite::open(path)};
+  const auto repeated = [&](const char* id, const Payload& input) {
+    return client.start(id, "X", input).has_value();
+  };
+  EXPECT_TRUE(repeated("from-file", Payload::json("{\"a\": [1, 2]}")));
+  EXPECT_TRUE(repeated("from-stdin", Payload::json("{\"b\":1}")));
+  EXPECT_TRUE(repeated("text", Payload::text("hello there")));
+  EXPECT_TRUE(repeated("text-stdin", Payload::text("line\n")));
+  EXPECT_FALSE(repeated("text", Payload::text("other")));
+}
+
+TEST_F(Acting, StartReplacesWhatHasEndedIfAsked) {
+  EXPECT_EQ(run({"start", "Checkout", "--id", "order-1", "--input", "9"}).exit, 1);
+  EXPECT_EQ(run({"start", "Checkout", "--id", "order-1", "--input", "9", "--replace"}).exit, 0);
+  EXPECT_EQ(status("order-1"), "Pending");
+}
+
+TEST_F(Acting, StartAndWaitGivesTheResult) {
+  const auto server = serve();
+  const CliResult good =
+      run({"start", "Checkout", "--id", "order-7", "--input", "7", "--wait", "--timeout", "60s"});
+  EXPECT_EQ(good.exit, 0) << good.err;
+  EXPECT_EQ(good.out, "order-7\norder-7 Completed: \"receipt-7\"\n");
+  const CliResult bad =
+      run({"start", "Checkout", "--id", "order-8", "--input", "2", "--wait", "--timeout", "60s"});
+  EXPECT_EQ(bad.exit, 1);
+  EXPECT_THAT(bad.out, HasSubstr("card declined"));
+}
+
+TEST_F(Acting, WaitTellsHowInstancesEnded) {
+  const CliResult both = run({"wait", "order-1", "ticker"});
+  EXPECT_EQ(both.exit, 0);
+  EXPECT_THAT(both.out, AllOf(HasSubstr("order-1 Completed"), HasSubstr("ticker Completed: 3")));
+  EXPECT_EQ(run({"wait", "order-1", "order-2"}).exit, 1);
+  EXPECT_EQ(json({"wait", "stopped"}, 1)["status"], "Cancelled");
+  const CliResult late = run({"wait", "waits", "--timeout", "10ms"});
+  EXPECT_EQ(late.exit, 5);
+  EXPECT_THAT(late.err, HasSubstr("duramen explain waits"));
+}
+
+TEST_F(Acting, CancelAsksInstancesByName) {
+  const CliResult result = run({"cancel", "waits", "family", "--reason", "closing time"});
+  EXPECT_EQ(result.exit, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("asked 2 instances to end: waits, family"));
+  const auto server = serve();
+  const CliResult ended = run({"wait", "waits", "family", "family::sub::1.2", "--timeout", "60s"});
+  EXPECT_EQ(ended.exit, 1);
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("waits Cancelled: cancelled: closing time"),
+                               HasSubstr("family::sub::1.2 Cancelled")));
+}
+
+TEST_F(Acting, CancelOfWhatHasEndedOrIsNotThereSaysSo) {
+  const CliResult ended = run({"cancel", "order-1"});
+  EXPECT_EQ(ended.exit, 1);
+  EXPECT_THAT(ended.out, HasSubstr("had ended before: order-1"));
+  const CliResult missing = run({"cancel", "waits", "no-such"});
+  EXPECT_EQ(missing.exit, 3);
+  EXPECT_THAT(missing.out,
+              AllOf(HasSubstr("asked 1 instance to end"), HasSubstr("there is no instance: no-such")));
+}
+
+TEST_F(Acting, CancelByFilterAsksFirst) {
+  const CliResult refused = run({"cancel", "--name", "Approval"});
+  EXPECT_EQ(refused.exit, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("Cancel 1 instance (waits)?"), HasSubstr("--yes")));
+  const auto plan = json({"cancel", "--all", "--dry-run"});
+  EXPECT_EQ(plan["dry_run"], true);
+  EXPECT_EQ(plan["requested"].size(), 0u);
+  EXPECT_EQ(plan["matched"].size(), 4u);
+  EXPECT_EQ(json({"explain", "waits"})["cancel_request"], nullptr);
+  const auto done = json({"cancel", "--all", "--yes", "--reason", "all of you"});
+  EXPECT_EQ(done["requested"].size(), 4u);
+  EXPECT_EQ(json({"cancel", "--status", "pending", "--limit", "1", "--dry-run"})["matched"],
+            Json::array({"nobody"}));
+}
+
+TEST_F(Acting, CancelWantsToKnowWhich) {
+  const CliResult nobody = run({"cancel", "--reason", "x"});
+  EXPECT_EQ(nobody.exit, 2);
+  EXPECT_THAT(nobody.err, HasSubstr("which instances?"));
+  EXPECT_EQ(run({"cancel", "waits", "--all"}).exit, 2);
+  EXPECT_EQ(run({"cancel", "waits", "--mode", "gently"}).exit, 2);
+}
+
+TEST_F(Acting, RaiseReachesWhoeverWaits) {
+  const CliResult raised = run({"raise", "waits", "approved", "--text", "Ada"});
+  EXPECT_EQ(raised.exit, 0) << raised.err;
+  EXPECT_THAT(raised.out, HasSubstr("the event approved is on its way to waits"));
+  const auto server = serve();
+  EXPECT_THAT(run({"wait", "waits", "--timeout", "60s"}).out, HasSubstr("Completed: \"Ada\""));
+}
+
+TEST_F(Acting, RaiseSaysWhatBecameOfTheEvent) {
+  EXPECT_EQ(json({"raise", "later", "go"})["outcome"], "parked");
+  EXPECT_EQ(json({"raise", "waits", "x", "--message-id", "m"})["outcome"], "enqueued");
+  EXPECT_EQ(json({"raise", "waits", "x", "--message-id", "m"})["outcome"], "duplicate");
+  const CliResult late = run({"raise", "order-1", "go"});
+  EXPECT_EQ(late.exit, 1);
+  EXPECT_THAT(late.out, HasSubstr("has ended"));
+}
+
+TEST_F(Acting, EnqueueSendsToAQueue) {
+  const CliResult sent = run({"enqueue", "waits", "jobs", "--data", "{\"n\":1}"});
+  EXPECT_EQ(sent.exit, 0) << sent.err;
+  EXPECT_THAT(sent.out, HasSubstr("the queue jobs"));
+  EXPECT_THAT(run({"show", "waits"}).out, HasSubstr("QueueMessage"));
+  EXPECT_EQ(json({"enqueue", "later", "jobs", "--data", "1"})["outcome"], "parked");
+}
+
+}  // namespace
+}  // namespace duramen::test

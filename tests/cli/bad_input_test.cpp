@@ -1,0 +1,195 @@
+// What is wrong is said in one line that tells what to do, with the exit code that the documentation
+// promises; and nothing is left behind.
+#include "cli/known_store.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sys/stat.h>
+
+namespace duramen::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+/// One line to standard error, nothing to standard output.
+void expect_complaint(const CliResult& result, int exit, const std::string& says) {
+  EXPECT_EQ(result.exit, exit) << result.err;
+  EXPECT_THAT(result.err, AllOf(StartsWith("duramen: "), HasSubstr(says)));
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_THAT(result.out, IsEmpty());
+}
+
+class BadStore : public ::testing::Test {
+ protected:
+  TempDir dir;
+};
+
+TEST_F(BadStore, MissingStoreIsToldAndNoFileIsMade) {
+  const std::string path = dir.file("none.db");
+  const std::vector<std::vector<std::string>> commands{
+      {"list"},
+      {"show", "x"},
+      {"history", "x"},
+      {"tree", "x"},
+      {"explain", "x"},
+      {"start", "X"},
+      {"wait", "x"},
+      {"cancel", "x"},
+      {"raise", "x", "e"},
+      {"enqueue", "x", "q"},
+      {"kv", "x"},
+      {"delete", "x"},
+      {"prune", "x", "--keep-last", "1"},
+      {"stats"},
+      {"top"},
+      {"doctor"},
+      {"export", "--all"},
+      {"import"},
+      {"run", std::string(DURAMEN_MODULES) + "/known.so"},
+      {"replay", std::string(DURAMEN_MODULES) + "/known.so"}};
+  for (std::vector<std::string> command : commands) {
+    SCOPED_TRACE(command.front());
+    command.insert(command.end(), {"--store", "sqlite:" + path});
+    expect_complaint(duramen(command), 4, "there is no store " + path);
+    EXPECT_FALSE(std::filesystem::exists(path));
+  }
+}
+
+TEST_F(BadStore, NoAddressOrAWrongOneIsToldWithTheRightForm) {
+  expect_complaint(duramen({"list"}), 2, "Say --store sqlite:FILE");
+  expect_complaint(duramen({"list", "--store", "orders.db"}), 2, "did you mean sqlite:orders.db?");
+  expect_complaint(duramen({"list", "--store", "sqlite:"}), 2, "names no file");
+  expect_complaint(duramen({"list", "--store", "sqlite::memory:"}), 2, "name a file");
+}
+
+TEST_F(BadStore, TheAddressMayComeFromTheEnvironment) {
+  const CliResult result =
+      duramen({"list"}, {.environment = {{"DURAMEN_STORE", "sqlite:" + dir.file("none.db")}}});
+  expect_complaint(result, 4, "there is no store");
+}
+
+TEST_F(BadStore, AFileThatIsNoDatabaseIsLeftAsItIs) {
+  const std::string path = dir.file("letter.txt");
+  const std::string content(2000, 'x');
+  std::ofstream(path) << content;
+  expect_complaint(duramen({"list", "--store", "sqlite:" + path}), 4, "letter.txt");
+  std::ifstream file(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), content);
+}
+
+TEST_F(BadStore, AnEmptyFileStaysEmpty) {
+  const std::string path = dir.file("empty.db");
+  std::ofstream(path).flush();
+  expect_complaint(duramen({"list", "--store", "sqlite:" + path}), 4, "is empty");
+  EXPECT_EQ(std::filesystem::file_size(path), 0u);
+}
+
+TEST_F(BadStore, ADirectoryIsNoStore) {
+  expect_complaint(duramen({"list", "--store", "sqlite:" + dir.file("")}), 4, "");
+}
+
+TEST_F(BadStore, AServerThatIsNotThereIsTold) {
+  const CliResult result =
+      duramen({"list", "--store", "postgres://ada:secret@127.0.0.1:1/none?connect_timeout=1"});
+  EXPECT_EQ(result.exit, 4) << result.err;
+  EXPECT_THAT(result.err, AllOf(StartsWith("duramen: "), Not(HasSubstr("secret"))));
+}
+
+class BadInput : public KnownStore {};
+
+TEST_F(BadInput, AStoreWithoutPermissionIsTold) {
+  if (::geteuid() == 0) {
+    // Root may write everything; a file that cannot be written at all stands in for it.
+    GTEST_SKIP() << "root has every permission";
+  }
+  ::chmod(path.c_str(), 0400);
+  expect_complaint(run({"list"}), 4, "cannot be written to");
+}
+
+TEST_F(BadInput, AStoreOfANewerDuramenIsTold) {
+  ASSERT_EQ(std::system(("sqlite3 '" + path + "' 'PRAGMA user_version=999'").c_str()), 0);
+  expect_complaint(run({"list"}), 4, "use the newer Duramen that wrote it");
+}
+
+TEST_F(BadInput, AnIdThatIsNotThereIsTold) {
+  for (const char* command : {"show", "history", "tree", "explain", "wait", "kv", "export"}) {
+    SCOPED_TRACE(command);
+    expect_complaint(run({command, "no-such"}), 3, "there is no instance \"no-such\"");
+  }
+  expect_complaint(run({"history", "no-such", "--follow"}), 3, "no-such");
+}
+
+TEST_F(BadInput, AnIdThatCannotBeOneIsTold) {
+  expect_complaint(run({"show", ""}), 2, "");
+  expect_complaint(run({"show", std::string(2000, 'x')}), 2, "");
+  expect_complaint(run({"show", "broken-\xff"}), 2, "");
+}
+
+TEST_F(BadInput, BrokenJsonIsToldWithItsPlace) {
+  expect_complaint(run({"start", "X", "--input", "{\"a\":"}), 2, "that is not JSON");
+  expect_complaint(run({"start", "X", "--input", "hello"}), 2, "for plain text use --text");
+  expect_complaint(run({"start", "X", "--input", ""}), 2, "that is not JSON");
+  expect_complaint(run({"raise", "waits", "e", "--data", "-"}, {.input = "[1,"}), 2, "that is not JSON");
+  expect_complaint(run({"enqueue", "waits", "q", "--data", "@" + dir.file("none")}), 3, "cannot be read");
+  expect_complaint(run({"start", "X", "--input", "@" + dir.file("")}), 3, "cannot be read");
+}
+
+TEST_F(BadInput, UnknownCommandsAndOptionsAreToldWithTheWayToHelp) {
+  expect_complaint(run({"lst"}), 2, "there is no command \"lst\"; try: duramen --help");
+  expect_complaint(run({"list", "--stat", "failed"}), 2, "--stat");
+  expect_complaint(run({"list", "--status", "broken"}), 2, "there is no status \"broken\"");
+  expect_complaint(run({"list", "--limit", "0"}), 2, "--limit");
+  expect_complaint(run({"list", "--limit", "many"}), 2, "--limit");
+  expect_complaint(run({"list", "--since", "yesterday"}), 2, "is no time");
+  expect_complaint(run({"list", "--sort", "size"}), 2, "newest or oldest");
+  expect_complaint(run({"wait", "waits", "--timeout", "30"}), 2, "is no length of time");
+  expect_complaint(run({"show"}), 2, "ID is required; try: duramen show --help");
+  expect_complaint(run({"start", "X", "--input", "1", "--text", "1"}), 2, "--text");
+  expect_complaint(run({"completion", "fish"}), 2, "there is one for bash and one for zsh");
+  expect_complaint(run({"list", "--color", "blue"}), 2, "--color is auto, always or never");
+}
+
+TEST_F(BadInput, WithoutACommandThereIsHelp) {
+  const CliResult result = duramen({});
+  EXPECT_EQ(result.exit, 2);
+  EXPECT_THAT(result.err, HasSubstr("Subcommands:"));
+  EXPECT_EQ(duramen({"--help"}).exit, 0);
+  EXPECT_THAT(duramen({"list", "--help"}).out, HasSubstr("Usage: duramen list"));
+}
+
+TEST_F(BadInput, AClosedPipeEndsItQuietly) {
+  // More than a pipe holds, so that the program is still writing when the reader goes.
+  std::string big(60'000, 'x');
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_EQ(run({"start", "X", "--id", "big-" + std::to_string(i), "--text", "-"}, {.input = big}).exit, 0);
+  }
+  ASSERT_EQ(run({"cancel", "--prefix", "big-", "--yes"}).exit, 0);
+  for (const char* command : {"history", "list"}) {
+    SCOPED_TRACE(command);
+    std::vector<std::string> arguments{command};
+    if (std::string(command) == "history") arguments.insert(arguments.end(), {"ticker", "--all"});
+    CliProcess process(on_store(arguments));
+    process.close_output();
+    const CliResult result = process.finish();
+    EXPECT_THAT(result.err, IsEmpty());
+    EXPECT_TRUE(result.exit == 141 || result.exit == 0) << result.exit;  // 0: all was written before
+  }
+  EXPECT_EQ(json({"stats"})["total_instances"], 14);
+}
+
+TEST_F(BadInput, AFullDiskUnderTheOutputIsTold) {
+  const std::string command =
+      std::string(DURAMEN_CLI) + " list --store sqlite:" + path + " > /dev/full 2> " + dir.file("err");
+  const int status = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  std::ifstream err(dir.file("err"));
+  EXPECT_THAT(std::string(std::istreambuf_iterator<char>(err), {}), HasSubstr("No space left on device"));
+}
+
+}  // namespace
+}  // namespace duramen::test
