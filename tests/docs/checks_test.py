@@ -31,18 +31,23 @@ MISTAKES = {
     "a comment that changed": ("docs/reference/generate.py", "include/duramen/version.hpp", "the version of", "a version of"),
 }
 
+def copy_to(copy):
+    for folder in ("docs", "examples", "include", "tests", "bench", "src", "cli", "fuzz"):
+        if (SOURCE / folder).exists():
+            shutil.copytree(SOURCE / folder, copy / folder, ignore=shutil.ignore_patterns("corpus"))
+    for page in SOURCE.glob("*"):
+        if page.is_file():
+            shutil.copy(page, copy)
+
+
 failed = False
-for name, (script, file, old, new) in MISTAKES.items():
+for name, (script, file, old, new) in ({"nothing": ("docs/pages.py", "LICENSE", "MIT", "MIT")} | MISTAKES).items():
     with tempfile.TemporaryDirectory() as directory:
         copy = pathlib.Path(directory)
-        for folder in ("docs", "examples", "include", "tests", "bench", "src", "fuzz"):
-            shutil.copytree(SOURCE / folder, copy / folder, ignore=shutil.ignore_patterns("corpus"))
-        for page in SOURCE.glob("*"):
-            if page.is_file():
-                shutil.copy(page, copy)
+        copy_to(copy)
         edit(copy / file, old, new)
         result = run(script, copy)
-        if result.returncode == 0:
-            print(f"not noticed: {name}")
+        if (result.returncode == 0) != (name == "nothing"):
+            print(f"not noticed: {name}" if result.returncode == 0 else f"wrong before anything was planted:\n{result.stderr}")
             failed = True
 sys.exit(1 if failed else 0)

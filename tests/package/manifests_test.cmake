@@ -1,7 +1,15 @@
-# The version is written in CMakeLists.txt; the manifest that must repeat it says the same.
+# The version is written in CMakeLists.txt; what must repeat it says the same.
 cmake_minimum_required(VERSION 3.25)
 file(READ "${SOURCE_DIR}/vcpkg.json" manifest)
 string(JSON version GET "${manifest}" version-semver)
 if(NOT version STREQUAL VERSION)
   message(FATAL_ERROR "vcpkg.json says ${version}, CMakeLists.txt ${VERSION}")
+endif()
+
+if(EXISTS "${SOURCE_DIR}/include/duramen/module.hpp")
+  file(READ "${SOURCE_DIR}/include/duramen/module.hpp" module)
+  string(REGEX MATCH "^[0-9]+\\.[0-9]+" minor "${VERSION}")
+  if(NOT module MATCHES "#define DURAMEN_MODULE_VERSION \"${minor}\"")
+    message(FATAL_ERROR "module.hpp does not say ${minor}")
+  endif()
 endif()
