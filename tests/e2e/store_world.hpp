@@ -12,10 +12,10 @@
 #include <duramen/client.hpp>
 #include <duramen/forwarding_provider.hpp>
 #include <duramen/runtime.hpp>
-#include <duramen/sqlite.hpp>
 #include <duramen/testing/manual_clock.hpp>
 #include <gtest/gtest.h>
 
+#include "e2e/test_store.hpp"
 #include "support/signal.hpp"
 #include "support/temp_dir.hpp"
 
@@ -49,7 +49,7 @@ class StoreWorld {
   StoreWorld() : StoreWorld([](std::shared_ptr<Provider> provider) { return provider; }) {}
   /// `wrap` stands between everybody and the store.
   explicit StoreWorld(const std::function<std::shared_ptr<Provider>(std::shared_ptr<Provider>)>& wrap)
-      : store(wrap(sqlite::open_provider({.path = dir.file("e2e.db"), .clock = &clock}).value())),
+      : store(wrap(open_test_store(dir, clock))),
         provider(*store.provider()),
         client(store) {}
 

@@ -57,7 +57,8 @@ ConnInfo::ConnInfo(const std::string& text) {
     values_.emplace_back("target_session_attrs", "read-write");
   }
   description_ = "database" + (database.empty() ? std::string() : " '" + database + "'");
-  if (!host.empty()) description_ += " at " + host + (port.empty() ? std::string() : ":" + port);
+  const bool says_port = port.find_first_not_of(',') != std::string::npos;
+  if (!host.empty()) description_ += " at " + host + (says_port ? ":" + port : std::string());
   if (!user.empty()) description_ += " as '" + user + "'";
 }
 

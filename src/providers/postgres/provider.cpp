@@ -38,6 +38,7 @@ PostgresProvider::PostgresProvider(const Options& options)
       random_(std::random_device{}() | (std::uint64_t{std::random_device{}()} << 32)),
       pool_(options_, server_clock_, tally_),
       announcer_(options_, listeners_, server_clock_, tally_) {
+  announcer_.on_bulletin([this](const Bulletin&) { quiet_.disturb(); });
   const Pool::Loan connection = pool_.take();
   open_schema(*connection, options_.schema, options_.migrate);
 }
@@ -51,17 +52,23 @@ Counters PostgresProvider::counters() const noexcept {
           .unreadable_messages = tally_.unreadable_messages};
 }
 
-Rows PostgresProvider::write(const Query& query, const Parameters& parameters) {
+Rows PostgresProvider::run(const Query& query, const Parameters& parameters) {
   const Pool::Loan connection = pool_.take();
   ++tally_.queries;
   return connection->run(query, parameters);
 }
 
+Rows PostgresProvider::write(const Query& query, const Parameters& parameters) {
+  Rows rows = run(query, parameters);
+  quiet_.disturb();
+  return rows;
+}
+
 Rows PostgresProvider::read(const Query& query, const Parameters& parameters) {
   try {
-    return write(query, parameters);
+    return run(query, parameters);
   } catch (const ConnectionError&) {
-    return write(query, parameters);
+    return run(query, parameters);
   }
 }
 
@@ -190,6 +197,15 @@ Result<OrchestrationBatch> PostgresProvider::fetch_orchestration_items(const Orc
   return guarded("fetch_orchestration_items", [&]() -> Result<OrchestrationBatch> {
     OrchestrationBatch batch;
     if (request.limit == 0) return batch;
+    std::string question;
+    if (hears_everything()) {
+      question = question_of(request);
+      if (const auto known = quiet_.answer(question, clock().now())) {
+        batch.next_due = known->next_due;
+        return batch;
+      }
+    }
+    const std::uint64_t disturbances = quiet_.disturbances();
     const LeaseTime sent = clock().lease_now();
     const Moment now = moment();
     Parameters parameters;
@@ -213,7 +229,7 @@ Result<OrchestrationBatch> PostgresProvider::fetch_orchestration_items(const Orc
     } else {
       parameters.no_texts().no_texts();
     }
-    const Rows rows = write(queries_.fetch_turns, parameters);
+    const Rows rows = run(queries_.fetch_turns, parameters);
     for (int row = 0; row < rows.count(); ++row) {
       if (rows.is_null(row, 0)) {
         batch.next_due = time_or_nothing(rows, row, 15);
@@ -223,6 +239,7 @@ Result<OrchestrationBatch> PostgresProvider::fetch_orchestration_items(const Orc
       item.lease_until = sent + Duration{whole(request.lease)};
       batch.items.push_back(std::move(item));
     }
+    if (batch.items.empty() && !question.empty()) quiet_.remember(question, disturbances, {batch.next_due});
     return batch;
   });
 }
@@ -252,7 +269,7 @@ std::vector<Incarnation> PostgresProvider::reserve_numbers(std::span<const TurnC
   if (wanted == 0) return numbers;
   Parameters parameters;
   parameters.index(wanted);
-  const Rows rows = write(queries_.reserve_numbers, parameters);
+  const Rows rows = run(queries_.reserve_numbers, parameters);
   int next = 0;
   for (std::size_t i = 0; i < commits.size(); ++i) {
     if (needs_number(commits[i])) numbers[i] = Incarnation{rows.number(next++, 0)};
@@ -332,6 +349,7 @@ std::vector<CommitResult> PostgresProvider::commit_each(std::span<const TurnComm
       connection->run("RELEASE entry");
     }
     connection->run("COMMIT");
+    quiet_.disturb();
   } catch (const SqlError&) {
     if (connection->usable()) connection->run("ROLLBACK");
     throw;
@@ -373,7 +391,7 @@ Result<std::vector<bool>> PostgresProvider::renew_orchestration_item_locks(std::
     }
     Parameters parameters;
     parameters.number(moment().lease_now).number(whole(extend)).add(std::move(key)).add(std::move(token));
-    for (const std::int64_t held : write(queries_.renew_turns, parameters).integers(0, 0)) renewed.push_back(held != 0);
+    for (const std::int64_t held : run(queries_.renew_turns, parameters).integers(0, 0)) renewed.push_back(held != 0);
     return renewed;
   });
 }
@@ -385,6 +403,15 @@ Result<WorkBatch> PostgresProvider::fetch_work_items(const WorkFetch& request) {
     WorkBatch batch;
     const bool wants_any = request.tags != TagFilter::none() && (!request.names || !request.names->empty());
     if (!wants_any || request.limit == 0) return batch;
+    std::string question;
+    if (hears_everything()) {
+      question = question_of(request);
+      if (const auto known = quiet_.answer(question, clock().now())) {
+        batch.next_due = known->next_due;
+        return batch;
+      }
+    }
+    const std::uint64_t disturbances = quiet_.disturbances();
     const LeaseTime sent = clock().lease_now();
     const Moment now = moment();
     Parameters parameters;
@@ -408,7 +435,7 @@ Result<WorkBatch> PostgresProvider::fetch_work_items(const WorkFetch& request) {
     } else {
       parameters.text(std::nullopt).number(0).add(std::move(active)).index(0);
     }
-    const Rows rows = write(queries_.fetch_work, parameters);
+    const Rows rows = run(queries_.fetch_work, parameters);
     for (int row = 0; row < rows.count(); ++row) {
       if (rows.is_null(row, 0)) {
         batch.next_due = time_or_nothing(rows, row, work_next_due);
@@ -418,6 +445,7 @@ Result<WorkBatch> PostgresProvider::fetch_work_items(const WorkFetch& request) {
       item.lease_until = sent + Duration{whole(request.lease)};
       batch.items.push_back(std::move(item));
     }
+    if (batch.items.empty() && !question.empty()) quiet_.remember(question, disturbances, {batch.next_due});
     return batch;
   });
 }
@@ -482,7 +510,7 @@ Result<std::vector<RenewResult>> PostgresProvider::renew_work_item_locks(std::sp
     parameters.number(moment().lease_now).number(whole(extend)).add(std::move(key)).add(std::move(execution));
     parameters.add(std::move(activity)).add(std::move(token)).add(std::move(alive)).add(std::move(details));
     parameters.add(std::move(encoding));
-    const Rows rows = write(queries_.renew_work, parameters);
+    const Rows rows = run(queries_.renew_work, parameters);
     const auto outcomes = rows.integers(0, 0);
     const auto reasons = rows.texts(0, 1);
     for (std::size_t i = 0; i < leases.size(); ++i) {

@@ -8,6 +8,7 @@
 #include "providers/postgres/own_stolen_leases.hpp"
 #include "providers/postgres/pool.hpp"
 #include "providers/postgres/queries.hpp"
+#include "providers/postgres/quiet_fetches.hpp"
 #include "providers/postgres/server_clock.hpp"
 #include <duramen/postgres.hpp>
 #include <duramen/provider.hpp>
@@ -72,7 +73,9 @@ class PostgresProvider final : public Provider {
   [[nodiscard]] std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override;
 
  private:
-  /// For calls that change something: sent once. If the connection is lost, nobody here knows whether it was done.
+  /// Sent once. If the connection is lost, nobody here knows whether it was done.
+  [[nodiscard]] Rows run(const Query& query, const Parameters& parameters);
+  /// For calls that may make work for somebody.
   [[nodiscard]] Rows write(const Query& query, const Parameters& parameters);
   /// For calls that only look: sent again on another connection if the first is lost.
   [[nodiscard]] Rows read(const Query& query, const Parameters& parameters);
@@ -80,6 +83,8 @@ class PostgresProvider final : public Provider {
   /// Where a fetch begins to count its tokens: far from where any other does, and far from the largest number.
   [[nodiscard]] std::int64_t new_token();
   void announce(const News& news);
+  /// True if a fetch that found nothing may be answered the same way without asking again.
+  [[nodiscard]] bool hears_everything() const noexcept { return options_.clock == nullptr && announcer_.hears(); }
   [[nodiscard]] OrchestrationItem read_orchestration_item(const Rows& rows, int row);
   [[nodiscard]] std::vector<Incarnation> reserve_numbers(std::span<const TurnCommit> commits);
   /// Each commit on its own, in one transaction: for a batch that holds one that cannot be stored.
@@ -96,6 +101,7 @@ class PostgresProvider final : public Provider {
   Tally tally_;
   Listeners listeners_;
   OwnStolenLeases own_stolen_;
+  QuietFetches quiet_;
   std::mutex random_mutex_;
   std::mt19937_64 random_;
   Pool pool_;

@@ -22,7 +22,7 @@ Result<std::size_t> PostgresProvider::renew_sessions(std::span<const std::string
     for (const std::string& owner : owners) names.add(owner);
     Parameters parameters;
     parameters.number(moment().lease_now).add(std::move(names)).number(whole(extend)).number(whole(idle_timeout));
-    return static_cast<std::size_t>(write(queries_.renew_sessions, parameters).number(0, 0));
+    return static_cast<std::size_t>(run(queries_.renew_sessions, parameters).number(0, 0));
   });
 }
 

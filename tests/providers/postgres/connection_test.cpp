@@ -1,0 +1,146 @@
+// Connecting: what is said when it does not work, what is never said, and how it comes back.
+#include "store.hpp"
+
+#include "providers/postgres/back_off.hpp"
+#include "providers/postgres/conninfo.hpp"
+#include "providers/postgres/error.hpp"
+
+#include <atomic>
+#include <thread>
+
+namespace duramen::test {
+namespace {
+
+namespace detail = postgres::detail;
+
+using PostgresConnection = OnPostgres;
+
+std::string value_of(const detail::ConnInfo& conninfo, const std::string& keyword) {
+  for (const auto& [known, value] : conninfo.values()) {
+    if (known == keyword) return value;
+  }
+  return {};
+}
+
+TEST(PostgresConnInfo, AStringThatCannotBeReadIsRefusedWithoutRepeatingIt) {
+  for (const char* text : {"host=h password=hunter2 nonsense", "postgresql://u:hunter2@[h/x", "hunter2"}) {
+    const auto opened = postgres::open_provider({.conninfo = text});
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, ErrorCode::invalid_argument);
+    EXPECT_FALSE(opened.error().retryable);
+    EXPECT_EQ(opened.error().describe().find("hunter2"), std::string::npos) << opened.error().describe();
+  }
+}
+
+TEST(PostgresConnInfo, SeveralHostsLookForTheOneThatCanBeWrittenTo) {
+  EXPECT_EQ(value_of(detail::ConnInfo{"host=a,b"}, "target_session_attrs"), "read-write");
+  EXPECT_EQ(value_of(detail::ConnInfo{"postgresql://a,b/db"}, "target_session_attrs"), "read-write");
+  EXPECT_EQ(value_of(detail::ConnInfo{"host=a,b target_session_attrs=primary"}, "target_session_attrs"), "primary");
+  EXPECT_EQ(value_of(detail::ConnInfo{"host=a"}, "target_session_attrs"), "");
+}
+
+TEST(PostgresConnInfo, WhatTheStringSaysWinsOverOurDefaults) {
+  EXPECT_EQ(value_of(detail::ConnInfo{"host=a"}, "connect_timeout"), "10");
+  EXPECT_EQ(value_of(detail::ConnInfo{"host=a connect_timeout=3 sslmode=verify-full"}, "connect_timeout"), "3");
+  EXPECT_EQ(value_of(detail::ConnInfo{"host=a connect_timeout=3 sslmode=verify-full"}, "sslmode"), "verify-full");
+}
+
+TEST(PostgresConnInfo, ItsDescriptionHasNoPassword) {
+  const detail::ConnInfo conninfo{"postgresql://me:hunter2@h1,h2/shop?sslpassword=hunter3"};
+  EXPECT_EQ(conninfo.description(), "database 'shop' at h1,h2 as 'me'");
+}
+
+TEST(PostgresConnInfo, AServerThatIsNotThereIsRetryableAndNamed) {
+  const auto opened = postgres::open_provider({.conninfo = "host=/nonexistent dbname=shop user=me password=hunter2",
+                                               .reconnect_patience = 0ms});
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::unavailable);
+  EXPECT_TRUE(opened.error().retryable);
+  EXPECT_NE(opened.error().message.find("'shop'"), std::string::npos) << opened.error().message;
+  EXPECT_EQ(opened.error().message.find("hunter2"), std::string::npos);
+}
+
+TEST(PostgresBackOff, PausesGrowToTheLongestAndAreNeverTheSameForAll) {
+  detail::BackOff one{100ms, 1s};
+  detail::BackOff two{100ms, 1s};
+  Duration most{100};
+  bool differed = false;
+  for (int i = 0; i < 12; ++i) {
+    const Duration pause = one.failed();
+    EXPECT_GE(pause, most / 2);
+    EXPECT_LE(pause, most);
+    differed |= pause != two.failed();
+    most = std::min<Duration>(most * 2, 1s);
+  }
+  EXPECT_TRUE(differed);
+  one.succeeded();
+  EXPECT_LE(one.failed(), 100ms);
+}
+
+TEST(PostgresErrors, OnlyWhatMayWorkLaterIsRetryable) {
+  const auto retryable = [](const char* state) { return detail::to_error(detail::SqlError(state, "x"), "op").retryable; };
+  for (const char* state : {"40001", "40P01", "57P01", "57P02", "57P03", "08006", "53300", "53100", "25006", "57014",
+                            "0A000"}) {
+    EXPECT_TRUE(retryable(state)) << state;
+  }
+  for (const char* state : {"42501", "42P01", "22021", "23505", "XX001", "26000", "54000"}) {
+    EXPECT_FALSE(retryable(state)) << state;
+  }
+}
+
+TEST_F(PostgresConnection, IdleConnectionsThatTheServerEndedAreReplacedUnnoticed) {
+  const auto store = open();
+  start(*store, "a");
+  for (int round = 0; round < 3; ++round) {
+    schema->connection().run(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+        "AND application_name = 'duramen' AND query LIKE '%" + schema->name() + "%' AND state = 'idle'");
+    // The end of a session takes a moment to arrive.
+    while (schema->number("SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+                          "AND application_name = 'duramen' AND query LIKE '%" + schema->name() + "%'") > 0) {
+      std::this_thread::yield();
+    }
+    EXPECT_TRUE(store->get_instance("a").value().has_value());
+  }
+  EXPECT_GE(postgres::counters(*store).connections_opened, 4u);
+}
+
+TEST_F(PostgresConnection, ManyThreadsShareFewConnections) {
+  postgres::Options options = schema->options();
+  options.max_connections = 2;
+  const auto store = open(options);
+  std::atomic<int> created = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 8; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 10; ++i) {
+          const StartRequest request = start_of("i" + std::to_string(t) + "." + std::to_string(i));
+          created += store->start_instances({&request, 1}).value().at(0) == StartOutcome::created ? 1 : 0;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(created, 80);
+  EXPECT_LE(postgres::counters(*store).connections_opened, 3u);  // two, and the one that listens
+}
+
+TEST_F(PostgresConnection, AServerThatDoesNotAnswerInTimeIsGivenUp) {
+  postgres::Options options = schema->options();
+  const auto store = open();
+  start(*store, "a");
+  options.call_timeout = 200ms;
+  const auto impatient = open(options);
+  // Somebody holds the row that the call needs.
+  schema->connection().run("BEGIN");
+  schema->connection().run("SELECT 1 FROM " + quoted_schema() + ".instances FOR UPDATE");
+  const OutboundMessage message{"a", work::ExternalRaised{"x", {}}};
+  const auto sent = impatient->enqueue_for_orchestrator({&message, 1});
+  ASSERT_FALSE(sent);
+  EXPECT_EQ(sent.error().code, ErrorCode::unavailable);
+  EXPECT_TRUE(sent.error().retryable);
+  schema->connection().run("ROLLBACK");
+}
+
+}  // namespace
+}  // namespace duramen::test

@@ -1,0 +1,190 @@
+// What one process does, another hears of at once; and a store that nobody uses is left in peace.
+#include "store.hpp"
+
+#include <duramen/client.hpp>
+#include <duramen/runtime.hpp>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace duramen::test {
+namespace {
+
+class Ear final : public ProviderListener {
+ public:
+  void orchestrator_work_ready() override { note(turns_); }
+  void worker_work_ready() override { note(work_); }
+  void leases_stolen(std::span<const StolenLease>) override { note(stolen_); }
+  void instances_changed(std::span<const ChangedInstance>) override { note(changes_); }
+
+  [[nodiscard]] bool hears_turns() { return wait(turns_); }
+  [[nodiscard]] bool hears_work() { return wait(work_); }
+  [[nodiscard]] bool hears_stolen() { return wait(stolen_); }
+  [[nodiscard]] bool hears_changes() { return wait(changes_); }
+  [[nodiscard]] bool heard_turns() {
+    const std::lock_guard lock(mutex_);
+    return turns_ > 0;
+  }
+  [[nodiscard]] int stolen() {
+    const std::lock_guard lock(mutex_);
+    return stolen_;
+  }
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    turns_ = work_ = stolen_ = changes_ = 0;
+  }
+
+ private:
+  void note(int& count) {
+    const std::lock_guard lock(mutex_);
+    ++count;
+    told_.notify_all();
+  }
+  bool wait(const int& count) {
+    std::unique_lock lock(mutex_);
+    return told_.wait_for(lock, 20s, [&] { return count > 0; });
+  }
+
+  std::mutex mutex_;
+  std::condition_variable told_;
+  int turns_ = 0, work_ = 0, stolen_ = 0, changes_ = 0;
+};
+
+/// Two stores on one schema stand for two processes: they share nothing but the server.
+class PostgresPush : public OnPostgres {
+ protected:
+  void SetUp() override {
+    OnPostgres::SetUp();
+    if (IsSkipped()) return;
+    here = open();
+    there = open();
+    subscription = there->subscribe("there", ear);
+    subscription_here = here->subscribe({}, deaf);
+    until_heard();
+  }
+  /// Until what is done here is heard of there, and nothing is on its way any more.
+  void until_heard() {
+    for (int i = 0; !ear.heard_turns(); ++i) {
+      start(*here, "probe " + std::to_string(i));
+      std::this_thread::sleep_for(10ms);
+    }
+    while (postgres::counters(*here).notifications_sent > postgres::counters(*there).notifications_received) {
+      std::this_thread::sleep_for(10ms);
+    }
+    ear.forget();
+  }
+
+  Ear ear;
+  Ear deaf;
+  std::shared_ptr<Provider> here;
+  std::shared_ptr<Provider> there;
+  std::unique_ptr<Subscription> subscription;
+  std::unique_ptr<Subscription> subscription_here;
+};
+
+TEST_F(PostgresPush, AStartIsHeardOfElsewhere) {
+  start(*here, "a");
+  EXPECT_TRUE(ear.hears_turns());
+  EXPECT_TRUE(ear.hears_changes());
+}
+
+TEST_F(PostgresPush, NewWorkIsHeardOfElsewhere) {
+  TurnCommit commit = fused_turn("a", 1);
+  commit.worker_items.push_back(activity_of("a", {}, 2));
+  ASSERT_TRUE(here->ack_orchestration_items({&commit, 1}));
+  EXPECT_TRUE(ear.hears_work());
+}
+
+TEST_F(PostgresPush, AStolenLeaseIsHeardOfByItsHolderAndReadThere) {
+  TurnCommit commit = fused_turn("a", 1);
+  commit.worker_items.push_back(activity_of("a", {}, 2));
+  const Incarnation incarnation = here->ack_orchestration_items({&commit, 1}).value().at(0).incarnation;
+  const auto held = there->fetch_work_items({.node = "there", .lease = 30s}).value().items;
+  ASSERT_EQ(held.size(), 1u);
+  Ear bystander;
+  const auto another = there->subscribe("another", bystander);
+
+  TurnCommit cancel;
+  cancel.token = CommitToken{2};
+  cancel.node = "here";
+  cancel.instance = "a";
+  cancel.incarnation = incarnation;
+  cancel.basis = ConditionalLease{EventId{1}};
+  cancel.execution = ExecutionId{1};
+  cancel.cancelled_activities = {{EventId{2}, CancelReason::select_loser}};
+  const auto result = here->ack_orchestration_items({&cancel, 1}).value().at(0);
+  ASSERT_EQ(result.outcome, CommitOutcome::committed);
+  ASSERT_EQ(result.stolen.size(), 1u);
+
+  EXPECT_TRUE(ear.hears_stolen());
+  const auto stolen = there->read_stolen_leases("there").value();
+  ASSERT_EQ(stolen.size(), 1u);
+  EXPECT_EQ(stolen[0].lease, held[0].lease);
+  EXPECT_EQ(stolen[0].reason, CancelReason::select_loser);
+  EXPECT_EQ(bystander.stolen(), 0);
+}
+
+TEST_F(PostgresPush, OneBatchIsOneNotification) {
+  ear.forget();
+  const auto before = postgres::counters(*here).notifications_sent;
+  std::vector<StartRequest> many;
+  for (int i = 0; i < 200; ++i) many.push_back(start_of("i" + std::to_string(i)));
+  ASSERT_TRUE(here->start_instances(many));
+  EXPECT_TRUE(ear.hears_turns());
+  EXPECT_EQ(postgres::counters(*here).notifications_sent, before + 1);
+}
+
+TEST_F(PostgresPush, WhoWasCutOffIsToldToLookWhenItIsBack) {
+  ear.forget();
+  schema->connection().run("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+                           "WHERE pid <> pg_backend_pid() AND application_name = 'duramen' AND pid IN "
+                           "(SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock')");
+  EXPECT_TRUE(ear.hears_turns());
+  EXPECT_TRUE(ear.hears_work());
+  EXPECT_TRUE(ear.hears_stolen());
+  EXPECT_TRUE(ear.hears_changes());
+}
+
+TEST_F(OnPostgres, AStoreThatIsAloneSendsNoNotifications) {
+  const auto store = open();
+  Ear ear;
+  const auto subscription = store->subscribe("n", ear);
+  // The first call may come before it is known that nobody else is there.
+  int calls = 0;
+  std::uint64_t sent = 1, before = 0;
+  while (sent != before) {
+    before = postgres::counters(*store).notifications_sent;
+    for (int i = 0; i < 20; ++i) start(*store, "i" + std::to_string(calls++));
+    ASSERT_TRUE(ear.hears_turns());
+    sent = postgres::counters(*store).notifications_sent;
+    ASSERT_LT(calls, 2000) << "it goes on sending";
+  }
+}
+
+TEST_F(OnPostgres, AnIdleNodeSendsAtMostOneQueryPerSecond) {
+  const auto provider = open();
+  Store store{provider};
+  Registry registry;
+  registry.add("Act", [](ActivityContext&, int value) { return value; });
+  registry.add("orch", [](OrchestrationContext& ctx) -> Task<int> {
+    co_return co_await ctx.schedule_activity<int>("Act", 1);
+  });
+  Runtime runtime{store, registry};
+  Client client{store};
+  client.start("a", "orch").value();
+  ASSERT_EQ(client.wait("a", 30s).value().status, Status::completed);
+
+  const auto total = [&] {
+    const postgres::Counters counted = postgres::counters(*provider);
+    return counted.queries + counted.listener_queries;
+  };
+  const auto before = total();
+  const auto began = std::chrono::steady_clock::now();
+  std::this_thread::sleep_for(6s);  // what is measured is what happens when nothing does
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  EXPECT_LE(static_cast<double>(total() - before), seconds);
+}
+
+}  // namespace
+}  // namespace duramen::test
