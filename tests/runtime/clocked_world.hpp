@@ -17,7 +17,10 @@ namespace duramen::test {
 
 class ClockedWorld {
  public:
-  ClockedWorld() : provider(std::make_shared<testing::MemoryProvider>(clock)), store(provider), client(store) {}
+  ClockedWorld() : ClockedWorld([](std::shared_ptr<Provider> inner) { return inner; }) {}
+  /// `wrap` stands between everybody and the store.
+  explicit ClockedWorld(const std::function<std::shared_ptr<Provider>(std::shared_ptr<Provider>)>& wrap)
+      : provider(std::make_shared<testing::MemoryProvider>(clock)), store(wrap(provider)), client(store) {}
 
   Runtime& run(RuntimeOptions options = {}) {
     return *runtimes.emplace_back(std::make_unique<Runtime>(store, registry, quiet(std::move(options))));

@@ -1,0 +1,95 @@
+// What the scenarios share: a world with a few activities, and ways to run an instance to its end.
+#pragma once
+
+#include "e2e/store_world.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace duramen::test {
+
+class Scenario : public ::testing::Test {
+ protected:
+  Scenario() {
+    world.registry.add("Double", [this](ActivityContext&, int value) {
+      ++runs;
+      return 2 * value;
+    });
+    world.registry.add("Greet", [](ActivityContext&, std::string name) { return "Hello, " + name + "!"; });
+    world.registry.add("Fail",
+                       [](ActivityContext&, std::string why) -> int { throw std::runtime_error(why); });
+    waiters.add_to(world.registry, "Wait");
+  }
+  /// Registers, for brevity.
+  template <class F>
+  void add(std::string_view name, F f, const OrchestrationOptions& options = {}) {
+    world.registry.add(name, std::move(f), options);
+  }
+  /// Starts an instance and waits for its end; no time passes.
+  template <class In>
+  InstanceState finish(const InstanceId& instance, std::string_view name, const In& input) {
+    world.client.start(instance, name, input).value();
+    return world.client.wait(instance, forever).value();
+  }
+  InstanceState finish(const InstanceId& instance, std::string_view name) {
+    world.client.start(instance, name).value();
+    return world.client.wait(instance, forever).value();
+  }
+  /// The same while time passes.
+  template <class In>
+  InstanceState finish_later(const InstanceId& instance, std::string_view name, const In& input) {
+    world.client.start(instance, name, input).value();
+    return world.end_of(instance);
+  }
+  /// Until the last event of its history is of that type: it waits there.
+  void until_event(const InstanceId& instance, std::string_view type) {
+    world.until([&] {
+      const auto history = world.client.read_history(instance);
+      return history && !history->empty() && event_type(history->back()) == type;
+    });
+  }
+  /// As if the process had died: what it holds is given to nobody before its leases end, and then counts as
+  /// an attempt. Takes the instances that have something to do, and does nothing with them.
+  void die_with_turns(Duration lease = 10s) {
+    OrchestrationFetch fetch;
+    fetch.node = "doomed";
+    fetch.lease = lease;
+    world.until([&] { return !world.provider.fetch_orchestration_items(fetch).value().items.empty(); });
+    world.clock.advance(lease + 1s);
+  }
+  void die_with_activities(std::size_t count = 1, Duration lease = 10s) {
+    WorkFetch fetch;
+    fetch.node = "doomed";
+    fetch.lease = lease;
+    std::size_t taken = 0;
+    world.until([&] {
+      taken += world.provider.fetch_work_items(fetch).value().items.size();
+      return taken >= count;
+    });
+    world.clock.advance(lease + 1s);
+  }
+  /// A message that somebody sends a second time, or should not have sent at all.
+  void inject(const InstanceId& instance, WorkItem item) {
+    const OutboundMessage message{instance, std::move(item)};
+    EXPECT_EQ(world.provider.enqueue_for_orchestrator({&message, 1}).value().front(),
+              EnqueueOutcome::enqueued);
+  }
+  /// The first event of that type.
+  EventId id_of(const InstanceId& instance, std::string_view type) {
+    for (const Event& event : world.client.read_history(instance).value()) {
+      if (event_type(event) == type) return event.id;
+    }
+    ADD_FAILURE() << instance.value << " has no " << type;
+    return {};
+  }
+
+  std::atomic<int> runs{0};
+  Waiters waiters;
+  StoreWorld world;
+};
+
+}  // namespace duramen::test
