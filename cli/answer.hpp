@@ -31,6 +31,7 @@ struct Column {
   bool right = false;             ///< numbers
   std::size_t may_shrink_to = 0;  ///< too long for the terminal: cut to no less than this; 0: never cut
   bool optional = false;     ///< left out, from the right, if empty or if the terminal is too narrow for all
+  bool wraps = false;        ///< the last column only: broken into lines instead of cut
   std::size_t at_least = 0;  ///< so that parts of a table that are shown one by one stand under each other
 };
 

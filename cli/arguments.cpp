@@ -8,6 +8,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <functional>
+#include <map>
 #include <memory>
 #include <sstream>
 
@@ -65,8 +66,7 @@ class Parser {
   }
 
  private:
-  // -- help
-  // ---------------------------------------------------------------------------------------------------
+  // -- help ---------------------------------------------------------------------------------------
 
   App* chosen_app() {
     const auto chosen = app_.get_subcommands();
@@ -89,8 +89,7 @@ class Parser {
     return text + "; try: duramen " + (chosen == &app_ ? "" : chosen->get_name() + " ") + "--help";
   }
 
-  // -- parts that several commands share
-  // ------------------------------------------------------------------------
+  // -- parts that several commands share ----------------------------------------------------------
 
   /// A command whose arguments are collected in a T.
   template <class T>
@@ -100,7 +99,10 @@ class Parser {
     app->footer(
         "Every command also takes --store ADDRESS (or $DURAMEN_STORE), --json, --color WHEN and --yes.");
     auto arguments = std::make_shared<T>();
-    app->callback([this, arguments] { finish_ = [this, arguments] { command_ = std::move(*arguments); }; });
+    app->callback([this, app, arguments] {
+      for (const auto& check : checks_[app]) check();
+      finish_ = [this, arguments] { command_ = std::move(*arguments); };
+    });
     return {app, arguments};
   }
 
@@ -214,15 +216,15 @@ class Parser {
     app->add_option("--limit", to.limit, "Do at most so many")->type_name("N")->check(at_least_one);
   }
 
-  static void add_payload(App* app, PayloadSource& to, const std::string& name, const std::string& what) {
-    auto* json =
-        app->add_option(name, to.json, what + " as JSON; @FILE, or - for standard input")->type_name("JSON");
-    auto* text = app->add_option("--text", to.text, what + " as plain text; @FILE or -")->type_name("TEXT");
-    json->excludes(text);
+  void add_payload(App* app, PayloadSource& to, const std::string& name, const std::string& what) {
+    app->add_option(name, to.json, what + " as JSON; @FILE, or - for standard input")->type_name("JSON");
+    app->add_option("--text", to.text, what + " as plain text; @FILE or -")->type_name("TEXT");
+    checks_[app].emplace_back([&to, name] {
+      if (to.json && to.text) wrong(name + " or --text, not both");
+    });
   }
 
-  // -- the commands
-  // ---------------------------------------------------------------------------------------------
+  // -- the commands -------------------------------------------------------------------------------
 
   void add_looking() {
     {
@@ -255,12 +257,17 @@ class Parser {
     {
       auto [app, to] = command<HistoryArguments>("history", "Show the events of an instance");
       add_instance(app, to->instance);
-      auto* execution = app->add_option_function<std::uint64_t>(
-          "--execution", [target = to](std::uint64_t n) { target->execution = ExecutionId{n}; },
-          "Another than the current one");
-      execution->type_name("N");
-      app->add_flag("--all", to->every_execution, "Every execution")->excludes(execution);
-      app->add_flag("-f,--follow", to->follow, "Go on until the instance has ended")->excludes(execution);
+      app->add_option_function<std::uint64_t>(
+             "--execution", [target = to](std::uint64_t n) { target->execution = ExecutionId{n}; },
+             "Another than the current one")
+          ->type_name("N");
+      app->add_flag("--all", to->every_execution, "Every execution");
+      app->add_flag("-f,--follow", to->follow, "Go on until the instance has ended");
+      checks_[app].emplace_back([target = to] {
+        if (target->execution.has_value() + target->every_execution + target->follow > 1) {
+          wrong("--execution, --all or --follow, not more than one of them");
+        }
+      });
     }
     {
       auto [app, to] = command<TreeArguments>("tree", "Show an instance and everything below it");
@@ -428,6 +435,7 @@ class Parser {
   Globals globals_;
   Command command_;
   std::function<void()> finish_;
+  std::map<App*, std::vector<std::function<void()>>> checks_;  // of what is wrong only together
   bool show_version_ = false;
 };
 

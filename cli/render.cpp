@@ -54,11 +54,18 @@ class Renderer {
     }
     if (table.titles) out_ += '\n';
     for (std::size_t r = 0; r < rows.size(); ++r) {
+      std::size_t indent = 0;
       for (std::size_t i = 0; i < kept.size(); ++i) {
         const std::size_t c = kept[i];
-        put(rows[r][c], widths[c], table.columns[c].right, table.rows[r][c].tone, i + 1 == kept.size());
+        const bool last = i + 1 == kept.size();
+        if (last && table.columns[c].wraps) {
+          wrap(rows[r][c], table.rows[r][c].tone, indent, true, true);
+        } else {
+          put(rows[r][c], widths[c], table.columns[c].right, table.rows[r][c].tone, last);
+          if (last) out_ += '\n';
+        }
+        indent += widths[c] + gap;
       }
-      out_ += '\n';
     }
   }
 
@@ -124,12 +131,21 @@ class Renderer {
       for (const std::size_t c : kept) sum += width(c);
       return sum;
     };
-    while (total(least) > terminal_.width) {
-      const auto last =
-          std::find_if(kept.rbegin(), kept.rend(), [&](std::size_t c) { return table.columns[c].optional; });
-      if (last == kept.rend()) break;
-      kept.erase(std::next(last).base());
-    }
+    // Numbers that few ask for go before names become short; names that are not needed go before all become
+    // tiny.
+    constexpr std::size_t comfortable = 24;
+    const auto enough = [&](std::size_t c) { return std::max(least(c), std::min(widths[c], comfortable)); };
+    const auto leave_out = [&](auto width, auto may_go) {
+      while (total(width) > terminal_.width) {
+        const auto last = std::find_if(kept.rbegin(), kept.rend(), may_go);
+        if (last == kept.rend()) return;
+        kept.erase(std::next(last).base());
+      }
+    };
+    leave_out(enough, [&](std::size_t c) {
+      return table.columns[c].optional && table.columns[c].may_shrink_to == 0;
+    });
+    leave_out(least, [&](std::size_t c) { return table.columns[c].optional; });
     // The widest gives first, until all fit.
     while (total([&](std::size_t c) { return widths[c]; }) > terminal_.width) {
       std::size_t* widest = nullptr;
@@ -160,19 +176,24 @@ class Renderer {
   }
 
   /// One line, broken at spaces; what follows stands `indent` to the right. `begun`: so does its beginning
-  /// already.
-  void wrap(std::string rest, Tone tone, std::size_t indent, bool begun) {
+  /// already. `hard`: a word that is too long is broken, too; else it is left to the terminal, so that it can
+  /// be copied.
+  void wrap(std::string rest, Tone tone, std::size_t indent, bool begun, bool hard = false) {
     const std::size_t room = terminal_.width > indent + 20 ? terminal_.width - indent : std::string::npos;
     std::size_t skip = begun ? 0 : indent;  // its own indentation, in which it is not broken
     while (true) {
       std::size_t cut = rest.size();
+      std::size_t next = cut;
       if (columns_of(rest) > (room == std::string::npos ? room : room + skip)) {
         cut = last_space(rest, room + skip, skip);
+        next = cut + 1;
+        if (hard && columns_of(rest.substr(0, cut)) > room)
+          cut = next = shortened(rest, room + 1).size() - 3;  // without "…"
       }
       paint(rest.substr(0, cut), tone);
       out_ += '\n';
       if (cut >= rest.size()) return;
-      rest.erase(0, cut + 1);
+      rest.erase(0, next);
       out_.append(indent, ' ');
       skip = 0;
     }

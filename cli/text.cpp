@@ -52,8 +52,7 @@ std::string some_of(const std::vector<InstanceId>& ids) {
   return text;
 }
 
-// -- JSON
-// -----------------------------------------------------------------------------------------------------
+// -- JSON -----------------------------------------------------------------------------------------
 
 void add_payload(JsonObject& to, const std::string& name, const std::optional<Payload>& payload) {
   if (!payload) {

@@ -124,6 +124,7 @@ std::string roughly(Duration length) {
 }
 
 std::string ago(TimePoint moment, TimePoint now) {
+  if (moment <= now && now - moment < 1s) return "just now";
   return moment <= now ? roughly(now - moment) + " ago" : "in " + roughly(moment - now);
 }
 

@@ -24,7 +24,7 @@ namespace duramen::cli {
 [[nodiscard]] std::string date_and_time(TimePoint moment);
 /// "12s", "5m", "3h", "2d": how long, roughly.
 [[nodiscard]] std::string roughly(Duration length);
-/// "12s ago", "in 5m".
+/// "just now", "12s ago", "in 5m".
 [[nodiscard]] std::string ago(TimePoint moment, TimePoint now);
 /// "+0.250s", "+12.5s", "+3m04s": how far into something.
 [[nodiscard]] std::string offset(Duration length);

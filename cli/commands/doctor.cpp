@@ -84,6 +84,7 @@ class Doctor {
   /// Stuck ones, orphans, and who holds what: all from one walk over what has not ended.
   Result<void> open_instances() {
     std::vector<std::pair<InstanceId, std::string>> stuck;  // and why
+    std::vector<InstanceId> unsent;
     std::vector<InstanceId> orphans;
     std::map<std::string, std::size_t> holders;
     std::size_t turns_in_hand = 0;
@@ -106,7 +107,11 @@ class Doctor {
         failed = explanation.error();
         return false;
       }
-      if (explanation->stuck) stuck.emplace_back(info.instance, *explanation->stuck);
+      if (explanation->stuck && waits_for_mail(*explanation)) {
+        unsent.push_back(info.instance);
+      } else if (explanation->stuck && !waits_for_open_children(*explanation)) {
+        stuck.emplace_back(info.instance, *explanation->stuck);
+      }
       for (const Waiting& wait : explanation->waits) {
         if (!wait.node.empty()) ++holders[wait.node.value];
       }
@@ -141,6 +146,13 @@ class Doctor {
           "only the " + std::to_string(looked_at) +
               " oldest open instances were looked at; --limit N looks at more");
     }
+    if (!unsent.empty()) {
+      const std::string text = count(unsent.size(), "instance") +
+                               " can only go on with an event or a message that nobody has sent for " +
+                               roughly(arguments_.options.long_time) +
+                               "; a person's answer may take that long";
+      add("waiting", Grade::warning, text, std::move(unsent));
+    }
     if (orphans.empty()) {
       add("orphans", Grade::good, "every open child has a parent that waits for it");
     } else {
@@ -150,6 +162,19 @@ class Doctor {
           std::move(orphans));
     }
     return {};
+  }
+
+  /// An answer from outside may take its time.
+  static bool waits_for_mail(const Explanation& explanation) {
+    return !explanation.waits.empty() && std::ranges::all_of(explanation.waits, [](const Waiting& wait) {
+      return wait.kind == Waiting::Kind::event || wait.kind == Waiting::Kind::queue;
+    });
+  }
+  /// Then what is wrong is wrong with the child, which is looked at by itself.
+  static bool waits_for_open_children(const Explanation& explanation) {
+    return !explanation.waits.empty() && std::ranges::all_of(explanation.waits, [](const Waiting& wait) {
+      return wait.kind == Waiting::Kind::child && wait.child_status && !is_final(*wait.child_status);
+    });
   }
 
   /// A parent that is gone, is another incarnation, or has ended.
@@ -222,7 +247,7 @@ Result<Answer> run(Session& session, const DoctorArguments& arguments) {
                                                         : Tone::bad;
     std::string text = finding.text;
     if (finding.instances.size() > 1 || (finding.instances.size() == 1 && finding.check != "stuck")) {
-      text += ": " + some_of(finding.instances);
+      text += " (" + some_of(finding.instances) + ")";
     }
     items.items.push_back({{std::string(name_of(finding.grade)), tone}, finding.check + ": " + text});
   }

@@ -23,7 +23,7 @@ class Telling {
     table.columns = {{.title = titles ? "#" : "", .right = true, .at_least = 3},
                      {.title = titles ? "TIME" : "", .right = true, .at_least = 8},
                      {.title = titles ? "EVENT" : "", .may_shrink_to = 18, .at_least = 18},
-                     {.title = titles ? "DETAILS" : "", .may_shrink_to = 20}};
+                     {.title = titles ? "DETAILS" : "", .may_shrink_to = 20, .wraps = true}};
     table.titles = titles;
     for (const Event& event : events) {
       if (!last_) began_ = event.timestamp;

@@ -66,7 +66,7 @@ Result<Answer> run(Session& session, const KvArguments& arguments) {
   Table table;
   table.columns = {{.title = "KEY", .may_shrink_to = 16},
                    {.title = "UPDATED", .right = true},
-                   {.title = "VALUE", .may_shrink_to = 20}};
+                   {.title = "VALUE", .may_shrink_to = 20, .wraps = true}};
   for (const auto& [key, entry] : *values) {
     table.rows.push_back({key, ago(entry.updated_at, session.now()), in_short(entry.value, 1000)});
   }

@@ -1,0 +1,62 @@
+# Completion of duramen for bash. Ids are not completed: that would ask the store.
+
+_duramen() {
+  local commands="list show history tree explain kv start wait cancel raise enqueue delete prune stats top doctor export import replay run version completion"
+  local common="--store --json --yes --color --help"
+  local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD - 1]}"
+  local command="" options="" i
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    case "${COMP_WORDS[i]}" in
+      --store | --color) ((++i)) ;;
+      -*) ;;
+      *) command="${COMP_WORDS[i]}"; break ;;
+    esac
+  done
+
+  case "$before" in
+    --status) COMPREPLY=($(compgen -W "pending running cancelling completed failed cancelled continued-as-new open ended" -- "$word")); return ;;
+    --sort) COMPREPLY=($(compgen -W "newest oldest" -- "$word")); return ;;
+    --mode) COMPREPLY=($(compgen -W "graceful terminate" -- "$word")); return ;;
+    --color) COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
+    --log) COMPREPLY=($(compgen -W "debug info warning error" -- "$word")); return ;;
+    --output | -o) COMPREPLY=($(compgen -f -- "$word")); return ;;
+    completion) COMPREPLY=($(compgen -W "bash zsh" -- "$word")); return ;;
+  esac
+  if [[ -z "$command" ]]; then
+    COMPREPLY=($(compgen -W "$commands $common --version" -- "$word"))
+    return
+  fi
+  case "$command" in
+    list) options="--status --name --version --prefix --parent --roots --since --before --ended-before --limit --after --all --sort --results --ids" ;;
+    show) options="" ;;
+    history) options="--execution --all --follow" ;;
+    tree) options="" ;;
+    explain) options="--stuck-after --attempts" ;;
+    kv) options="--wait --timeout" ;;
+    start) options="--id --input --text --version --replace --create --wait --timeout" ;;
+    wait) options="--timeout" ;;
+    cancel) options="--status --name --version --prefix --parent --roots --since --before --ended-before --all --reason --mode --dry-run --limit" ;;
+    raise) options="--data --text --message-id" ;;
+    enqueue) options="--data --text --message-id" ;;
+    delete) options="--status --name --version --prefix --parent --roots --since --before --ended-before --all --force --dry-run --limit" ;;
+    prune) options="--status --name --version --prefix --parent --roots --since --before --ended-before --all --keep-last --older-than --dry-run --limit" ;;
+    stats) options="" ;;
+    top) options="--interval --rounds --rows" ;;
+    doctor) options="--stuck-after --attempts --limit" ;;
+    export) options="--status --name --version --prefix --parent --roots --since --before --ended-before --all --output" ;;
+    import) options="--replace --dry-run --create" ;;
+    replay) options="--status --name --version --prefix --parent --roots --since --before --ended-before --tolerate-inputs" ;;
+    run) options="--node --threads --tag --deadline --log --create" ;;
+    version) options="" ;;
+    completion) options="" ;;
+  esac
+  if [[ "$word" == -* ]]; then
+    COMPREPLY=($(compgen -W "$options $common" -- "$word"))
+  elif [[ "$command" == run || "$command" == replay || "$command" == import ]]; then
+    COMPREPLY=($(compgen -f -- "$word"))
+  else
+    COMPREPLY=()
+  fi
+}
+
+complete -F _duramen duramen
