@@ -61,9 +61,10 @@ def check_quotes(page, name, text, check):
     if not check and new != text:
         page.write_text(new)
     if not name.startswith(OTHERS):
-        for match in re.finditer(r"(^|\n)(.*)\n+```cpp\n(.*)", text):
-            if not match[2].startswith("<!-- from "):
-                problems.append(f"{name}: C++ that nothing compiles, beginning with: {match[3]}")
+        for match in re.finditer(r"^```cpp\n(.*)$", text, re.M):
+            before = text[:match.start()].rstrip("\n").rsplit("\n", 1)[-1]
+            if not before.startswith("<!-- from "):
+                problems.append(f"{name}: C++ that nothing compiles, beginning with: {match[1]}")
     return new
 
 

@@ -10,10 +10,6 @@
 namespace dm = duramen;
 using namespace std::chrono_literals;
 
-inline constexpr dm::Activity<std::string()> Compute{"Compute"};
-inline constexpr dm::Activity<std::string()> Ask{"Ask"};
-inline constexpr dm::Activity<std::string()> Convert{"Convert"};
-
 std::string why(const dm::ActivityContext& ctx) {
   const auto reason = ctx.cancel_reason();
   return std::string(reason ? to_string(*reason) : to_string(ctx.stop_cause()));
@@ -56,22 +52,19 @@ dm::ProcessActivity convert() {
 // [/process]
 
 // [race]
-/// Does not wait longer than a moment for any of them. Losing the race is what cancels them.
-dm::Task<std::string> impatient(dm::OrchestrationContext& ctx, std::string which) {
-  const dm::Activity<std::string()>& activity = which == "function"    ? Compute
-                                                : which == "coroutine" ? Ask
-                                                                       : Convert;
-  auto winner = co_await ctx.select2(ctx.schedule_activity(activity), ctx.schedule_timer(200ms));
-  co_return winner.is_first() ? winner.first() : which + ": not waited for";
+/// Waits for an activity, but only for a moment. Losing the race is what cancels it.
+dm::Task<std::string> impatient(dm::OrchestrationContext& ctx, std::string activity) {
+  auto winner = co_await ctx.select2(ctx.schedule_activity(activity, ""), ctx.schedule_timer(200ms));
+  co_return winner.is_first() ? winner.first() : activity + ": not waited for";
 }
 // [/race]
 
 int main() {
   dm::Store store = dm::sqlite::open(":memory:");
   dm::Registry registry;
-  registry.add(Compute, compute);
-  registry.add(Ask, ask);
-  registry.add("Convert", convert());
+  registry.add("function", compute);
+  registry.add("coroutine", ask);
+  registry.add("process", convert());
   registry.add("impatient", impatient);
   dm::RuntimeOptions options;
   options.log = dm::text_log(dm::LogLevel::info, [](std::string_view line) {
@@ -83,9 +76,9 @@ int main() {
   dm::Runtime runtime{store, registry, options};
   dm::Client client{store};
 
-  for (const std::string which : {"function", "coroutine", "process"}) {
-    client.start(which, "impatient", which).value();
-    std::cout << client.wait(which, 30s).value().output_as<std::string>() << std::endl;
+  for (const std::string activity : {"function", "coroutine", "process"}) {
+    client.start(activity, "impatient", activity).value();
+    std::cout << client.wait(activity, 30s).value().output_as<std::string>() << std::endl;
   }
   runtime.shutdown();  // waits for what is still running
 }

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <iostream>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 
 namespace dm = duramen;
@@ -17,6 +19,25 @@ DURAMEN_JSON(Trip, city, by_car)
 inline constexpr dm::Activity<std::string(std::string)> Book{"Book"};
 inline constexpr dm::Activity<void(std::string)> Cancel{"Cancel"};
 
+/// The travel agency, which is somewhere else in real life.
+class Agency {
+ public:
+  void book(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    if (booked_.insert(what).second) std::cout << "  booked " << what << std::endl;
+  }
+  void cancel(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    const bool was_booked = booked_.erase(what) > 0;
+    std::cout << (was_booked ? "  cancelled " : "  nothing to cancel: ") << what << std::endl;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> booked_;
+};
+
+Agency agency;
 std::atomic<bool> waits_for_train = false;
 
 std::string book(dm::ActivityContext& ctx, std::string what) {
@@ -27,38 +48,38 @@ std::string book(dm::ActivityContext& ctx, std::string what) {
     ctx.wait_for(1min);  // or until it is told to stop
     if (ctx.is_cancelled()) throw std::runtime_error("told to stop");
   }
-  std::cout << "  booked " << what << std::endl;
+  agency.book(what);
   return what;
 }
 
-void cancel(dm::ActivityContext&, std::string what) { std::cout << "  cancelled " << what << std::endl; }
+void cancel(dm::ActivityContext&, std::string what) { agency.cancel(what); }
 
 // [saga]
-/// What was booked is noted at once, so that the caller can undo it, whatever happens next.
-dm::Task<void> book_everything(dm::OrchestrationContext& ctx, Trip trip, std::vector<std::string>& booked) {
-  const std::vector<std::string> wanted = {"hotel in " + trip.city, "flight",
+/// Every step is noted before it is tried: one that is interrupted may have been done all the same.
+dm::Task<void> book_everything(dm::OrchestrationContext& ctx, Trip trip, std::vector<std::string>& tried) {
+  const std::vector<std::string> wanted = {"hotel in " + trip.city, "flight to " + trip.city,
                                            trip.by_car ? "car" : "slow train"};
   for (const std::string& what : wanted) {
-    const std::string booking = co_await ctx.schedule_activity(Book, what);
-    booked.push_back(booking);
+    tried.push_back(what);
+    co_await ctx.schedule_activity(Book, what);
   }
 }
 
-dm::Task<void> undo(dm::OrchestrationContext& ctx, std::vector<std::string> booked) {
+dm::Task<void> undo(dm::OrchestrationContext& ctx, std::vector<std::string> tried) {
   const auto stubborn = dm::RetryPolicy().attempts(10);
-  while (!booked.empty()) {
-    co_await ctx.schedule_activity(Cancel, booked.back()).with_retry(stubborn);
-    booked.pop_back();
+  while (!tried.empty()) {
+    co_await ctx.schedule_activity(Cancel, tried.back()).with_retry(stubborn);
+    tried.pop_back();
   }
 }
 
 dm::Task<std::string> travel(dm::OrchestrationContext& ctx, Trip trip) {
-  std::vector<std::string> booked;
+  std::vector<std::string> tried;
   // C++ allows no co_await in a catch block, so the failure is taken as a value.
-  const auto all = co_await dm::attempt(book_everything(ctx, trip, booked));
+  const auto all = co_await dm::attempt(book_everything(ctx, trip, tried));
   if (!all) {
     // Out of reach of a second cancellation, but not for ever.
-    co_await ctx.shield(10min, undo(ctx, booked));
+    co_await ctx.shield(10min, undo(ctx, tried));
     co_return "stays at home: " + all.error().describe();
   }
   co_return "travels";
