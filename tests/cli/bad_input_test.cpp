@@ -103,12 +103,15 @@ TEST_F(BadStore, AServerThatIsNotThereIsTold) {
 class BadInput : public KnownStore {};
 
 TEST_F(BadInput, AStoreWithoutPermissionIsTold) {
-  if (::geteuid() == 0) {
-    // Root may write everything; a file that cannot be written at all stands in for it.
-    GTEST_SKIP() << "root has every permission";
-  }
-  ::chmod(path.c_str(), 0400);
-  expect_complaint(run({"list"}), 4, "cannot be written to");
+  const bool root = ::geteuid() == 0;  // may write everything, so somebody else must try
+  ::chmod(path.c_str(), 0444);
+  ::chmod(dir.file("").c_str(), root ? 0755 : 0700);
+  const CliResult result = run({"list"}, {.as_nobody = root});
+  if (result.exit == 127) GTEST_SKIP() << "nobody else may run the program here";
+  expect_complaint(result, 4, "cannot be written to");
+  ::chmod(dir.file("").c_str(), 0700);
+  const CliResult locked = run({"list"}, {.as_nobody = root});
+  expect_complaint(locked, 4, root ? "cannot be entered" : "cannot be written to");
 }
 
 TEST_F(BadInput, AStoreOfANewerDuramenIsTold) {

@@ -25,6 +25,7 @@ struct CliResult {
 struct CliSetting {
   std::string input = {};                               ///< standard input
   std::map<std::string, std::string> environment = {};  ///< beside the usual
+  bool as_nobody = false;  ///< without the rights of root; only root can ask for it
 };
 
 /// A program that is still running, or has been waited for.
@@ -112,6 +113,7 @@ class CliProcess {
     for (const char* name : {"DURAMEN_STORE", "COLUMNS", "NO_COLOR"}) ::unsetenv(name);
     ::setenv("TERM", "xterm", 1);
     for (const auto& [name, value] : setting.environment) ::setenv(name.c_str(), value.c_str(), 1);
+    if (setting.as_nobody && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(126);
     ::execv(argv[0], argv.data());
     ::_exit(127);
   }

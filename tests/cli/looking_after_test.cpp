@@ -72,9 +72,9 @@ TEST_F(LookingAfter, DoctorFindsPoisonAndWhatIsStuck) {
   const CliResult result = run({"doctor", "--stuck-after", "1ms"});
   EXPECT_EQ(result.exit, 1);
   EXPECT_THAT(result.out,
-              AllOf(HasSubstr("poison: 1 instance failed as poison"), HasSubstr(": poisoned"),
+              AllOf(HasSubstr("poison: 1 instance failed as poison"), HasSubstr("(poisoned)"),
                     HasSubstr("stuck: \"nobody\": a message to it (StartOrchestration) has been waiting"),
-                    HasSubstr("clock: the clocks agree"), HasSubstr("orphans: every open child")));
+                    HasSubstr("waiting: 2 instances can only go on with an event"), HasSubstr("2 problems"), HasSubstr("clock: the clocks agree"), HasSubstr("orphans: every open child")));
   const auto document = json({"doctor", "--stuck-after", "1ms"}, 1);
   EXPECT_EQ(document["healthy"], false);
 }
