@@ -46,6 +46,7 @@ class ChildProcess {
     for (int c = std::fgetc(output_); c != EOF && c != '\n'; c = std::fgetc(output_)) line += static_cast<char>(c);
     return line;
   }
+  void signal(int number) const { ::kill(pid_, number); }
   /// As a crash would: nothing of it runs any more when this returns.
   void kill() {
     if (pid_ <= 0) return;

@@ -61,10 +61,12 @@ Queries::Queries(const std::string& s)
                       "CASE WHEN @is_final(i.status) OR i.status = 'ContinuedAsNew' THEN i.updated_at END" +
                           std::string(result_columns) + " FROM @instances i WHERE i.instance_id = $1 ORDER BY 1")),
       tree(read(s, "tree",
+                // Child by child: how many there are is not to be guessed.
                 "WITH RECURSIVE tree (key, depth) AS (SELECT key, 0 FROM @instances WHERE instance_id = $1 UNION "
-                "SELECT c.key, t.depth + 1 FROM tree t JOIN @instances c ON c.parent_key = t.key "
-                "WHERE c.parent_key IS NOT NULL) SELECT " +
-                    std::string(info_columns) + " FROM tree JOIN @instances i ON i.key = tree.key ORDER BY tree.depth, i.key")),
+                "SELECT c.key, t.depth + 1 FROM tree t CROSS JOIN LATERAL (SELECT b.key FROM @instances b "
+                "WHERE b.parent_key = t.key AND b.parent_key IS NOT NULL OFFSET 0) c) SELECT " +
+                    std::string(info_columns) + " FROM tree CROSS JOIN LATERAL (SELECT * FROM @instances o WHERE o.key = tree.key OFFSET 0) i "
+                    "ORDER BY tree.depth, i.key")),
       pending_instance(read(s, "pending_instance",
                             "SELECT key, lease_token IS NOT NULL AND lease_until > coalesce($2, @now_ms()), "
                             "coalesce(not_before, 0) FROM @instances WHERE instance_id = $1")),

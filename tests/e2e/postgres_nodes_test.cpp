@@ -1,0 +1,245 @@
+// Several real processes on one PostgreSQL schema: they share the work, cancel across, and survive each other's death.
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <duramen/client.hpp>
+#include <duramen/postgres.hpp>
+#include <duramen/runtime.hpp>
+#include <gtest/gtest.h>
+
+#include "e2e/child_process.hpp"
+#include "support/postgres_cluster.hpp"
+#include "support/signal.hpp"
+#include "support/temp_dir.hpp"
+
+namespace duramen::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+void say(const std::string& line) {
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+Registry orchestrations() {
+  Registry registry;
+  registry.add("wait", [](OrchestrationContext& ctx, std::string how) -> Task<int> {
+    co_return co_await ctx.schedule_activity<int>("Wait", how);
+  });
+  registry.add("hold", [](OrchestrationContext& ctx, std::string until) -> Task<int> {
+    co_return co_await ctx.schedule_activity<int>("Hold", until);
+  });
+  registry.add("count_to", [](OrchestrationContext& ctx, int target) -> Task<int> {
+    int value = 0;
+    while (value < target) value = co_await ctx.schedule_activity<int>("Increment", value);
+    co_return value;
+  });
+  return registry;
+}
+
+void add_activities(Registry& registry) {
+  registry.add("Wait", [](ActivityContext& ctx, std::string) -> ActivityTask<int> {
+    say("begun");
+    co_await ctx.cancelled();
+    const auto reason = ctx.cancel_reason();
+    say("stopped: " + std::string(to_string(ctx.stop_cause())) +
+        (reason ? " " + std::string(to_string(*reason)) : std::string()));
+    co_return 0;
+  });
+  // Returns who ran it, when the file is there.
+  registry.add("Hold", [](ActivityContext&, std::string until) {
+    say("holding");
+    while (!std::filesystem::exists(until)) std::this_thread::sleep_for(10ms);
+    say("held");
+    return static_cast<int>(::getpid());
+  });
+  registry.add("Increment", [](ActivityContext& ctx, int value) {
+    say("step " + ctx.instance_id().value + " " + std::to_string(value));
+    return value + 1;
+  });
+}
+
+RuntimeOptions short_leases() {
+  RuntimeOptions options;
+  options.activity_lease = 1500ms;  // so that a killed process is succeeded soon
+  options.turn_lease = 1500ms;
+  options.poll_interval = 300ms;
+  return options;
+}
+
+postgres::Options options_for(const std::string& conninfo, const std::string& schema) {
+  postgres::Options options;
+  options.conninfo = conninfo;
+  options.schema = schema;
+  return options;
+}
+
+/// What a child process does: runs a runtime until it is killed.
+int run_worker(const std::string& conninfo, const std::string& schema, const std::string& kind) {
+  Registry registry = kind == "activities" ? Registry{} : orchestrations();
+  add_activities(registry);
+  Runtime runtime{postgres::open(options_for(conninfo, schema)), registry,
+                  kind == "short-leases" ? short_leases() : RuntimeOptions{}};
+  say("ready");
+  while (true) ::pause();
+}
+
+class PostgresNodes : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    DURAMEN_NEEDS_POSTGRES();
+    schema = std::make_unique<PostgresSchema>(PostgresCluster::get()->conninfo());
+    store = std::make_unique<Store>(postgres::open(schema->options()));
+  }
+  [[nodiscard]] std::vector<std::string> worker(const std::string& kind) const {
+    return {"--worker", schema->conninfo(), schema->name(), kind};
+  }
+  /// Every activity completed once, and the instance ended once.
+  static void expect_each_once(Client& client, const InstanceId& instance, std::size_t activities) {
+    std::map<EventId, int> completions;
+    int ends = 0;
+    for (const Event& event : client.read_history(instance).value()) {
+      if (std::holds_alternative<event::ActivityCompleted>(event.body)) ++completions[event.source];
+      if (event_class(event) == EventClass::terminal) ++ends;
+    }
+    EXPECT_EQ(completions.size(), activities);
+    for (const auto& [source, count] : completions) EXPECT_EQ(count, 1) << "activity " << source.value;
+    EXPECT_EQ(ends, 1);
+  }
+
+  TempDir dir;
+  std::unique_ptr<PostgresSchema> schema;
+  std::unique_ptr<Store> store;
+};
+
+TEST_F(PostgresNodes, ACancelReachesTheActivityOfAnotherProcess) {
+  ChildProcess node(worker("all"));
+  ASSERT_EQ(node.read_line(), "ready");
+  Client client{*store};
+  client.start("w", "wait", "long").value();
+  ASSERT_EQ(node.read_line(), "begun");
+  client.cancel("w", "from outside").value();
+  EXPECT_EQ(node.read_line(), "stopped: cancelled orchestration_terminal_cancelled");
+  EXPECT_EQ(client.wait("w", forever).value().status, Status::cancelled);
+}
+
+TEST_F(PostgresNodes, ATurnTakenByOneProcessStealsTheLeaseOfAnotherByPush) {
+  ChildProcess node(worker("activities"));
+  ASSERT_EQ(node.read_line(), "ready");
+  Runtime turns{*store, orchestrations()};
+  Client client{*store};
+  // Far less than a renewal takes to find out: leases last thirty seconds and are renewed after ten.
+  for (int i = 0; i < 5; ++i) {
+    const InstanceId id("w" + std::to_string(i));
+    client.start(id, "wait", "long").value();
+    ASSERT_EQ(node.read_line(), "begun");
+    const auto began = std::chrono::steady_clock::now();
+    client.cancel(id, "from here").value();
+    ASSERT_EQ(node.read_line(), "stopped: cancelled orchestration_terminal_cancelled");
+    const auto took = std::chrono::steady_clock::now() - began;
+    RecordProperty("cancel_ms_" + std::to_string(i),
+                   static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
+  }
+}
+
+TEST_F(PostgresNodes, TwoProcessesShareTheWork) {
+  ChildProcess one(worker("all"));
+  ChildProcess two(worker("all"));
+  ASSERT_EQ(one.read_line(), "ready");
+  ASSERT_EQ(two.read_line(), "ready");
+  const auto count_steps = [](ChildProcess& child, int& steps) {
+    while (!child.read_line().empty()) ++steps;
+  };
+  int steps_one = 0, steps_two = 0;
+  std::thread drain_one(count_steps, std::ref(one), std::ref(steps_one));
+  std::thread drain_two(count_steps, std::ref(two), std::ref(steps_two));
+  Client client{*store};
+  for (int i = 0; i < 60; ++i) client.start("i" + std::to_string(i), "count_to", 5).value();
+  for (int i = 0; i < 60; ++i) {
+    const InstanceId id("i" + std::to_string(i));
+    EXPECT_EQ(client.wait(id, forever).value().output_as<int>(), 5);
+    expect_each_once(client, id, 5);
+  }
+  one.kill();
+  two.kill();
+  drain_one.join();
+  drain_two.join();
+  EXPECT_GT(steps_one, 0);
+  EXPECT_GT(steps_two, 0);
+  EXPECT_EQ(steps_one + steps_two, 300);
+}
+
+TEST_F(PostgresNodes, WhatAKilledNodeLeftIsFinishedByAnotherExactlyOnce) {
+  constexpr int instances = 6;
+  constexpr int steps = 15;
+  Client client{*store};
+  for (int i = 0; i < instances; ++i) client.start("i" + std::to_string(i), "count_to", steps).value();
+  for (int round = 0; round < 2; ++round) {
+    ChildProcess node(worker("short-leases"));
+    ASSERT_EQ(node.read_line(), "ready");
+    for (int line = 0; line < 12 + 7 * round; ++line) ASSERT_NE(node.read_line(), "");
+    node.kill();
+  }
+  ChildProcess last(worker("short-leases"));
+  for (int i = 0; i < instances; ++i) {
+    const InstanceId id("i" + std::to_string(i));
+    EXPECT_EQ(client.wait(id, forever).value().output_as<int>(), steps);
+    expect_each_once(client, id, steps);
+  }
+}
+
+TEST_F(PostgresNodes, AFrozenNodeIsToldThatItsLeaseIsLostWhenItWakes) {
+  ChildProcess frozen(worker("short-leases"));
+  ASSERT_EQ(frozen.read_line(), "ready");
+  Client client{*store};
+  client.start("w", "wait", "long").value();
+  ASSERT_EQ(frozen.read_line(), "begun");
+  frozen.signal(SIGSTOP);
+  ChildProcess other(worker("short-leases"));
+  ASSERT_EQ(other.read_line(), "ready");
+  EXPECT_EQ(other.read_line(), "begun");  // when the lease has ended
+  frozen.signal(SIGCONT);
+  EXPECT_EQ(frozen.read_line(), "stopped: lease_lost");
+  client.cancel("w", "enough").value();
+  EXPECT_EQ(other.read_line(), "stopped: cancelled orchestration_terminal_cancelled");
+}
+
+TEST_F(PostgresNodes, WhatAFrozenNodeFinishesTooLateIsRefused) {
+  const std::string go = dir.file("go");
+  ChildProcess frozen(worker("short-leases"));
+  ASSERT_EQ(frozen.read_line(), "ready");
+  Client client{*store};
+  client.start("h", "hold", go).value();
+  ASSERT_EQ(frozen.read_line(), "holding");
+  frozen.signal(SIGSTOP);
+  ChildProcess other(worker("short-leases"));
+  ASSERT_EQ(other.read_line(), "ready");
+  ASSERT_EQ(other.read_line(), "holding");  // when the lease has ended
+  std::ofstream{go} << "go";
+  ASSERT_EQ(other.read_line(), "held");
+  const int done_by = client.wait("h", forever).value().output_as<int>();
+  frozen.signal(SIGCONT);
+  ASSERT_EQ(frozen.read_line(), "held");
+  // It works on: what it had was taken from it, nothing else.
+  client.start("after", "count_to", 3).value();
+  EXPECT_EQ(client.wait("after", forever).value().output_as<int>(), 3);
+  EXPECT_EQ(client.wait("h", forever).value().output_as<int>(), done_by);
+  expect_each_once(client, "h", 1);
+}
+
+}  // namespace
+}  // namespace duramen::test
+
+int main(int argc, char** argv) {
+  if (argc == 5 && std::string(argv[1]) == "--worker") return duramen::test::run_worker(argv[2], argv[3], argv[4]);
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,79 @@
+// The role that a node needs: it uses the tables and cannot change them.
+#include "store.hpp"
+
+#include "providers/postgres/error.hpp"
+
+#include <unistd.h>
+
+namespace duramen::test {
+namespace {
+
+namespace detail = postgres::detail;
+
+class PostgresRole : public OnPostgres {
+ protected:
+  void SetUp() override {
+    OnPostgres::SetUp();
+    if (IsSkipped()) return;
+    role = "duramen_app_" + std::to_string(::getpid());
+    const std::string s = quoted_schema();
+    // As docs/guides/postgres.md has it.
+    schema->connection().script("CREATE ROLE " + role + " LOGIN;" +
+                                "GRANT USAGE ON SCHEMA " + s + " TO " + role + ";" +
+                                "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " + s + " TO " + role + ";" +
+                                "GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA " + s + " TO " + role + ";");
+  }
+  void TearDown() override {
+    if (role.empty()) return;
+    schema->connection().script("DROP OWNED BY " + role + "; DROP ROLE " + role);
+  }
+  [[nodiscard]] postgres::Options as_role() const {
+    postgres::Options options = schema->options();
+    options.conninfo += " user=" + role;
+    options.migrate = false;
+    return options;
+  }
+  std::string role;
+};
+
+TEST_F(PostgresRole, ANodeWithFewRightsDoesEverythingItHasTo) {
+  const auto store = open(as_role());
+  TurnCommit commit = fused_turn("a", 1);
+  commit.worker_items.push_back(activity_of("a", {}, 2));
+  commit.messages.push_back({"child", work::StartOrchestration{.orchestration = "Orch"}});
+  commit.change.key_values.push_back({.key = "k", .value = Payload::text("v")});
+  ASSERT_EQ(store->ack_orchestration_items({&commit, 1}).value().at(0).outcome, CommitOutcome::committed);
+  const OutboundMessage parked{"nobody", work::ExternalRaised{"x", {}}, {}, "id"};
+  EXPECT_EQ(store->enqueue_for_orchestrator({&parked, 1}).value().at(0), EnqueueOutcome::parked);
+  const auto turns = store->fetch_orchestration_items({.node = "n", .lease = 10s}).value();
+  EXPECT_EQ(turns.items.size(), 1u);
+  const auto work = store->fetch_work_items({.node = "n", .lease = 10s, .sessions = SessionClaim{"n", 10s}}).value();
+  ASSERT_EQ(work.items.size(), 1u);
+  const WorkRenewal renewal{work.items[0].lease};
+  EXPECT_EQ(store->renew_work_item_locks({&renewal, 1}, 10s).value().at(0).outcome, RenewOutcome::renewed);
+  const WorkAck ack{work.items[0].lease, "a", Payload::text("done")};
+  EXPECT_EQ(store->ack_work_items({&ack, 1}).value().at(0).outcome, AckOutcome::done);
+  EXPECT_TRUE(store->sweep(10));
+  EXPECT_TRUE(store->get_queue_depths());
+  EXPECT_TRUE(store->get_metrics());
+  const InstanceId id = "a";
+  EXPECT_EQ(store->delete_instances({&id, 1}, DeleteMode::force).value().at(0).outcome, DeleteOutcome::deleted);
+}
+
+TEST_F(PostgresRole, ItCannotChangeTheSchema) {
+  postgres::Options options = as_role();
+  detail::Connection connection{detail::ConnInfo{options.conninfo}, 30s, false, nullptr};
+  EXPECT_THROW(connection.run("DROP TABLE " + quoted_schema() + ".history"), detail::SqlError);
+  EXPECT_THROW(connection.run("CREATE TABLE " + quoted_schema() + ".mine (x int)"), detail::SqlError);
+}
+
+TEST_F(PostgresRole, ARoleWithoutRightsIsToldWhatIsMissing) {
+  schema->connection().script("REVOKE ALL ON ALL TABLES IN SCHEMA " + quoted_schema() + " FROM " + role);
+  const auto opened = postgres::open_provider(as_role());
+  ASSERT_FALSE(opened);
+  EXPECT_FALSE(opened.error().retryable);
+  EXPECT_NE(opened.error().message.find("grant"), std::string::npos) << opened.error().message;
+}
+
+}  // namespace
+}  // namespace duramen::test

@@ -1,0 +1,147 @@
+#include "support/postgres_server.hpp"
+
+#include "support/postgres_cluster.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>  // mkdtemp
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+
+namespace duramen::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// In front of every command, as the server refuses to run as root.
+std::vector<std::string> as_owner(std::vector<std::string> command) {
+  if (::geteuid() == 0) {
+    const std::vector<std::string> prefix{"runuser", "-u", "postgres", "--"};
+    command.insert(command.begin(), prefix.begin(), prefix.end());
+  }
+  return command;
+}
+
+pid_t launch(const std::vector<std::string>& command, const std::string& log) {
+  std::vector<char*> arguments;
+  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+    const int null = ::open("/dev/null", O_RDONLY);
+    ::dup2(null, 0);
+    ::dup2(out, 1);
+    ::dup2(out, 2);
+    for (int fd = 3; fd < 256; ++fd) ::close(fd);
+    ::setpgid(0, 0);
+    ::execvp(arguments[0], arguments.data());
+    ::_exit(127);
+  }
+  return child;
+}
+
+void run(const std::vector<std::string>& command, const std::string& log) {
+  int status = 0;
+  ::waitpid(launch(as_owner(command), log), &status, 0);
+  if (status != 0) throw std::runtime_error(command.front() + " failed, see " + log);
+}
+
+std::string program(const std::string& name) { return PostgresCluster::get()->programs() + "/" + name; }
+
+pid_t postmaster_of(const std::string& data) {
+  std::ifstream file{data + "/postmaster.pid"};
+  pid_t pid = 0;
+  file >> pid;
+  return pid;
+}
+
+}  // namespace
+
+PostgresServer::PostgresServer(Empty, int port) : port_(port) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "dm-pg-XXXXXX").string();
+  if (!::mkdtemp(pattern.data())) throw std::runtime_error("no temporary directory");
+  directory_ = pattern;
+  ::chmod(directory_.c_str(), 0777);
+}
+
+PostgresServer::PostgresServer(int port) : PostgresServer(Empty{}, port) {
+  run({"cp", "-a", PostgresCluster::get()->data_template(), data()}, directory_ + "/log");
+}
+
+PostgresServer PostgresServer::standby_of(PostgresServer& primary, int port) {
+  PostgresServer standby{Empty{}, port};
+  run({program("pg_basebackup"), "-h", primary.directory_, "-p", std::to_string(primary.port_), "-U", "postgres", "-D",
+       standby.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync"},
+      standby.directory_ + "/log");
+  standby.start();
+  return standby;
+}
+
+PostgresServer::PostgresServer(PostgresServer&& other) noexcept
+    : directory_(std::exchange(other.directory_, {})),
+      port_(other.port_),
+      child_(std::exchange(other.child_, -1)),
+      settings_(std::move(other.settings_)) {}
+
+PostgresServer::~PostgresServer() {
+  if (directory_.empty()) return;
+  if (child_ > 0) stop(Stop::immediate);
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_, ignored);
+}
+
+std::string PostgresServer::conninfo() const {
+  return "host=" + directory_ + " port=" + std::to_string(port_) + " user=postgres dbname=postgres";
+}
+
+bool PostgresServer::is_ready() const {
+  int status = 0;
+  ::waitpid(launch({program("pg_isready"), "-q", "-h", directory_, "-p", std::to_string(port_)}, directory_ + "/log"),
+            &status, 0);
+  return status == 0;
+}
+
+void PostgresServer::start(const std::vector<std::string>& settings) {
+  if (!settings.empty()) settings_ = settings;
+  std::vector<std::string> command{program("postgres"), "-D", data(), "-k", directory_, "-p", std::to_string(port_),
+                                   "-c", "listen_addresses=", "-c", "fsync=on", "-c", "max_connections=60",
+                                   "-c", "shared_buffers=64MB", "-c", "logging_collector=off"};
+  for (const std::string& setting : settings_) {
+    command.emplace_back("-c");
+    command.push_back(setting);
+  }
+  // Sessions of a killed server may linger for a moment and keep a new one from starting.
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    child_ = launch(as_owner(command), directory_ + "/log");
+    while (::waitpid(child_, nullptr, WNOHANG) == 0) {
+      if (is_ready()) return;
+      std::this_thread::sleep_for(20ms);
+    }
+    child_ = -1;
+    std::this_thread::sleep_for(50ms);
+  }
+  throw std::runtime_error("the server does not start, see " + directory_ + "/log");
+}
+
+void PostgresServer::stop(Stop how) {
+  const pid_t postmaster = postmaster_of(data());
+  const int signal = how == Stop::fast ? SIGINT : how == Stop::immediate ? SIGQUIT : SIGKILL;
+  if (postmaster > 0) ::kill(postmaster, signal);
+  ::waitpid(child_, nullptr, 0);
+  child_ = -1;
+}
+
+void PostgresServer::promote() {
+  run({program("pg_ctl"), "promote", "-w", "-D", data()}, directory_ + "/log");
+}
+
+}  // namespace duramen::test
