@@ -6,8 +6,10 @@
 #include <utility>
 
 #include <duramen/codec.hpp>
+#include <duramen/provider.hpp>
 
 #include "base/overloaded.hpp"
+#include "base/utf8.hpp"
 #include "core/execution.hpp"
 #include "core/failures.hpp"
 #include "core/matching.hpp"
@@ -35,6 +37,63 @@ std::string format_guid(std::uint64_t high, std::uint64_t low) {
   return text.data();
 }
 
+/// The first of them that history cannot hold: names, ids and keys are text.
+template <class... Names>
+std::optional<Failure> unfit_name(const Names&... names) {
+  if ((base::is_text(names) && ...)) return std::nullopt;
+  return engine_failure(FailureKind::application, "InvalidName",
+                        "a name, id or key that the code gives is no valid UTF-8, or has a NUL byte in it");
+}
+
+std::optional<Failure> unfit_names(const EventBody& body) {
+  static const std::string none;
+  return std::visit(Overloaded{
+                        [](const event::ActivityScheduled& e) {
+                          return unfit_name(e.name, e.tag ? *e.tag : none,
+                                            e.session_id ? *e.session_id : none);
+                        },
+                        [](const event::SubOrchestrationScheduled& e) {
+                          return unfit_name(e.name, e.instance.value, e.version ? *e.version : none);
+                        },
+                        [](const event::OrchestrationChained& e) {
+                          return unfit_name(e.name, e.instance.value, e.version ? *e.version : none);
+                        },
+                        [](const event::ExternalSubscribed& e) { return unfit_name(e.name); },
+                        [](const event::QueueSubscribed& e) { return unfit_name(e.name); },
+                        [](const event::KeyValueSet& e) { return unfit_name(e.key); },
+                        [](const event::KeyValueCleared& e) { return unfit_name(e.key); },
+                        [](const auto&) { return std::optional<Failure>{}; },
+                    },
+                    body);
+}
+
+/// Why an action can never be stored, or never be run.
+std::optional<Failure> refusal(const EventBody& body) {
+  if (auto failure = unfit_names(body)) return failure;
+  if (const auto* activity = std::get_if<event::ActivityScheduled>(&body)) {
+    if (activity->tag && activity->tag->size() > TagFilter::max_tag_bytes) {
+      return engine_failure(FailureKind::limit, "TagTooLong",
+                            "a tag may have " + std::to_string(TagFilter::max_tag_bytes) +
+                                " bytes; the one of activity '" + activity->name + "' has " +
+                                std::to_string(activity->tag->size()));
+    }
+    return unfit(activity->input, "the input of activity", activity->name);
+  }
+  if (const auto* child = std::get_if<event::SubOrchestrationScheduled>(&body)) {
+    return unfit(child->input, "the input of child", child->name);
+  }
+  if (const auto* detached = std::get_if<event::OrchestrationChained>(&body)) {
+    return unfit(detached->input, "the input of", detached->name);
+  }
+  if (const auto* value = std::get_if<event::KeyValueSet>(&body)) {
+    return unfit(value->value, "the value of key", value->key);
+  }
+  if (const auto* status = std::get_if<event::CustomStatusUpdated>(&body); status && status->status) {
+    return unfit(Payload::text(*status->status), "the custom status");
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 // -- one action ------------------------------------------------------------------------------------------------------
@@ -47,6 +106,10 @@ const Event* Execution::emit(EventBody body, const std::source_location& where) 
     stop(engine_failure(FailureKind::limit, "TooManyActions",
                         "one turn took more than " + std::to_string(options_.max_actions_per_turn) +
                             " actions; let the orchestration wait in between, or raise max_actions_per_turn"));
+    return nullptr;
+  }
+  if (auto failure = refusal(body)) {
+    stop(std::move(*failure));
     return nullptr;
   }
   return &append(std::move(body));

@@ -469,6 +469,15 @@ void Execution::run_code() {
       end_ = Cancelled{cancelling_->reason, cancelling_->origin};
     }
   }
+  if (end_) refuse_unfit_end();
+}
+
+/// A result or a next input that cannot be stored is a failure of the code that made it.
+void Execution::refuse_unfit_end() {
+  std::optional<Failure> failure;
+  if (const auto* returned = std::get_if<Returned>(&*end_)) failure = unfit(returned->output, "the result");
+  if (const auto* continued = std::get_if<Continued>(&*end_)) failure = unfit(continued->input, "the next input");
+  if (failure) end_ = Threw{std::move(*failure)};
 }
 
 // -- when the engine ends it -----------------------------------------------------------------------------------------

@@ -149,6 +149,7 @@ class Execution {
   template <class Outcome>
   void resolve(EventId source, Outcome outcome);
   void run_code();
+  void refuse_unfit_end();
   void settle_recorded();
   void compare_end(const Event& recorded);
   void drop_what_is_open();

@@ -1,9 +1,12 @@
 // Failures the engine itself decides.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include <duramen/codec.hpp>
 #include <duramen/failure.hpp>
 
 namespace duramen::inline v0::core {
@@ -14,6 +17,18 @@ namespace duramen::inline v0::core {
   failure.type = std::move(type);
   failure.message = std::move(message);
   return failure;
+}
+
+/// Why a payload that code made cannot be stored: too large, or no text. `what` of whom it is.
+[[nodiscard]] inline std::optional<Failure> unfit(const Payload& payload, std::string_view what,
+                                                  std::string_view whom = {}) {
+  const Result<void> fits = check_payload(payload);
+  if (fits) return std::nullopt;
+  std::string message(what);
+  if (!whom.empty()) message.append(" '").append(whom).append("'");
+  const bool too_large = fits.error().code == ErrorCode::limit_exceeded;
+  return engine_failure(too_large ? FailureKind::limit : FailureKind::application, "InvalidPayload",
+                        message + ": " + fits.error().message);
 }
 
 }  // namespace duramen::v0::core
