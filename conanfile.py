@@ -43,7 +43,7 @@ class Duramen(ConanFile):
     def generate(self):
         CMakeDeps(self).generate()
         toolchain = CMakeToolchain(self)
-        for part in ("TESTS", "BENCH", "EXAMPLES"):
+        for part in ("TESTS", "BENCH", "EXAMPLES", "CLI"):
             toolchain.cache_variables[f"DURAMEN_BUILD_{part}"] = False
         toolchain.cache_variables["BUILD_SHARED_LIBS"] = bool(self.options.shared)
         toolchain.cache_variables["CMAKE_DISABLE_FIND_PACKAGE_PostgreSQL"] = not self.options.postgres
