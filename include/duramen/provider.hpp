@@ -93,6 +93,13 @@ struct OrchestrationFetch {
   std::optional<std::vector<RegisteredOrchestration>> orchestrations;
 };
 
+/// The events of one execution after `after`.
+struct HistoryRequest {
+  InstanceId instance;
+  ExecutionId execution;
+  EventId after;
+};
+
 /// A message as delivered.
 struct InboxMessage {
   WorkItem item;
@@ -409,6 +416,10 @@ class Provider {
   /// The events of one execution after `after`, oldest first. Empty for an unknown instance or execution.
   [[nodiscard]] virtual Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
                                                                 EventId after) = 0;
+  /// Several at once, an answer for each. As it is here it asks for one after the other; a provider that can do better in
+  /// one transaction or one round trip should.
+  [[nodiscard]] virtual std::vector<Result<std::vector<Event>>> read_histories(
+      std::span<const HistoryRequest> requests);
   /// Stores turns. One answer per commit, in order; commits in one batch are independent of each other. At most one
   /// commit per instance in a batch; all are decided before any message of the batch is stored.
   [[nodiscard]] virtual Result<std::vector<CommitResult>> ack_orchestration_items(

@@ -32,6 +32,13 @@ std::string overdue_message(const ActivityExecute& activity, TimeoutKind which) 
 
 }  // namespace
 
+std::vector<Result<std::vector<Event>>> Provider::read_histories(std::span<const HistoryRequest> requests) {
+  std::vector<Result<std::vector<Event>>> histories;
+  histories.reserve(requests.size());
+  for (const auto& [instance, execution, after] : requests) histories.push_back(read_history(instance, execution, after));
+  return histories;
+}
+
 Failure overdue_failure(const ActivityExecute& activity, TimeoutKind which, std::uint32_t attempt) {
   Failure failure;
   failure.kind = FailureKind::timeout;

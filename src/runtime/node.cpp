@@ -9,7 +9,7 @@
 namespace duramen::inline v0::runtime {
 
 namespace {
-constexpr std::size_t turns_per_fetch = 64;
+constexpr std::size_t turns_per_fetch = 256;
 constexpr std::size_t activities_per_fetch = 256;
 // While this many turns are being stored, the store is busy enough.
 constexpr std::size_t busy_turns = 2048;
@@ -138,7 +138,7 @@ void Node::turns_arrived(Result<OrchestrationBatch> batch) {
   if (batch->next_due) wake_at(*batch->next_due);
   const bool more = !batch->items.empty();
   instruments_.fetched(batch->items.size(), 0);
-  for (OrchestrationItem& item : batch->items) turns_.take(std::move(item));
+  turns_.take(std::move(batch->items));
   answered(asking_turns_, more, &Node::ask_for_turns);
 }
 
@@ -195,7 +195,9 @@ void Node::wake_at(TimePoint due) {
   if (wake_ && *wake_ > now && *wake_ <= due) return;
   wake_ = due;
   const LeaseTime when = env_.clock().lease_now() + std::max(due - now, Duration::zero());
-  env_.loop().post_at(when, [this] {
+  env_.loop().post_at(when, [this, due] {
+    // Gone by, even if the clock on the wall is a moment behind: what is found to be due then needs another.
+    if (wake_ == due) wake_.reset();
     ask_for_turns();
     ask_for_activities();
   });

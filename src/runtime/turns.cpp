@@ -173,14 +173,17 @@ void Turns::start(StartRequest request, UniqueFunction<void(Result<StartOutcome>
   });
 }
 
-void Turns::take(OrchestrationItem item) {
-  const InstanceId instance = item.instance;
-  Slot& slot = slot_for(instance);
-  if (slot.busy) {
-    slot.fetched = std::move(item);
-  } else {
-    begin_fetched(instance, std::move(item));
+void Turns::take(std::vector<OrchestrationItem> items) {
+  for (OrchestrationItem& item : items) {
+    const InstanceId instance = item.instance;
+    Slot& slot = slot_for(instance);
+    if (slot.busy) {
+      slot.fetched = std::move(item);
+    } else {
+      begin_fetched(instance, std::move(item));
+    }
   }
+  read_histories();
 }
 
 void Turns::take(FinishedActivity activity) {
@@ -232,18 +235,31 @@ void Turns::begin_fetched(const InstanceId& instance, OrchestrationItem item) {
   const EventId known = slot.execution ? slot.execution->last_event_id() : EventId{};
   if (known == item.last_event_id) return run_fetched(instance, std::move(item), {});
 
-  env_.run_elsewhere(Lane::store, [this, instance, item = std::move(item), known]() mutable {
-    auto history = provider_.read_history(item.instance, item.execution, known);
-    env_.loop().post([this, instance, item = std::move(item), history = std::move(history)]() mutable {
-      if (history) return run_fetched(instance, std::move(item), std::move(*history));
-      log_(LogLevel::error, "the history of an instance cannot be read; tried again in a while",
-           {{"instance_id", instance.value},
-            {"error", history.error().describe()},
-            {"attempt", std::to_string(item.attempt)}});
-      // A store that fails for now says nothing about the instance.
-      give_up(instance, item, short_pause, history.error().retryable ? Attempt::uncounted : Attempt::counted);
+  to_read_from_.push_back({item.instance, item.execution, known});
+  to_read_.push_back(std::move(item));
+}
+
+/// Asks for what the items begun since the last time need, all at once.
+void Turns::read_histories() {
+  if (to_read_.empty()) return;
+  env_.run_elsewhere(Lane::store, [this, items = std::exchange(to_read_, {}),
+                                   requests = std::exchange(to_read_from_, {})]() mutable {
+    auto histories = provider_.read_histories(requests);
+    env_.loop().post([this, items = std::move(items), histories = std::move(histories)]() mutable {
+      for (std::size_t i = 0; i < items.size(); ++i) history_read(std::move(items[i]), std::move(histories[i]));
     });
   });
+}
+
+void Turns::history_read(OrchestrationItem item, Result<std::vector<Event>> history) {
+  const InstanceId instance = item.instance;
+  if (history) return run_fetched(instance, std::move(item), std::move(*history));
+  log_(LogLevel::error, "the history of an instance cannot be read; tried again in a while",
+       {{"instance_id", instance.value},
+        {"error", history.error().describe()},
+        {"attempt", std::to_string(item.attempt)}});
+  // A store that fails for now says nothing about the instance.
+  give_up(instance, item, short_pause, history.error().retryable ? Attempt::uncounted : Attempt::counted);
 }
 
 void Turns::run_fetched(const InstanceId& instance, OrchestrationItem item, std::vector<Event> history) {
@@ -364,6 +380,7 @@ void Turns::next(const InstanceId& instance) {
     slot.fetched.reset();
     for (FinishedActivity& activity : finished) send_to_store(std::move(activity));
     begin_fetched(instance, std::move(item));
+    read_histories();
   } else if (!slot.execution) {
     for (FinishedActivity& activity : finished) send_to_store(std::move(activity));
     discard(instance);

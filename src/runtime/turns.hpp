@@ -55,8 +55,8 @@ class Turns {
 
   /// Creates the instance and runs its first turn, in one commit.
   void start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done);
-  /// Takes over an instance that the store leased to us.
-  void take(OrchestrationItem item);
+  /// Takes over instances that the store leased to us.
+  void take(std::vector<OrchestrationItem> items);
   /// Takes the end of one of our activities: straight into a turn if its instance is at hand, else by way of the store.
   void take(FinishedActivity activity);
 
@@ -112,6 +112,8 @@ class Turns {
   void evict();
 
   void begin_fetched(const InstanceId& instance, OrchestrationItem item);
+  void read_histories();
+  void history_read(OrchestrationItem item, Result<std::vector<Event>> history);
   void run_fetched(const InstanceId& instance, OrchestrationItem item, std::vector<Event> history);
   void run_finished(const InstanceId& instance, Slot& slot, std::vector<FinishedActivity> finished);
   void next(const InstanceId& instance);
@@ -145,6 +147,8 @@ class Turns {
 
   // The loop's.
   Slots slots_;
+  std::vector<OrchestrationItem> to_read_;  // fetched items whose history is needed, until it is asked for
+  std::vector<HistoryRequest> to_read_from_;  // of each, from where
   std::list<InstanceId> recent_;  // least recently used first
   std::size_t busy_ = 0;
   std::unordered_map<InstanceId, Duration> unregistered_;  // the last pause of each

@@ -108,6 +108,22 @@ Result<std::vector<Event>> SqliteProvider::read_history(const InstanceId& instan
   });
 }
 
+std::vector<Result<std::vector<Event>>> SqliteProvider::read_histories(std::span<const HistoryRequest> requests) {
+  // One transaction: taking and giving back the file's lock costs more than a short history.
+  auto all = guarded("read_histories", [&]() -> Result<std::vector<Result<std::vector<Event>>>> {
+    return read_together([&](Views& views) {
+      std::vector<Result<std::vector<Event>>> histories;
+      histories.reserve(requests.size());
+      for (const auto& [instance, execution, after] : requests) {
+        histories.push_back(views.instances.history(instance, execution, after));
+      }
+      return histories;
+    });
+  });
+  if (all) return std::move(*all);
+  return std::vector<Result<std::vector<Event>>>(requests.size(), Result<std::vector<Event>>{all.error()});
+}
+
 Result<std::vector<CommitResult>> SqliteProvider::ack_orchestration_items(
     std::span<const TurnCommit> commits) {
   return guarded("ack_orchestration_items", [&]() -> Result<std::vector<CommitResult>> {

@@ -47,6 +47,8 @@ class SqliteProvider final : public Provider {
 
   [[nodiscard]] Result<OrchestrationBatch> fetch_orchestration_items(
       const OrchestrationFetch& request) override;
+  [[nodiscard]] std::vector<Result<std::vector<Event>>> read_histories(
+      std::span<const HistoryRequest> requests) override;
   [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
                                                         EventId after) override;
   [[nodiscard]] Result<std::vector<CommitResult>> ack_orchestration_items(
@@ -118,17 +120,46 @@ class SqliteProvider final : public Provider {
   // Everything that reads beside the writer, so that a reader does not wait for a commit in flight.
   struct Reader {
     explicit Reader(const std::string& path)
-        : connection(path, Connection::Mode::read_only), views(connection) {}
+        : connection(path, Connection::Mode::read_only), views(connection), begin(connection, "BEGIN"),
+          end(connection, "COMMIT") {}
 
     std::mutex mutex;
     Connection connection;
     Views views;
+    Statement begin;
+    Statement end;
+  };
+
+  /// From its construction to its end all reads see one state of the file.
+  class ReadTransaction {
+   public:
+    explicit ReadTransaction(Reader& reader) : reader_(reader) { reader_.begin.execute(); }
+    ~ReadTransaction() {
+      try {
+        reader_.end.execute();
+      } catch (const std::exception&) {
+        // It has read, and changed nothing.
+      }
+    }
+    ReadTransaction(const ReadTransaction&) = delete;
+    ReadTransaction& operator=(const ReadTransaction&) = delete;
+
+   private:
+    Reader& reader_;
   };
 
   template <class Read>
   auto read(Read&& body) {
     if (!reader_) return writer_.read([&](const Moment&) { return body(*in_turn_); });
     const std::lock_guard guard{reader_->mutex};
+    return body(reader_->views);
+  }
+  /// For many statements.
+  template <class Read>
+  auto read_together(Read&& body) {
+    if (!reader_) return read(std::forward<Read>(body));
+    const std::lock_guard guard{reader_->mutex};
+    const ReadTransaction transaction{*reader_};
     return body(reader_->views);
   }
   [[nodiscard]] std::vector<CommitResult> commit_each(const Moment& moment,

@@ -1,0 +1,47 @@
+// When a runtime looks for timers that are due.
+#include <atomic>
+#include <memory>
+
+#include <duramen/forwarding_provider.hpp>
+
+#include "runtime/clocked_world.hpp"
+
+namespace duramen::test {
+namespace {
+
+/// Counts how often it was asked for turns.
+class CountedFetches final : public ForwardingProvider {
+ public:
+  using ForwardingProvider::ForwardingProvider;
+  std::atomic<int> fetches{0};
+
+ private:
+  std::optional<Error> after(const ProviderCall& call) override {
+    if (call.operation == "fetch_orchestration_items") ++fetches;
+    return std::nullopt;
+  }
+};
+
+TEST(Timers, ALookThatCameAMomentTooEarlyIsFollowedByAnother) {
+  std::shared_ptr<CountedFetches> store;
+  ClockedWorld world([&](std::shared_ptr<Provider> inner) {
+    return store = std::make_shared<CountedFetches>(std::move(inner));
+  });
+  world.registry.add("sleep", [](OrchestrationContext& ctx) -> Task<void> { co_await ctx.schedule_timer(100ms); });
+  RuntimeOptions options;
+  options.poll_interval = 24h;  // nothing is found by looking again and again
+  world.run(options);
+  world.client.start("s", "sleep").value();
+
+  // The clock on the wall goes a little slower than the one that wakes the runtime.
+  world.clock.jump_wall(-3ms);
+  const int before = store->fetches;
+  world.clock.advance(100ms);
+  world.until([&] { return store->fetches > before; });
+  EXPECT_EQ(world.client.get_instance("s").value().status, Status::running);
+  world.clock.advance(10ms);
+  EXPECT_EQ(world.client.wait("s", forever).value().status, Status::completed);
+}
+
+}  // namespace
+}  // namespace duramen::test
