@@ -7,6 +7,7 @@
 #include "bench/scene.hpp"
 #include "bench/workload.hpp"
 #include "bench/workloads/cancel_worker.hpp"
+#include "bench/workloads/hello_worker.hpp"
 
 #include <cstdio>
 #include <exception>
@@ -19,6 +20,18 @@ namespace bench {
 
 void Scene::progress(const std::string& text) const {
   std::fprintf(stderr, "duramen_bench: %s\n", text.c_str());
+}
+
+void Scene::judge_at_most(const std::string& what, double value, double bar) const {
+  char text[96];
+  std::snprintf(text, sizeof text, "%.3g, %s %.3g", value, value <= bar ? "within" : "MORE THAN", bar);
+  progress(what + ": " + text);
+}
+
+void Scene::judge_at_least(const std::string& what, double value, double bar) const {
+  char text[96];
+  std::snprintf(text, sizeof text, "%.3g, %s %.3g", value, value >= bar ? "at least" : "LESS THAN", bar);
+  progress(what + ": " + text);
 }
 
 namespace {
@@ -54,6 +67,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   try {
     if (!words.empty() && words.front() == bench::cancel_worker_word) return bench::cancel_worker(words);
+    if (!words.empty() && words.front() == bench::hello_worker_word) return bench::hello_worker(words);
     const bench::Arguments arguments = bench::parse_arguments(words);
     if (arguments.help) {
       std::fputs(bench::help_text().c_str(), stdout);

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <fstream>
 #include <malloc.h>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -49,16 +51,27 @@ double thread_cpu_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-double peak_rss_mib() {
+namespace {
+
+std::optional<double> memory_mib(std::string_view what) {
   std::ifstream status("/proc/self/status");
   std::string line;
   while (std::getline(status, line)) {
-    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024;
+    if (line.starts_with(what)) return std::stod(line.substr(what.size())) / 1024;
   }
+  return std::nullopt;
+}
+
+}  // namespace
+
+double peak_rss_mib() {
+  if (const auto peak = memory_mib("VmHWM:")) return *peak;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
+
+double current_rss_mib() { return memory_mib("VmRSS:").value_or(peak_rss_mib()); }
 
 void reset_peak_rss() {
   malloc_trim(0);  // what earlier workloads freed is not this one's

@@ -28,6 +28,8 @@ using Instant = std::chrono::steady_clock::time_point;
 /// The most memory resident at one time since the last reset, in MiB.
 [[nodiscard]] double peak_rss_mib();
 void reset_peak_rss();
+/// What is resident now.
+[[nodiscard]] double current_rss_mib();
 
 /// CPU and memory from its construction on.
 class Usage {

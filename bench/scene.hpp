@@ -16,6 +16,9 @@ struct Scene {
 
   /// To standard error: what is going on, for whoever waits.
   void progress(const std::string& text) const;
+  /// Says there whether a figure is within what is promised.
+  void judge_at_most(const std::string& what, double value, double bar) const;
+  void judge_at_least(const std::string& what, double value, double bar) const;
 };
 
 }  // namespace bench

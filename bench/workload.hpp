@@ -28,8 +28,16 @@ void run_fanout(Scene& scene);
 void run_chain(Scene& scene);
 void run_cancel(Scene& scene);
 void run_cancel2(Scene& scene);
+void run_masscancel(Scene& scene);
+void run_idle(Scene& scene);
+void run_waiting(Scene& scene);
 void run_store(Scene& scene);
 void run_growth(Scene& scene);
+void run_long(Scene& scene);
+void run_timers(Scene& scene);
+void run_events(Scene& scene);
+void run_processes(Scene& scene);
+void run_resident(Scene& scene);
 void run_fairness(Scene& scene);
 void run_replay(Scene& scene);
 

@@ -1,11 +1,10 @@
-// Starts this program again as the worker of cancel2, and listens to it.
+// The worker of cancel2, as seen from the process that measures.
 #pragma once
 
+#include "bench/child_program.hpp"
 #include "bench/measure.hpp"
 
 #include <string>
-#include <sys/types.h>
-#include <vector>
 
 namespace bench {
 
@@ -13,10 +12,6 @@ class WorkerProcess {
  public:
   /// `file`: the store. `turns`: it runs orchestrations too.
   WorkerProcess(const std::string& file, bool turns);
-  /// Asks it to end, and waits for that.
-  ~WorkerProcess();
-  WorkerProcess(const WorkerProcess&) = delete;
-  WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   // Throw if nothing is heard for long.
   void await_running(const std::string& instance);
@@ -25,12 +20,8 @@ class WorkerProcess {
  private:
   /// The rest of the next line that begins with `word` and the instance.
   std::string await(const std::string& word, const std::string& instance);
-  std::string read_line();
 
-  pid_t pid_ = -1;
-  int control_ = -1;  // its standard input: closed, it ends
-  int reports_ = -1;
-  std::string buffer_;
+  ChildProgram program_;
 };
 
 }  // namespace bench

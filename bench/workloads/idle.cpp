@@ -1,0 +1,89 @@
+// idle: what a runtime costs that has nothing to do, beside many instances that wait.
+
+#include "bench/bench_store.hpp"
+#include "bench/measure.hpp"
+#include "bench/workload.hpp"
+#include <duramen/client.hpp>
+#include <duramen/forwarding_provider.hpp>
+#include <duramen/orchestration.hpp>
+#include <duramen/runtime.hpp>
+#include <duramen/store.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace bench {
+
+namespace dm = duramen;
+
+namespace {
+
+constexpr std::uint64_t default_instances = 10'000;
+constexpr double default_seconds = 20;
+constexpr double most_calls_per_second = 1;
+constexpr double most_cores = 0.01;
+
+/// Counts every call of the store.
+class CallCounter final : public dm::ForwardingProvider {
+ public:
+  using ForwardingProvider::ForwardingProvider;
+  std::atomic<std::uint64_t> calls{0};
+
+ protected:
+  std::optional<dm::Error> before(dm::ProviderCall& /*call*/) override {
+    ++calls;
+    return std::nullopt;
+  }
+};
+
+dm::Task<void> wait_for_event(dm::OrchestrationContext& ctx) {
+  co_await ctx.schedule_wait<std::string>("never");
+}
+dm::Task<void> wait_for_timer(dm::OrchestrationContext& ctx) {
+  co_await ctx.schedule_timer(std::chrono::hours{24 * 30});
+}
+
+}  // namespace
+
+void run_idle(Scene& scene) {
+  const Arguments& arguments = scene.arguments;
+  const std::uint64_t instances = arguments.count.value_or(default_instances);
+  scene.progress("idle: starting " + std::to_string(instances) + " instances");
+  reset_peak_rss();
+  BenchStore bench_store(arguments.store, scene.directory);
+  auto counter = std::make_shared<CallCounter>(bench_store.provider());
+  dm::Registry registry;
+  registry.add("WaitForEvent", wait_for_event);
+  registry.add("WaitForTimer", wait_for_timer);
+  registry.add("Never", [](dm::ActivityContext&) { return 0; });  // so that it looks for activities too
+  const dm::Store store(counter);
+  const dm::Runtime runtime(store, std::move(registry));
+  dm::Client client(store);
+  for (std::uint64_t i = 0; i < instances; ++i) {
+    (void)client.start("i" + std::to_string(i), i % 2 == 0 ? "WaitForEvent" : "WaitForTimer").value();
+  }
+  std::this_thread::sleep_for(std::chrono::seconds{3});  // whatever the last starts left to do
+
+  const std::uint64_t before = counter->calls;
+  const Usage usage;
+  std::this_thread::sleep_for(std::chrono::duration<double>(default_seconds));
+  Row row;
+  row.seconds = usage.wall_seconds();
+  row.workload = "idle";
+  row.store = arguments.store;
+  row.durability = durability_of(arguments.store);
+  row.width = instances;
+  row.count = counter->calls - before;
+  row.per_second = static_cast<double>(row.count) / row.seconds;
+  row.cpu_cores = usage.cores();
+  row.rss_mib = usage.rss_mib();
+  scene.report.add(row);
+  scene.judge_at_most("idle: store calls per second", row.per_second, most_calls_per_second);
+  scene.judge_at_most("idle: cores", row.cpu_cores, most_cores);
+}
+
+}  // namespace bench

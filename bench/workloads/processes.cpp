@@ -1,0 +1,115 @@
+// processes: hello in one process, then in two on one file.
+
+#include "bench/bench_store.hpp"
+#include "bench/disk.hpp"
+#include "bench/measure.hpp"
+#include "bench/workload.hpp"
+#include "bench/workloads/hello_worker.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace bench {
+
+namespace {
+
+constexpr double together_bar = 0.8;
+constexpr double share_bar = 0.25;
+constexpr double log_bar_mib = 16;
+
+struct Together {
+  double per_second = 0;
+  std::uint64_t count = 0;
+  double seconds = 0;
+  double smallest_share = 1;
+  double log_mib = 0;
+};
+
+double log_mib(const std::string& file) {
+  std::error_code none_yet;
+  const auto size = std::filesystem::file_size(file + "-wal", none_yet);
+  return none_yet ? 0 : static_cast<double>(size) / (1024.0 * 1024.0);
+}
+
+Together run(const Scene& scene, std::size_t processes, std::size_t width) {
+  const ScratchDirectory directory(scene.directory);
+  const std::string file = (directory.path() / "bench.db").string();
+  const Limit limit = scene.arguments.count ? Limit{scene.arguments.count, {}} : Limit{{}, scene.arguments.seconds};
+  std::vector<std::unique_ptr<HelloWorker>> workers;
+  for (std::size_t i = 0; i < processes; ++i) {
+    workers.push_back(std::make_unique<HelloWorker>(file, "p" + std::to_string(i), width, limit));
+  }
+  for (const auto& worker : workers) worker->begin();
+  auto outcomes = std::async(std::launch::async, [&] {
+    std::vector<HelloWorker::Outcome> all;
+    for (const auto& worker : workers) all.push_back(worker->wait());
+    return all;
+  });
+  Together together;
+  while (outcomes.wait_for(std::chrono::milliseconds{10}) != std::future_status::ready) {
+    together.log_mib = std::max(together.log_mib, log_mib(file));
+  }
+  std::vector<double> rates;
+  for (const HelloWorker::Outcome& outcome : outcomes.get()) {
+    together.count += outcome.count;
+    together.seconds = std::max(together.seconds, outcome.seconds);
+    rates.push_back(static_cast<double>(outcome.count) / outcome.seconds);
+    together.per_second += rates.back();
+  }
+  together.smallest_share = *std::ranges::min_element(rates) / together.per_second;
+  return together;
+}
+
+}  // namespace
+
+void run_processes(Scene& scene) {
+  const auto& asked = scene.arguments.widths;
+  for (const std::size_t width : asked.empty() ? std::vector<std::size_t>{20} : asked) {
+    std::vector<Together> one;
+    std::vector<Together> two;
+    std::vector<double> disk;
+    const std::size_t pairs = std::max<std::size_t>(1, scene.arguments.pairs);
+    for (std::size_t pair = 0; pair < pairs; ++pair) {
+      scene.progress("processes width " + std::to_string(width) + ": pair " + std::to_string(pair + 1) + " of " +
+                     std::to_string(pairs));
+      disk.push_back(disk_rate(scene.directory, 0.25));
+      one.push_back(run(scene, 1, width));
+      two.push_back(run(scene, 2, width));
+    }
+    const auto rate = [](const std::vector<Together>& runs) {
+      std::vector<double> rates;
+      for (const Together& together : runs) rates.push_back(together.per_second);
+      return median(std::move(rates));
+    };
+    for (const auto* runs : {&one, &two}) {
+      Row row;
+      row.workload = runs == &one ? "processes-1" : "processes-2";
+      row.store = scene.arguments.store;
+      row.durability = durability_of(scene.arguments.store);
+      row.width = width;
+      for (const Together& together : *runs) {
+        row.count += together.count;
+        row.seconds += together.seconds;
+      }
+      row.per_second = rate(*runs);
+      row.disk_rate = median(disk);
+      scene.report.add(row);
+    }
+    double share = 1;
+    double log = 0;
+    for (const Together& together : two) {
+      share = std::min(share, together.smallest_share);
+      log = std::max(log, together.log_mib);
+    }
+    scene.judge_at_least("processes: two together against one", rate(two) / rate(one), together_bar);
+    scene.judge_at_least("processes: the smaller share of the two, in any run", share, share_bar);
+    scene.judge_at_most("processes: the log's largest size in MiB", log, log_bar_mib);
+  }
+}
+
+}  // namespace bench

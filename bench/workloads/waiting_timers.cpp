@@ -1,0 +1,110 @@
+// waiting: very many instances that wait for a timer. What stays in memory must depend on the residency cap,
+// not on them.
+
+#include "bench/bench_store.hpp"
+#include "bench/measure.hpp"
+#include "bench/workload.hpp"
+#include <duramen/client.hpp>
+#include <duramen/orchestration.hpp>
+#include <duramen/runtime.hpp>
+#include <duramen/store.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace bench {
+
+namespace dm = duramen;
+
+namespace {
+
+constexpr std::uint64_t default_instances = 1'000'000;
+constexpr std::uint64_t in_flight = 2000;
+// Of what is in memory after a tenth of them.
+constexpr double most_growth = 1.25;
+
+dm::Task<void> nap(dm::OrchestrationContext& ctx) {
+  co_await ctx.schedule_timer(std::chrono::hours{24 * 30});
+}
+
+/// Starts instances without waiting for each.
+class Starts {
+ public:
+  explicit Starts(dm::Client& client) : client_(client) {}
+  void run(std::uint64_t from, std::uint64_t to) {
+    for (std::uint64_t i = from; i < to; ++i) {
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return open_ < in_flight; });
+        ++open_;
+      }
+      dm::StartRequest request;
+      request.instance = dm::InstanceId("nap-" + std::to_string(i));
+      request.start.orchestration = "Nap";
+      request.start.input = dm::Payload::none();
+      client_.start_async(std::move(request), [this](const dm::Result<dm::StartOutcome>& outcome) {
+        const std::lock_guard lock(mutex_);
+        if (!outcome) problem_ = outcome.error().describe();
+        --open_;
+        changed_.notify_all();
+      });
+    }
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return open_ == 0; });
+    if (!problem_.empty()) throw std::runtime_error(problem_);
+  }
+
+ private:
+  dm::Client& client_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t open_ = 0;
+  std::string problem_;
+};
+
+}  // namespace
+
+void run_waiting(Scene& scene) {
+  const Arguments& arguments = scene.arguments;
+  const std::uint64_t instances = arguments.count.value_or(default_instances);
+  reset_peak_rss();
+  BenchStore bench_store(arguments.store, scene.directory);
+  dm::Registry registry;
+  registry.add("Nap", nap);
+  const dm::Store store(bench_store.provider());
+  // A cap that a tenth of them exceeds, however few they are.
+  const std::size_t cap =
+      std::min<std::size_t>(dm::RuntimeOptions{}.max_resident_instances, instances / 20 + 1);
+  const dm::Runtime runtime(store, std::move(registry), {.max_resident_instances = cap});
+  dm::Client client(store);
+  Starts starts(client);
+  const Usage usage;
+  double after_a_tenth = 0;
+  for (std::uint64_t tenth = 1; tenth <= 10; ++tenth) {
+    starts.run(instances * (tenth - 1) / 10, instances * tenth / 10);
+    const double rss = current_rss_mib();
+    if (tenth == 1) after_a_tenth = rss;
+    scene.progress("waiting: " + std::to_string(instances * tenth / 10) + " instances, " +
+                   std::to_string(static_cast<long>(rss)) + " MiB resident, cap " + std::to_string(cap));
+  }
+  Row row;
+  row.workload = "waiting";
+  row.store = arguments.store;
+  row.durability = durability_of(arguments.store);
+  row.width = cap;
+  row.count = instances;
+  row.seconds = usage.wall_seconds();
+  row.per_second = static_cast<double>(instances) / row.seconds;
+  row.cpu_cores = usage.cores();
+  row.rss_mib = current_rss_mib();
+  scene.report.add(row);
+  scene.judge_at_most("waiting: memory in the end over that after a tenth", row.rss_mib / after_a_tenth,
+                      most_growth);
+}
+
+}  // namespace bench
