@@ -44,6 +44,23 @@ void history_is_read_from_where_the_reader_stands(Driver& d) {
   }
 }
 
+void histories_are_read_together_as_they_are_one_by_one(Driver& d) {
+  d.running("a", 3);
+  d.running("b", 5);
+  const std::vector<HistoryRequest> wanted{{"b", ExecutionId{1}, EventId{2}},
+                                           {"nobody", ExecutionId{1}, {}},
+                                           {"a", ExecutionId{1}, {}},
+                                           {"a", ExecutionId{2}, {}},
+                                           {"b", ExecutionId{1}, EventId{2}}};
+  const auto together = d.store.read_histories(wanted);
+  d.check.equal(together.size(), wanted.size(), "answers");
+  for (std::size_t i = 0; i < wanted.size() && i < together.size(); ++i) {
+    const auto alone = d.store.read_history(wanted[i].instance, wanted[i].execution, wanted[i].after);
+    d.check.that(together[i] && alone && *together[i] == *alone, "answer " + std::to_string(i));
+  }
+  d.check.that(d.store.read_histories({}).empty(), "nothing for nothing");
+}
+
 void the_end_of_an_instance_is_recorded(Driver& d) {
   d.finished("done");
   const InstanceInfo done = d.info("done").value();
@@ -333,6 +350,8 @@ constexpr ConformanceCase cases[] = {
      told<test_multi_operation_atomic_ack>},
     {"history_is_read_from_where_the_reader_stands", "read_history gives the events after N.",
      told<history_is_read_from_where_the_reader_stands>},
+    {"histories_are_read_together_as_they_are_one_by_one", "read_histories answers each request as read_history would.",
+     told<histories_are_read_together_as_they_are_one_by_one>},
     {"the_end_of_an_instance_is_recorded", "Output and failure are kept as they were given.",
      told<the_end_of_an_instance_is_recorded>},
     {"an_empty_turn_is_a_turn", "A turn may only consume messages.", told<an_empty_turn_is_a_turn>},
