@@ -282,7 +282,7 @@ void PostgresProvider::tell_of(std::span<const TurnCommit> commits, const std::v
   for (std::size_t i = 0; i < commits.size(); ++i) {
     if (results[i].outcome != CommitOutcome::committed) continue;
     const TurnCommit& commit = commits[i];
-    news.instances.push_back({commit.instance, commit.change.status});
+    news.instances.push_back({commit.instance, commit.change.status, commit.node});
     if (!commit.cancel_rest) {
       news.worker_work |=
           std::ranges::any_of(commit.worker_items, [](const WorkerItem& item) { return !item.born_leased; });
