@@ -26,6 +26,13 @@ void Simulation::cancel(InstanceId instance, std::string reason, Duration after,
   world_->add_cancel(std::move(message), after);
 }
 
+void Simulation::send(InstanceId instance, WorkItem item, Duration after) {
+  OutboundMessage message;
+  message.target = std::move(instance);
+  message.item = std::move(item);
+  world_->add_message(std::move(message), after);
+}
+
 SimulationReport Simulation::run() { return world_->run(); }
 
 std::optional<InstanceInfo> Simulation::instance(const InstanceId& instance) const {

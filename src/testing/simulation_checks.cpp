@@ -42,9 +42,23 @@ void Simulation::World::check_all() {
       check_end(**info, history);
     } else {
       check_waiting(**info, history);
+      check_messages(**info);
     }
     check_replay(**info, history);
     check_activities(**info, history);
+  }
+}
+
+/// What was accepted for an instance that goes on is in its history or on its way.
+void Simulation::World::check_messages(const InstanceInfo& info) {
+  const auto pending = memory_->list_pending_work(info.instance).value();
+  const auto waiting = static_cast<std::size_t>(std::ranges::count_if(pending.messages, [](const auto& message) {
+    return message.type == "ExternalRaised" || message.type == "QueueMessage" || message.type == "ContinueAsNew";
+  }));
+  const std::size_t missing = ledger_.undelivered(info.instance);
+  if (missing > waiting && !pending.more_messages) {
+    violations_.add(std::to_string(missing - waiting) + " messages to " + info.instance.value +
+                    " were accepted and are lost");
   }
 }
 
@@ -122,6 +136,12 @@ void Simulation::World::check_activities(const InstanceInfo& info, const std::ve
     if (cancelled == ledger_.cancelled().end()) continue;
     if (recorded != cancelled->second.reason)
       violations_.add(what + " was cancelled otherwise than history says");
+    // Where nothing went wrong that could have hidden it, it is told so by its own name.
+    const bool calm_run = report_.crashes == 0 && report_.faults == 0 && options_.stall_rate == 0;
+    const bool held = cancelled->second.holder == attempt.node && attempt.began <= cancelled->second.at;
+    if (calm_run && held && attempt.cause == StopCause::lease_lost) {
+      violations_.add(what + " was cancelled and is told that its lease is lost");
+    }
     const LeaseTime at = cancelled->second.at;
     const LeaseTime heard = attempt.stopped.value_or(attempt.ended.value_or(clock_.lease_now()));
     if (attempt.began <= at && !attempt.node_died && heard - at >= in_time) {

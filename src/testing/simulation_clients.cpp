@@ -64,6 +64,29 @@ void Simulation::World::try_cancel(const OutboundMessage& message) {
   note("client", "cancelled", message.target.value);
 }
 
+void Simulation::World::add_message(OutboundMessage message, Duration after) {
+  ++unsettled_;
+  // The same for every try: the store takes it once.
+  message.message_id = "message-" + std::to_string(++messages_made_);
+  client_.loop().post_at(clock_.lease_now() + after, [this, message = std::move(message)] {
+    std::deque<OutboundMessage>& outbox = outboxes_[message.target];
+    outbox.push_back(message);
+    if (outbox.size() == 1) try_send(message.target);
+  });
+}
+
+void Simulation::World::try_send(const InstanceId& target) {
+  std::deque<OutboundMessage>& outbox = outboxes_[target];
+  if (!client_store_.enqueue_for_orchestrator(std::span(&outbox.front(), 1))) {
+    client_.loop().post_at(clock_.lease_now() + retry_pause, [this, target] { try_send(target); });
+    return;
+  }
+  note("client", "sent", outbox.front().message_id.value());
+  outbox.pop_front();
+  --unsettled_;
+  if (!outbox.empty()) client_.loop().post([this, target] { try_send(target); });
+}
+
 /// Hears every end of the instance that this node announces, not only the first.
 void Simulation::World::listen(SimulatedNode& node, const InstanceId& instance) {
   std::ignore = node.store->neighbourhood()->await_end(

@@ -28,6 +28,7 @@ void Ledger::create(const InstanceId& instance) {
 }
 
 void Ledger::started(const StartRequest& request, StartOutcome outcome) {
+  look_at_the_clock();  // what was sent before it has its place in the queue from now on
   const bool exists = all_.contains(request.instance);
   if (outcome == StartOutcome::created) {
     if (exists) violations_.add("instance " + request.instance.value + " was created twice");
@@ -41,6 +42,58 @@ void Ledger::enqueued(const OutboundMessage& message, EnqueueOutcome outcome) {
   if (outcome == EnqueueOutcome::finished && open_.contains(message.target)) {
     violations_.add("instance " + message.target.value + " has not ended, but a message to it was refused");
   }
+  look_at_the_clock();
+  if (outcome != EnqueueOutcome::enqueued && outcome != EnqueueOutcome::parked) return;
+  if (const auto* event = std::get_if<work::ExternalRaised>(&message.item)) {
+    sent_[message.target][{CarriedEvent::Kind::external, event->name}].push_back({event->data});
+  } else if (const auto* queued = std::get_if<work::QueueMessage>(&message.item)) {
+    sent_[message.target][{CarriedEvent::Kind::queue, queued->name}].push_back({queued->data});
+  }
+}
+
+void Ledger::look_at_the_clock() {
+  const TimePoint now = clock_.now();
+  if (now < wall_) wall_was_set_back_ = true;
+  wall_ = now;
+}
+
+// -- messages ------------------------------------------
+
+void Ledger::deliver(const InstanceId& instance, const Event& event) {
+  if (const auto* external = std::get_if<event::ExternalEvent>(&event.body)) {
+    deliver(instance, {CarriedEvent::Kind::external, external->name, external->data}, false);
+  } else if (const auto* queued = std::get_if<event::QueueEventDelivered>(&event.body)) {
+    deliver(instance, {CarriedEvent::Kind::queue, queued->name, queued->data}, false);
+  } else if (const auto* started = std::get_if<event::OrchestrationStarted>(&event.body)) {
+    for (const CarriedEvent& carried : started->carry_forward) deliver(instance, carried, true);
+  }
+}
+
+/// Once, and behind everything that was accepted before it. What one execution did not take is carried to the next,
+/// whether the first had seen it or not.
+void Ledger::deliver(const InstanceId& instance, const CarriedEvent& message, bool carried) {
+  std::vector<Sent>& sent = sent_[instance][{message.kind, message.name}];
+  const auto is_next = [](const Sent& entry) { return !entry.delivered; };
+  const auto is_it = [&](const Sent& entry) { return entry.data == message.data; };
+  const auto next = std::ranges::find_if(sent, is_next);
+  const auto found = std::ranges::find_if(sent, [&](const Sent& entry) { return is_next(entry) && is_it(entry); });
+  const std::string what = "message " + message.data.data + " of \"" + message.name + "\" to " + instance.value;
+  if (found == sent.end()) {
+    if (!carried || std::ranges::none_of(sent, is_it)) violations_.add(what + " was delivered more often than sent");
+    return;
+  }
+  if (found != next && !wall_was_set_back_) violations_.add(what + " overtook one that was sent before it");
+  found->delivered = true;
+}
+
+std::size_t Ledger::undelivered(const InstanceId& instance) const {
+  const auto boxes = sent_.find(instance);
+  if (boxes == sent_.end()) return 0;
+  std::size_t count = 0;
+  for (const auto& [name, sent] : boxes->second) {
+    count += static_cast<std::size_t>(std::ranges::count(sent, false, &Sent::delivered));
+  }
+  return count;
 }
 
 // -- turns ------------------------------------------
@@ -67,6 +120,7 @@ void Ledger::fetched(const OrchestrationFetch& request, const OrchestrationItem&
 }
 
 void Ledger::committed(const TurnCommit& commit, const CommitResult& result) {
+  look_at_the_clock();
   switch (result.outcome) {
     case CommitOutcome::committed: {
       if (std::holds_alternative<FusedStart>(commit.basis)) {
@@ -149,6 +203,7 @@ void Ledger::append(const TurnCommit& commit, Incarnation incarnation, Known& kn
       violations_.add(where + " comes after event " + text(execution.last));
     if (execution.ended) violations_.add(where + " comes after the end");
     execution.last = event.id;
+    deliver(commit.instance, event);
     const EventClass kind = event_class(event);
     if (kind == EventClass::terminal) execution.ended = true;
     if (kind == EventClass::action) execution.schedules[event.id] = Progress::open;

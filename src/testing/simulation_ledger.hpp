@@ -55,6 +55,8 @@ class Ledger {
   [[nodiscard]] const std::set<InstanceId>& open() const noexcept { return open_; }
   [[nodiscard]] const std::set<InstanceId>& all() const noexcept { return all_; }
   [[nodiscard]] const std::map<ActivityKey, CancelledRow>& cancelled() const noexcept { return cancelled_; }
+  /// Events and queue messages that were accepted for the instance and stand in none of its histories.
+  [[nodiscard]] std::size_t undelivered(const InstanceId& instance) const;
 
  private:
   struct Held {
@@ -68,6 +70,12 @@ class Ledger {
     bool ended = false;
     std::map<EventId, Progress> schedules;
   };
+  /// What was accepted for one event name or queue of an instance, in order.
+  struct Sent {
+    Payload data;
+    bool delivered = false;
+  };
+  using Mailbox = std::pair<CarriedEvent::Kind, std::string>;
   struct Known {
     InstanceId id;
     std::map<ExecutionId, Execution> executions;
@@ -82,6 +90,9 @@ class Ledger {
   void complete(const ActivityKey& key, const Event& event);
   void take_back(const ActivityKey& key, CancelReason reason, const CommitResult& result);
   void create(const InstanceId& instance);
+  void deliver(const InstanceId& instance, const Event& event);
+  void deliver(const InstanceId& instance, const CarriedEvent& message, bool carried);
+  void look_at_the_clock();
 
   const Clock& clock_;
   Violations& violations_;
@@ -91,6 +102,9 @@ class Ledger {
   std::map<ActivityKey, Held> rows_;
   std::map<ActivityKey, std::variant<Payload, Failure>> accepted_;
   std::map<ActivityKey, CancelledRow> cancelled_;
+  std::map<InstanceId, std::map<Mailbox, std::vector<Sent>>> sent_;
+  TimePoint wall_{};
+  bool wall_was_set_back_ = false;  // the order of messages goes by wall time: then it cannot be known
 };
 
 }  // namespace duramen::inline v0::testing

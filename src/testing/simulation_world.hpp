@@ -14,6 +14,7 @@
 #include <duramen/testing/memory_provider.hpp>
 #include <duramen/testing/simulation.hpp>
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -28,6 +29,7 @@ class Simulation::World {
 
   void add_start(StartRequest request, Duration after);
   void add_cancel(OutboundMessage message, Duration after);
+  void add_message(OutboundMessage message, Duration after);
   [[nodiscard]] SimulationReport run();
 
   [[nodiscard]] MemoryProvider& memory() const noexcept { return *memory_; }
@@ -67,11 +69,13 @@ class Simulation::World {
   void try_start(std::size_t index);
   void start_settled(std::size_t index, const Result<StartOutcome>& outcome);
   void try_cancel(const OutboundMessage& message);
+  void try_send(const InstanceId& target);
   void listen(SimulatedNode& node, const InstanceId& instance);
   [[nodiscard]] SimulatedNode* random_node();
 
   // simulation_checks.cpp: after the run.
   void check_all();
+  void check_messages(const InstanceInfo& info);
   void check_waiting(const InstanceInfo& info, const std::vector<Event>& history);
   void check_end(const InstanceInfo& info, const std::vector<Event>& history);
   void check_replay(const InstanceInfo& info, const std::vector<Event>& history);
@@ -98,6 +102,8 @@ class Simulation::World {
   SimulatedEnv client_;
   FaultyProvider client_store_;
   std::vector<Start> starts_;
+  std::map<InstanceId, std::deque<OutboundMessage>> outboxes_;  // the first of each is being sent
+  std::uint64_t messages_made_ = 0;
   std::size_t unsettled_ = 0;
   std::map<InstanceId, std::vector<detail::EndedInstance>> announced_;
 

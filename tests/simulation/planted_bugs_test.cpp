@@ -1,4 +1,5 @@
 // Does the simulator find what is broken? Each wrapper breaks one promise; some seed must notice.
+#include "simulation/random_programs.hpp"
 #include "simulation/workloads.hpp"
 
 #include <duramen/testing/forwarding_provider.hpp>
@@ -8,6 +9,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
+#include <set>
 
 namespace duramen::simulation_test {
 
@@ -25,14 +28,26 @@ std::shared_ptr<Provider> plant(std::shared_ptr<Provider> inner) {
   return std::make_shared<Bug>(std::move(inner));
 }
 
-/// What the first seed to notice says, or nothing if none of 300 does.
+/// What the first seed to notice says, or nothing if none of 2,000 does.
 std::string first_finding(std::string_view name, void (*plant_bug)(SimulationOptions&)) {
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
     SimulationOptions options = stormy(seed);
     plant_bug(options);
     options.deadline = std::chrono::hours{200};
     const Outcome outcome = simulate(workload(name), options);
     if (!outcome.problem.empty()) return outcome.problem;
+  }
+  return {};
+}
+
+/// The same for programs that chance wrote, with events and queues.
+std::string first_finding_in_programs(void (*plant_bug)(SimulationOptions&)) {
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    SimulationOptions options = stormy(seed);
+    plant_bug(options);
+    options.deadline = std::chrono::hours{12};
+    const std::string problem = simulate_programs(options);
+    if (!problem.empty()) return problem;
   }
   return {};
 }
@@ -149,6 +164,218 @@ TEST(PlantedBug, AnActivityThatIsNotToldIsFound) {
   const std::string found =
       first_finding("cancel", [](SimulationOptions& options) { options.wrap_node = plant<TellsNobody>; });
   EXPECT_THAT(found, HasSubstr("is not told"));
+}
+
+/// A store that forgets whose lease it took: no hint, no list, and a renewal is answered as if the lease had just ended.
+class ForgetsTombstones final : public PassThrough {
+ public:
+  using PassThrough::PassThrough;
+  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
+                                                         Duration extend) override {
+    auto answer = inner().renew_work_item_locks(leases, extend);
+    for (std::size_t i = 0; answer && i < answer->size(); ++i) {
+      RenewResult& result = answer->at(i);
+      if (result.outcome == RenewOutcome::cancelled) result = {RenewOutcome::lease_lost, {}};
+    }
+    return answer;
+  }
+  Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& /*node*/) override {
+    return std::vector<StolenLease>{};
+  }
+  std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override {
+    deaf_.push_back(std::make_unique<Deaf>(listener));
+    return inner().subscribe(std::move(node), *deaf_.back());
+  }
+
+ private:
+  class Deaf final : public ProviderListener {
+   public:
+    explicit Deaf(ProviderListener& told) : told_(told) {}
+    void orchestrator_work_ready() override { told_.orchestrator_work_ready(); }
+    void worker_work_ready() override { told_.worker_work_ready(); }
+    void leases_stolen(std::span<const StolenLease> /*stolen*/) override {}
+    void instances_changed(std::span<const ChangedInstance> instances) override { told_.instances_changed(instances); }
+
+   private:
+    ProviderListener& told_;
+  };
+  std::vector<std::unique_ptr<Deaf>> deaf_;
+};
+
+TEST(PlantedBug, AForgottenTombstoneIsFound) {
+  // Two nodes with a place for one activity each: who commits the cancel does not hold them all.
+  const std::string found = first_finding("cancel", [](SimulationOptions& options) {
+    options.wrap_store = plant<ForgetsTombstones>;
+    options.nodes = 2;
+    options.runtime.max_activities = 1;
+    options.crash_rate = options.fault_rate = options.stall_rate = 0;
+  });
+  EXPECT_THAT(found, HasSubstr("is told that its lease is lost"));
+}
+
+/// A store that renews what was taken away.
+class RevivesStolenLeases final : public PassThrough {
+ public:
+  using PassThrough::PassThrough;
+  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
+                                                         Duration extend) override {
+    auto answer = inner().renew_work_item_locks(leases, extend);
+    if (answer) std::ranges::fill(*answer, RenewResult{});
+    return answer;
+  }
+};
+
+TEST(PlantedBug, ARenewalThatRevivesAStolenLeaseIsFound) {
+  const std::string found = first_finding_in_programs(
+      [](SimulationOptions& options) { options.wrap_store = plant<RevivesStolenLeases>; });
+  EXPECT_THAT(found, HasSubstr("was renewed without a lease"));
+}
+
+/// A store that takes the same message twice when its sender did not hear the first answer.
+class IgnoresMessageIds final : public PassThrough {
+ public:
+  using PassThrough::PassThrough;
+  Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(std::span<const OutboundMessage> messages) override {
+    std::vector<OutboundMessage> changed(messages.begin(), messages.end());
+    for (OutboundMessage& message : changed) message.message_id.reset();
+    auto answer = inner().enqueue_for_orchestrator(changed);
+    for (std::size_t i = 0; answer && i < messages.size(); ++i) {
+      const auto& id = messages[i].message_id;
+      if (id && !seen_.insert(*id).second && answer->at(i) == EnqueueOutcome::enqueued) {
+        answer->at(i) = EnqueueOutcome::duplicate;  // so it says
+      }
+    }
+    return answer;
+  }
+
+ private:
+  std::set<std::string> seen_;
+};
+
+TEST(PlantedBug, AMessageDeliveredTwiceAfterALostAnswerIsFound) {
+  const std::string found = first_finding_in_programs(
+      [](SimulationOptions& options) { options.wrap_store = plant<IgnoresMessageIds>; });
+  EXPECT_THAT(found, ContainsRegex("more often than sent|out of order"));
+}
+
+/// A store whose commit deletes every message of the instance, also those that came after the fetch.
+class LosesWhatCameMeanwhile final : public PassThrough {
+ public:
+  using PassThrough::PassThrough;
+  Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override {
+    auto answer = inner().fetch_orchestration_items(request);
+    for (std::size_t i = 0; answer && i < answer->items.size(); ++i) leased_.insert(answer->items[i].instance);
+    return answer;
+  }
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
+    for (const TurnCommit& commit : commits) leased_.erase(commit.instance);
+    return inner().ack_orchestration_items(commits);
+  }
+  Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(std::span<const OutboundMessage> messages) override {
+    const bool event = messages.size() == 1 && (std::holds_alternative<work::ExternalRaised>(messages[0].item) ||
+                                                std::holds_alternative<work::QueueMessage>(messages[0].item));
+    if (event && leased_.contains(messages[0].target)) return std::vector{EnqueueOutcome::enqueued};
+    return inner().enqueue_for_orchestrator(messages);
+  }
+
+ private:
+  std::set<InstanceId> leased_;
+};
+
+TEST(PlantedBug, ALostEventIsFound) {
+  const std::string found = first_finding_in_programs(
+      [](SimulationOptions& options) { options.wrap_store = plant<LosesWhatCameMeanwhile>; });
+  EXPECT_THAT(found, ContainsRegex("accepted and are lost|overtook"));
+}
+
+/// A store that keeps no timers for a turn that was handed out before: as if the crashed attempt had made them.
+class LosesTimers final : public PassThrough {
+ public:
+  using PassThrough::PassThrough;
+  Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override {
+    auto answer = inner().fetch_orchestration_items(request);
+    for (std::size_t i = 0; answer && i < answer->items.size(); ++i) {
+      if (answer->items[i].attempt > 1) again_.insert(answer->items[i].instance);
+    }
+    return answer;
+  }
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
+    std::vector<TurnCommit> changed(commits.begin(), commits.end());
+    for (TurnCommit& commit : changed) {
+      if (again_.erase(commit.instance) == 0) continue;
+      std::erase_if(commit.messages, [](const OutboundMessage& message) {
+        return std::holds_alternative<work::TimerFired>(message.item);
+      });
+    }
+    return inner().ack_orchestration_items(changed);
+  }
+
+ private:
+  std::set<InstanceId> again_;
+};
+
+TEST(PlantedBug, ALostTimerIsFound) {
+  const std::string found =
+      first_finding_in_programs([](SimulationOptions& options) { options.wrap_store = plant<LosesTimers>; });
+  EXPECT_THAT(found, HasSubstr("waits for nothing"));
+}
+
+/// A store that hands out the messages of a queue in the wrong order.
+class TurnsQueuesAround final : public PassThrough {
+ public:
+  using PassThrough::PassThrough;
+  Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override {
+    auto answer = inner().fetch_orchestration_items(request);
+    for (std::size_t i = 0; answer && i < answer->items.size(); ++i) {
+      std::vector<InboxMessage>& messages = answer->items[i].messages;
+      for (std::size_t m = 1; m < messages.size(); ++m) {
+        const auto queued = [](const InboxMessage& message) {
+          return std::holds_alternative<work::QueueMessage>(message.item);
+        };
+        if (queued(messages[m - 1]) && queued(messages[m])) std::swap(messages[m - 1], messages[m]);
+      }
+    }
+    return answer;
+  }
+};
+
+TEST(PlantedBug, AQueueOutOfOrderIsFound) {
+  const std::string found = first_finding_in_programs(
+      [](SimulationOptions& options) { options.wrap_store = plant<TurnsQueuesAround>; });
+  EXPECT_THAT(found, HasSubstr("overtook"));
+}
+
+/// A node that takes its own last commit for the store's last word, whatever others have stored since.
+class TrustsItsMemory final : public PassThrough {
+ public:
+  using PassThrough::PassThrough;
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
+    auto answer = inner().ack_orchestration_items(commits);
+    for (std::size_t i = 0; answer && i < commits.size(); ++i) {
+      const TurnCommit& commit = commits[i];
+      if (answer->at(i).outcome != CommitOutcome::committed || commit.events.empty()) continue;
+      mine_[commit.instance] = {commit.execution, commit.events.back().id};
+    }
+    return answer;
+  }
+  Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override {
+    auto answer = inner().fetch_orchestration_items(request);
+    for (std::size_t i = 0; answer && i < answer->items.size(); ++i) {
+      OrchestrationItem& item = answer->items[i];
+      const auto mine = mine_.find(item.instance);
+      if (mine != mine_.end() && mine->second.first == item.execution) item.last_event_id = mine->second.second;
+    }
+    return answer;
+  }
+
+ private:
+  std::map<InstanceId, std::pair<ExecutionId, EventId>> mine_;
+};
+
+TEST(PlantedBug, AStaleResidentIsFound) {
+  const std::string found =
+      first_finding_in_programs([](SimulationOptions& options) { options.wrap_node = plant<TrustsItsMemory>; });
+  EXPECT_THAT(found, HasSubstr("invalid"));
 }
 
 }  // namespace

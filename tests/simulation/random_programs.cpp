@@ -3,6 +3,7 @@
 #include <duramen/combinators.hpp>
 #include <duramen/orchestration.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace duramen::simulation_test {
@@ -32,13 +33,24 @@ constexpr std::uint64_t modulus = 1'000'003;
 std::uint64_t mix(std::uint64_t sum, std::uint64_t value) { return (sum * 31 + value + 7) % modulus; }
 std::uint64_t worked(std::uint64_t number) { return (number * 17 + 3) % modulus; }
 
-Program child_of(const Program& parent, const Step& step) { return {step.number, parent.at(1) - 1, 1, 0}; }
-Program next_of(const Program& program, std::uint64_t sum) {
-  return {program.at(0) + 1, program.at(1), program.at(2) - 1, sum};
+Program child_of(const Program& parent, const Step& step) { return {step.number, parent.at(1) - 1, 1, 0, nothing, 0}; }
+Program next_of(const Program& program, std::uint64_t sum, std::uint64_t taken = 0) {
+  return {program.at(0) + 1, program.at(1), program.at(2) - 1, sum, program.at(4), taken};
 }
+
+std::string event_name(const Step& step) { return "e" + std::to_string(step.number % 3); }
+
+/// What a message of the queue is worth; its place in the queue is what it carries.
+constexpr std::uint64_t message_value = 2;
+constexpr std::uint64_t event_value = 1;
 
 Task<std::uint64_t> run_program(OrchestrationContext& ctx, Program program) {
   std::uint64_t sum = program.at(3);
+  std::uint64_t taken = program.at(5);
+  const auto take = [&taken, &program](std::uint64_t place) {
+    if (program.at(4) == messages_in_order && place != taken) throw std::runtime_error("a message out of order");
+    ++taken;
+  };
   for (const Step& step : steps_of(program)) {
     switch (step.kind) {
       case Step::Kind::activity: {
@@ -85,27 +97,50 @@ Task<std::uint64_t> run_program(OrchestrationContext& ctx, Program program) {
         ctx.set_custom_status("at " + std::to_string(step.number));
         ctx.set_kv_value("last", step.number);
         break;
+      case Step::Kind::event:
+        co_await ctx.schedule_wait<std::uint64_t>(event_name(step));
+        sum = mix(sum, event_value);
+        break;
+      case Step::Kind::queue:
+        for (std::uint64_t i = 0; i < step.width; ++i) {
+          auto place = co_await ctx.dequeue_event<std::uint64_t>("q");
+          take(place);
+          sum = mix(sum, message_value);
+        }
+        break;
+      case Step::Kind::impatient: {
+        bool here = false;
+        while (!here) {
+          auto winner = co_await ctx.select2(ctx.dequeue_event<std::uint64_t>("q"),
+                                             ctx.schedule_timer(std::chrono::seconds{10 + step.number % 50}));
+          here = winner.index() == 0;
+          if (here) take(winner.first());
+        }
+        sum = mix(sum, message_value);
+        break;
+      }
     }
   }
-  if (program.at(2) > 1) co_return co_await ctx.continue_as_new(next_of(program, sum));
+  if (program.at(2) > 1) co_return co_await ctx.continue_as_new(next_of(program, sum, taken));
   co_return sum;
 }
 
 }  // namespace
 
-Program make_program(std::uint64_t seed) {
+Program make_program(std::uint64_t seed, Receives receives) {
   Dice dice(seed);
-  return {dice.below(modulus), dice.below(3), 1 + dice.below(3), 0};
+  return {dice.below(modulus), dice.below(3), 1 + dice.below(3), 0, receives, 0};
 }
 
 std::vector<Step> steps_of(const Program& program) {
   Dice dice(program.at(0));
   std::vector<Step> steps(1 + dice.below(5));
   for (Step& step : steps) {
-    step.kind = static_cast<Step::Kind>(dice.below(8));
+    step.kind = static_cast<Step::Kind>(dice.below(Step::kinds));
     step.number = dice.below(modulus);
     step.width = 2 + dice.below(4);
     if (step.kind == Step::Kind::child && program.at(1) == 0) step.kind = Step::Kind::activity;
+    if (step.kind >= Step::Kind::event && program.at(4) == nothing) step.kind = Step::Kind::activity;
   }
   return steps;
 }
@@ -118,16 +153,42 @@ std::uint64_t expected_result(const Program& program) {
       for (std::uint64_t i = 0; i < step.width; ++i) sum = mix(sum, worked(step.number + i));
     }
     if (step.kind == Step::Kind::child) sum = mix(sum, expected_result(child_of(program, step)));
+    if (step.kind == Step::Kind::event) sum = mix(sum, event_value);
+    if (step.kind == Step::Kind::queue) {
+      for (std::uint64_t i = 0; i < step.width; ++i) sum = mix(sum, message_value);
+    }
+    if (step.kind == Step::Kind::impatient) sum = mix(sum, message_value);
   }
   return program.at(2) > 1 ? expected_result(next_of(program, sum)) : sum;
 }
 
+std::vector<std::string> events_for(const Program& program) {
+  std::vector<std::string> names;
+  for (const Step& step : steps_of(program)) {
+    if (step.kind == Step::Kind::event) names.push_back(event_name(step));
+  }
+  if (program.at(2) > 1) {
+    for (std::string& name : events_for(next_of(program, 0))) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::uint64_t queued_for(const Program& program) {
+  std::uint64_t count = 0;
+  for (const Step& step : steps_of(program)) {
+    if (step.kind == Step::Kind::queue) count += step.width;
+    if (step.kind == Step::Kind::impatient) ++count;
+  }
+  return program.at(2) > 1 ? count + queued_for(next_of(program, 0)) : count;
+}
+
 std::string describe(const Program& program) {
-  static constexpr const char* names[] = {"activity", "timer", "race", "join", "child", "drop", "failure", "marks"};
+  static constexpr const char* names[] = {"activity", "timer",  "race",  "join",  "child",    "drop",
+                                          "failure",  "marks", "event", "queue", "impatient"};
   std::string text;
   for (const Step& step : steps_of(program)) {
     text += std::string(names[static_cast<std::size_t>(step.kind)]) + " " + std::to_string(step.number);
-    if (step.kind == Step::Kind::join) text += " x" + std::to_string(step.width);
+    if (step.kind == Step::Kind::join || step.kind == Step::Kind::queue) text += " x" + std::to_string(step.width);
     if (step.kind == Step::Kind::child) text += " {" + describe(child_of(program, step)) + "}";
     text += "; ";
   }
@@ -153,16 +214,28 @@ Registry program_registry() {
 std::string simulate_programs(testing::SimulationOptions options, testing::SimulationReport* report) {
   constexpr std::size_t programs = 3;
   Dice dice(options.seed);
-  options.deadline = std::chrono::hours{24 * 30};
+  options.deadline = std::min<Duration>(options.deadline, std::chrono::hours{24 * 30});
   options.trace = std::getenv("DURAMEN_SIMULATION_SEED") != nullptr;
   testing::Simulation simulation(program_registry(), options);
   std::vector<std::pair<Program, bool>> all;
   for (std::size_t i = 0; i < programs; ++i) {
     const InstanceId id("p" + std::to_string(i));
     const bool cancelled = dice.below(3) == 0;
-    all.emplace_back(make_program(dice.next()), cancelled);
-    simulation.start(id, "program", all.back().first, Duration{dice.below(5000)});
+    // Messages are ordered by wall time: where that is set back, so may be their order.
+    const Receives receives = options.wall_jump_rate > 0 ? messages : messages_in_order;
+    all.emplace_back(make_program(dice.next(), receives), cancelled);
+    const Program& program = all.back().first;
+    simulation.start(id, "program", program, Duration{dice.below(5000)});
     if (cancelled) simulation.cancel(id, "chance has it", Duration{dice.below(40'000)});
+    std::uint64_t place = 0;
+    for (const std::string& name : events_for(program)) {
+      simulation.raise_event(id, name, place++, Duration{dice.below(60'000)});
+    }
+    Duration when{};
+    for (std::uint64_t queued = 0; queued < queued_for(program); ++queued) {
+      when += Duration{dice.below(2) == 0 ? 0 : dice.below(20'000)};
+      simulation.enqueue_event(id, "q", queued, when);
+    }
   }
   const testing::SimulationReport outcome = simulation.run();
   if (report != nullptr) *report = outcome;

@@ -20,18 +20,28 @@ struct Step {
     drop,             ///< begun, and dropped after a while
     failure,          ///< an activity that fails, and is tried again in vain
     marks,            ///< custom status, a key-value, a detached child-less start, a guid
+    event,            ///< waits for an event that somebody sends, sooner or later
+    queue,            ///< takes several messages of its queue, in order
+    impatient,        ///< takes one, and drops its wait for it again and again
   };
+  static constexpr std::uint64_t kinds = 11;
   Kind kind = Kind::activity;
   std::uint64_t number = 0;  ///< whatever the step needs
   std::uint64_t width = 1;
 };
 
-/// The program as its start carries it: seed, depth of children, executions, what was summed up before.
+/// The program as its start carries it: seed, depth of children, executions, what was summed up before, whether it may
+/// receive messages (a child, whose id nobody knows, does not) and expects them in order, how many of its queue it has
+/// taken.
 using Program = std::vector<std::uint64_t>;
-[[nodiscard]] Program make_program(std::uint64_t seed);
+enum Receives : std::uint64_t { nothing = 0, messages = 1, messages_in_order = 2 };
+[[nodiscard]] Program make_program(std::uint64_t seed, Receives receives = nothing);
 [[nodiscard]] std::vector<Step> steps_of(const Program& program);
 /// What it returns if nobody cancels it.
 [[nodiscard]] std::uint64_t expected_result(const Program& program);
+/// The names of the events it waits for, in the order in which it does, and how many messages it takes from its queue.
+[[nodiscard]] std::vector<std::string> events_for(const Program& program);
+[[nodiscard]] std::uint64_t queued_for(const Program& program);
 /// For people.
 [[nodiscard]] std::string describe(const Program& program);
 

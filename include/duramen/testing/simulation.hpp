@@ -14,8 +14,9 @@
 // After every run it checks what must hold whatever happened: no acknowledged start is lost; every instance
 // has ended, once, or waits for something real; what was announced is what is stored; each schedule completes
 // at most once, with a result accepted from whoever held it; no lease is held twice; a cancelled activity is
-// told, and told why; nothing is left behind; every history replays with the same code. What the outputs must
-// be is the test's own business.
+// told, and told why; every event and queue message reaches its instance once, in the order in which the store
+// took them; nothing is left behind; every history replays with the same code. What the outputs must be is the
+// test's own business.
 //
 // Activities run on the simulation's thread: a function must not block; a coroutine sleeps in virtual time.
 #pragma once
@@ -133,6 +134,18 @@ class Simulation {
   void cancel(InstanceId instance, std::string reason, Duration after = {},
               CancelMode mode = CancelMode::graceful);
 
+  /// A client sends an event, or a message to a queue, to the instance: again and again until it is
+  /// acknowledged. What goes to one instance is sent one after the other, in the order in which it is due; it
+  /// may come before the instance exists.
+  template <class T>
+  void raise_event(InstanceId instance, std::string name, const T& data, Duration after = {}) {
+    send(std::move(instance), work::ExternalRaised{std::move(name), encode_payload(data)}, after);
+  }
+  template <class T>
+  void enqueue_event(InstanceId instance, std::string queue, const T& data, Duration after = {}) {
+    send(std::move(instance), work::QueueMessage{std::move(queue), encode_payload(data)}, after);
+  }
+
   /// Until everything that was asked for is done and every instance has ended, or the deadline. Called once.
   [[nodiscard]] SimulationReport run();
 
@@ -143,6 +156,7 @@ class Simulation {
 
  private:
   void start_payload(InstanceId instance, std::string_view orchestration, Payload input, Duration after);
+  void send(InstanceId instance, WorkItem item, Duration after);
   class World;
   std::unique_ptr<World> world_;
 };
