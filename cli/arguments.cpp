@@ -55,12 +55,12 @@ class Parser {
     try {
       app_.parse(argc, argv);
     } catch (const ::CLI::CallForHelp&) {
-      return Spoken{chosen_app()->help(chosen_app() == &app_ ? "" : "duramen"), false};
+      return Spoken{chosen_app()->help(chosen_app() == &app_ ? "" : "duramen"), Spoken::Kind::help};
     } catch (const ::CLI::ParseError& error) {
-      return Spoken{explain(error), true};
+      return Spoken{explain(error), Spoken::Kind::complaint};
     }
     if (show_version_) command_ = VersionArguments{};
-    if (app_.get_subcommands().empty() && !show_version_) return Spoken{app_.help(), true};
+    if (app_.get_subcommands().empty() && !show_version_) return Spoken{app_.help(), Spoken::Kind::reminder};
     if (finish_) finish_();
     return Invocation{std::move(globals_), std::move(command_)};
   }

@@ -162,8 +162,13 @@ struct Invocation {
 
 /// There is nothing to run: help was asked for, or the command line is wrong.
 struct Spoken {
+  enum class Kind : std::uint8_t {
+    help,       ///< was asked for
+    reminder,   ///< help that was not asked for: there is no command
+    complaint,  ///< one line on what is wrong
+  };
   std::string text;
-  bool is_error = false;
+  Kind kind = Kind::help;
 };
 
 [[nodiscard]] std::variant<Invocation, Spoken> parse(int argc, const char* const* argv);

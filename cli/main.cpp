@@ -66,7 +66,7 @@ concept NeedsNoStore = requires(Context& context, const Arguments& arguments) {
 template <class Arguments>
 StoreAccess access_of(const Arguments& arguments) {
   if constexpr (requires { arguments.create_store; }) {
-    return arguments.create_store ? StoreAccess::create : StoreAccess::existing;
+    return arguments.create_store ? StoreAccess::create : StoreAccess::creatable;
   } else {
     return StoreAccess::existing;
   }
@@ -78,15 +78,7 @@ Result<Answer> run_command(Context& context, const Arguments& arguments) {
     return run(context, arguments);
   } else {
     Result<Store> store = open_store(context.globals.store, access_of(arguments));
-    if (!store) {
-      Error error = store.error();
-      if constexpr (requires { arguments.create_store; }) {
-        if (error.message.find("check the path") != std::string::npos) {
-          error.message += ", or add --create to make a new store";
-        }
-      }
-      return error;
-    }
+    if (!store) return store.error();
     Session session{context, *std::move(store)};
     return run(session, arguments);
   }
@@ -95,13 +87,10 @@ Result<Answer> run_command(Context& context, const Arguments& arguments) {
 ExitCode run_all(int argc, const char* const* argv) {
   auto parsed = parse(argc, argv);
   if (const auto* spoken = std::get_if<Spoken>(&parsed)) {
-    if (spoken->is_error && spoken->text.starts_with("Look at")) {  // no command at all: the whole help
-      std::fputs(spoken->text.c_str(), stderr);
-      return ExitCode::usage;
-    }
-    if (spoken->is_error) return complain(spoken->text, ExitCode::usage);
-    std::fputs(spoken->text.c_str(), stdout);
-    return ExitCode::ok;
+    if (spoken->kind == Spoken::Kind::complaint) return complain(spoken->text, ExitCode::usage);
+    const bool asked_for = spoken->kind == Spoken::Kind::help;
+    std::fputs(spoken->text.c_str(), asked_for ? stdout : stderr);
+    return asked_for ? ExitCode::ok : ExitCode::usage;
   }
   const auto& invocation = std::get<Invocation>(parsed);
   Context context{invocation.globals, Terminal::of_standard_output(invocation.globals.color), {}};

@@ -21,16 +21,19 @@ Error unavailable(std::string message) {
 Result<Store> open_sqlite(const std::string& path, StoreAccess access) {
   if (path.empty()) return usage("the address sqlite: names no file; write sqlite:orders.db");
   if (path == ":memory:") return usage("a store in memory ends with this command; name a file");
-  if (access == StoreAccess::existing) {
+  if (access != StoreAccess::create) {
+    const std::string advice = access == StoreAccess::creatable
+                                   ? "check the path, or add --create to make a new store"
+                                   : "check the path";
     std::error_code error;
     const auto status = std::filesystem::status(path, error);
     if (status.type() == std::filesystem::file_type::not_found) {
-      return unavailable("there is no store " + path + "; check the path");
+      return unavailable("there is no store " + path + "; " + advice);
     }
     // An empty file would become a store by being opened.
     if (status.type() == std::filesystem::file_type::regular &&
         std::filesystem::file_size(path, error) == 0 && !error) {
-      return unavailable(path + " is empty: no store was made in it yet; check the path");
+      return unavailable(path + " is empty: no store was made in it yet; " + advice);
     }
   }
   auto provider = sqlite::open_provider({.path = path});

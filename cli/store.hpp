@@ -4,13 +4,15 @@
 #include <duramen/result.hpp>
 #include <duramen/store.hpp>
 
+#include <cstdint>
 #include <string>
 
 namespace duramen::cli {
 
-enum class StoreAccess : bool {
-  existing,  ///< there must be one: a wrong path makes no file
-  create,    ///< made if there is none
+enum class StoreAccess : std::uint8_t {
+  existing,   ///< there must be one: a wrong path makes no file
+  creatable,  ///< the same, but the command could make one if it were told to
+  create,     ///< made if there is none
 };
 
 /// Opens "sqlite:FILE" or "postgres://...". The error says what to do.
