@@ -3,6 +3,7 @@
 #include "bench/bench_store.hpp"
 #include "bench/measure.hpp"
 #include "bench/workload.hpp"
+#include "bench/workloads/starts.hpp"
 #include <duramen/client.hpp>
 #include <duramen/forwarding_provider.hpp>
 #include <duramen/orchestration.hpp>
@@ -63,9 +64,9 @@ void run_idle(Scene& scene) {
   const dm::Store store(counter);
   const dm::Runtime runtime(store, std::move(registry));
   dm::Client client(store);
-  for (std::uint64_t i = 0; i < instances; ++i) {
-    (void)client.start("i" + std::to_string(i), i % 2 == 0 ? "WaitForEvent" : "WaitForTimer").value();
-  }
+  Starts starts(client);
+  starts.run("event", "WaitForEvent", 0, instances / 2);
+  starts.run("timer", "WaitForTimer", 0, instances - instances / 2);
   std::this_thread::sleep_for(std::chrono::seconds{3});  // whatever the last starts left to do
 
   const std::uint64_t before = counter->calls;

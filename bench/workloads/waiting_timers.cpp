@@ -4,16 +4,13 @@
 #include "bench/bench_store.hpp"
 #include "bench/measure.hpp"
 #include "bench/workload.hpp"
+#include "bench/workloads/starts.hpp"
 #include <duramen/client.hpp>
 #include <duramen/orchestration.hpp>
 #include <duramen/runtime.hpp>
 #include <duramen/store.hpp>
 
 #include <chrono>
-#include <condition_variable>
-#include <cstdio>
-#include <mutex>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -24,48 +21,12 @@ namespace dm = duramen;
 namespace {
 
 constexpr std::uint64_t default_instances = 1'000'000;
-constexpr std::uint64_t in_flight = 2000;
 // Of what is in memory after a tenth of them.
 constexpr double most_growth = 1.25;
 
 dm::Task<void> nap(dm::OrchestrationContext& ctx) {
   co_await ctx.schedule_timer(std::chrono::hours{24 * 30});
 }
-
-/// Starts instances without waiting for each.
-class Starts {
- public:
-  explicit Starts(dm::Client& client) : client_(client) {}
-  void run(std::uint64_t from, std::uint64_t to) {
-    for (std::uint64_t i = from; i < to; ++i) {
-      {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return open_ < in_flight; });
-        ++open_;
-      }
-      dm::StartRequest request;
-      request.instance = dm::InstanceId("nap-" + std::to_string(i));
-      request.start.orchestration = "Nap";
-      request.start.input = dm::Payload::none();
-      client_.start_async(std::move(request), [this](const dm::Result<dm::StartOutcome>& outcome) {
-        const std::lock_guard lock(mutex_);
-        if (!outcome) problem_ = outcome.error().describe();
-        --open_;
-        changed_.notify_all();
-      });
-    }
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return open_ == 0; });
-    if (!problem_.empty()) throw std::runtime_error(problem_);
-  }
-
- private:
-  dm::Client& client_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::uint64_t open_ = 0;
-  std::string problem_;
-};
 
 }  // namespace
 
@@ -86,7 +47,7 @@ void run_waiting(Scene& scene) {
   const Usage usage;
   double after_a_tenth = 0;
   for (std::uint64_t tenth = 1; tenth <= 10; ++tenth) {
-    starts.run(instances * (tenth - 1) / 10, instances * tenth / 10);
+    starts.run("nap", "Nap", instances * (tenth - 1) / 10, instances * tenth / 10);
     const double rss = current_rss_mib();
     if (tenth == 1) after_a_tenth = rss;
     scene.progress("waiting: " + std::to_string(instances * tenth / 10) + " instances, " +
