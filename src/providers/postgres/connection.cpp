@@ -5,6 +5,7 @@
 #include <libpq-fe.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <vector>
@@ -14,6 +15,8 @@ namespace duramen::inline v0::postgres::detail {
 namespace {
 
 constexpr int oldest_server = 150000;
+// Plans are made anew after a second, then less and less often.
+constexpr std::int64_t longest_plans_ms = 60'000;
 
 std::int64_t steady_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -200,7 +203,16 @@ Rows Connection::receive(bool prepares, const Query& query) {
   return rows;
 }
 
+void Connection::forget_plans() {
+  plans_until_ = steady_ms() + plans_for_;
+  run(std::string("DISCARD PLANS"));
+}
+
 Rows Connection::run(const Query& query, const Parameters& parameters) {
+  if (!query.name.empty() && steady_ms() >= plans_until_) {
+    if (plans_until_ != 0) plans_for_ = std::min(plans_for_ * 4, longest_plans_ms);
+    forget_plans();
+  }
   bool prepares = false;
   send(query, parameters, prepares);
   return receive(prepares, query);

@@ -43,6 +43,8 @@ class Connection {
   Rows run(const Query& query, const Parameters& parameters);
   /// The same for a statement that is not kept.
   Rows run(const std::string& sql, const Parameters& parameters = {});
+  /// The server keeps the plans of a session, also when a table that was empty has grown since. Makes it plan anew.
+  void forget_plans();
   /// Several statements without parameters.
   void script(const std::string& sql);
 
@@ -86,6 +88,8 @@ class Connection {
   Greeting greeting_;
   std::unordered_set<std::string> prepared_;
   std::int64_t deadline_ = 0;  // steady milliseconds
+  std::int64_t plans_until_ = 0;
+  std::int64_t plans_for_ = 1000;
 };
 
 }  // namespace duramen::inline v0::postgres::detail

@@ -20,6 +20,8 @@ namespace {
 
 // So many messages that cannot be read are described, the rest counted.
 constexpr std::size_t unreadable_to_tell = 4;
+// A fetch of more than this is worth a plan of its own.
+constexpr std::size_t many = 1000;
 
 std::size_t limit_of(std::size_t limit) { return std::min<std::size_t>(limit, 1u << 30); }
 
@@ -52,8 +54,9 @@ Counters PostgresProvider::counters() const noexcept {
           .unreadable_messages = tally_.unreadable_messages};
 }
 
-Rows PostgresProvider::run(const Query& query, const Parameters& parameters) {
+Rows PostgresProvider::run(const Query& query, const Parameters& parameters, bool for_many) {
   const Pool::Loan connection = pool_.take();
+  if (for_many) connection->forget_plans();
   ++tally_.queries;
   return connection->run(query, parameters);
 }
@@ -435,7 +438,7 @@ Result<WorkBatch> PostgresProvider::fetch_work_items(const WorkFetch& request) {
     } else {
       parameters.text(std::nullopt).number(0).add(std::move(active)).index(0);
     }
-    const Rows rows = run(queries_.fetch_work, parameters);
+    const Rows rows = run(queries_.fetch_work, parameters, request.limit > many);
     for (int row = 0; row < rows.count(); ++row) {
       if (rows.is_null(row, 0)) {
         batch.next_due = time_or_nothing(rows, row, work_next_due);

@@ -74,7 +74,7 @@ class PostgresProvider final : public Provider {
 
  private:
   /// Sent once. If the connection is lost, nobody here knows whether it was done.
-  [[nodiscard]] Rows run(const Query& query, const Parameters& parameters);
+  [[nodiscard]] Rows run(const Query& query, const Parameters& parameters, bool for_many = false);
   /// For calls that may make work for somebody.
   [[nodiscard]] Rows write(const Query& query, const Parameters& parameters);
   /// For calls that only look: sent again on another connection if the first is lost.

@@ -125,6 +125,20 @@ TEST_F(PostgresConnection, ManyThreadsShareFewConnections) {
   EXPECT_LE(postgres::counters(*store).connections_opened, 3u);  // two, and the one that listens
 }
 
+TEST_F(PostgresConnection, WorksWithoutPreparedStatementsAsThroughAPooler) {
+  postgres::Options options = schema->options();
+  options.prepare_statements = false;
+  const auto store = open(options);
+  TurnCommit commit = fused_turn("a", 1);
+  commit.worker_items.push_back(activity_of("a", {}, 2));
+  ASSERT_EQ(store->ack_orchestration_items({&commit, 1}).value().at(0).outcome, CommitOutcome::committed);
+  const auto work = store->fetch_work_items({.node = "n", .lease = 10s}).value();
+  ASSERT_EQ(work.items.size(), 1u);
+  const WorkAck ack{work.items[0].lease, "a", Payload::text("done")};
+  EXPECT_EQ(store->ack_work_items({&ack, 1}).value().at(0).outcome, AckOutcome::done);
+  EXPECT_EQ(store->fetch_orchestration_items({.node = "n", .lease = 10s}).value().items.size(), 1u);
+}
+
 TEST_F(PostgresConnection, AServerThatDoesNotAnswerInTimeIsGivenUp) {
   postgres::Options options = schema->options();
   const auto store = open();
