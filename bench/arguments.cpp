@@ -74,6 +74,8 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
       arguments.count = parse_number<std::uint64_t>(word, value(), 1);
     } else if (word == "--pairs") {
       arguments.pairs = parse_number<std::size_t>(word, value(), 0);
+    } else if (word == "--payload") {
+      arguments.payload = parse_number<std::size_t>(word, value(), 1);
     } else if (word == "--dir") {
       arguments.directory = value();
     } else if (word.starts_with("-")) {
@@ -105,6 +107,7 @@ std::string help_text() {
       "  --seconds S  length of one timed run (default 1)\n"
       "  --count N    instances in one run (cancels, or commits of `store`) instead of a length\n"
       "  --pairs N    timed runs, each followed by its raw counterpart (default 5); 0: one run and no raw\n"
+      "  --payload N  hello, latency, fanout: bytes that each instance is given, and gives its activity (default: a word)\n"
       "  --dir D      where files go (default: a fresh directory beside the program). Not a tmpfs: syncing "
       "is free there\n"
       "  --json       one JSON line per workload and width on standard output, instead of a table\n"

@@ -18,6 +18,7 @@ struct Arguments {
   double seconds = 1;                  ///< of one run
   std::optional<std::uint64_t> count;  ///< of one run; overrides seconds
   std::size_t pairs = 5;
+  std::size_t payload = 0;  ///< bytes that a hello carries; 0: a short word
   bool json = false;
   bool help = false;
   std::filesystem::path directory;  ///< empty: next to the program

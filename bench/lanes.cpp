@@ -7,8 +7,12 @@ namespace bench {
 
 namespace dm = duramen;
 
-Lanes::Lanes(dm::Client& client, std::string orchestration, std::string prefix, std::size_t width)
-    : client_(client), orchestration_(std::move(orchestration)), prefix_(std::move(prefix)), lanes_(width) {}
+Lanes::Lanes(dm::Client& client, std::string orchestration, std::string prefix, std::size_t width, std::string input)
+    : client_(client),
+      orchestration_(std::move(orchestration)),
+      prefix_(std::move(prefix)),
+      input_(std::move(input)),
+      lanes_(width) {}
 
 Lanes::~Lanes() {
   stop();
@@ -51,7 +55,7 @@ void Lanes::begin(Lane& lane) {
   dm::StartRequest request;
   request.instance = prefix_ + "-" + std::to_string(number);
   request.start.orchestration = orchestration_;
-  request.start.input = dm::Payload::text("world");
+  request.start.input = dm::Payload::text(input_);
   lane.began = time;
   client_.run_async(std::move(request),
                     [this, &lane](const dm::Result<dm::InstanceState>& state) { ended(lane, state); });

@@ -24,7 +24,8 @@ struct Limit {
 class Lanes {
  public:
   /// Instances are named `prefix`-0, `prefix`-1, ...
-  Lanes(duramen::Client& client, std::string orchestration, std::string prefix, std::size_t width);
+  Lanes(duramen::Client& client, std::string orchestration, std::string prefix, std::size_t width,
+        std::string input = "world");
   ~Lanes();
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
@@ -53,6 +54,7 @@ class Lanes {
   duramen::Client& client_;
   const std::string orchestration_;
   const std::string prefix_;
+  const std::string input_;
   std::vector<Lane> lanes_;  // each is used by one callback at a time
   Limit limit_;
   Instant began_;

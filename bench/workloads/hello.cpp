@@ -26,19 +26,28 @@ std::uint64_t warm_up_instances(std::size_t width) {
   return std::max<std::uint64_t>(50, std::min<std::uint64_t>(20 * width, 400 + 2 * width));
 }
 
-RunResult run_lanes(const std::string& orchestration, std::size_t width, const RunStore& place,
-                    const Limit& limit) {
+struct Shape {
+  std::string orchestration;
+  std::size_t width = 1;
+  std::size_t payload = 0;
+};
+
+std::string input_of(const Shape& shape) { return shape.payload == 0 ? "world" : std::string(shape.payload, 'w'); }
+
+RunResult run_lanes(const Shape& shape, const RunStore& place, const Limit& limit) {
+  const std::string& orchestration = shape.orchestration;
+  const std::size_t width = shape.width;
   const dm::Store store(place.provider);
   const dm::Runtime runtime(store, greeting_registry());
   dm::Client client(store);
   {
-    Lanes warm_up(client, orchestration, "warm-up", width);
+    Lanes warm_up(client, orchestration, "warm-up", width, input_of(shape));
     warm_up.start({warm_up_instances(width), {}});
     warm_up.wait();
   }
   place.mark();
 
-  Lanes lanes(client, orchestration, "run", width);
+  Lanes lanes(client, orchestration, "run", width, input_of(shape));
   const dm::sqlite::Counters before = place.store.counters();
   const Usage usage;
   lanes.start(limit);
@@ -59,9 +68,11 @@ RunResult run_lanes(const std::string& orchestration, std::size_t width, const R
 void measure(const Scene& scene, const std::string& workload, const std::string& orchestration,
              const std::vector<std::size_t>& default_widths) {
   const auto& asked = scene.arguments.widths;
+  const std::size_t payload = scene.arguments.payload;
+  const std::string name = payload == 0 ? workload : workload + "-" + std::to_string(payload);
   for (const std::size_t width : asked.empty() ? default_widths : asked) {
-    measure_pairs(scene, workload, width, Counted::all, [&](const RunStore& place, const Limit& limit) {
-      return run_lanes(orchestration, width, place, limit);
+    measure_pairs(scene, name, width, Counted::all, [&](const RunStore& place, const Limit& limit) {
+      return run_lanes({orchestration, width, payload}, place, limit);
     });
   }
 }
@@ -71,8 +82,8 @@ void measure(const Scene& scene, const std::string& workload, const std::string&
 void run_hello(Scene& scene) { measure(scene, "hello", "Hello", {20, 1000}); }
 void run_fanout(Scene& scene) { measure(scene, "fanout", "Fanout", {20, 1000}); }
 void run_latency(Scene& scene) {
-  measure_pairs(scene, "latency", 1, Counted::all, [](const RunStore& place, const Limit& limit) {
-    return run_lanes("Hello", 1, place, limit);
+  measure_pairs(scene, "latency", 1, Counted::all, [&scene](const RunStore& place, const Limit& limit) {
+    return run_lanes({"Hello", 1, scene.arguments.payload}, place, limit);
   });
 }
 
