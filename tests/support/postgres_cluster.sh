@@ -44,7 +44,7 @@ rm -rf "$data" "$directory/template" "$directory/ready"
 "${as_owner[@]}" cp -a "$data" "$directory/template"
 
 "${as_owner[@]}" "$bin/postgres" -D "$data" -k "$directory" -c listen_addresses= -c fsync=on -c synchronous_commit=on \
-  -c max_connections=200 -c shared_buffers=128MB -c max_wal_size=2GB -c logging_collector=off \
+  -c max_connections=200 -c shared_buffers=128MB -c max_wal_size=256MB -c min_wal_size=64MB -c logging_collector=off \
   -c max_locks_per_transaction=256 >"$directory/log" 2>&1 8>&- &
 starter=$!
 trap 'kill "$starter" 2>/dev/null || true' EXIT
