@@ -41,9 +41,10 @@ Result<Store> open_sqlite(const std::string& path, StoreAccess access) {
   return Store{*std::move(provider)};
 }
 
-Result<Store> open_postgres(const std::string& address) {
+Result<Store> open_postgres(const std::string& address, [[maybe_unused]] StoreAccess access) {
 #ifdef DURAMEN_CLI_POSTGRES
-  auto provider = postgres::open_provider({.conninfo = address});
+  // Looking at a database must not make a store in it.
+  auto provider = postgres::open_provider({.conninfo = address, .migrate = access == StoreAccess::create});
   if (!provider) return provider.error();
   return Store{*std::move(provider)};
 #else
@@ -60,7 +61,7 @@ Result<Store> open_store(const std::string& address, StoreAccess access) {
   }
   if (address.starts_with("sqlite:")) return open_sqlite(address.substr(7), access);
   if (address.starts_with("postgres://") || address.starts_with("postgresql://"))
-    return open_postgres(address);
+    return open_postgres(address, access);
   return usage("\"" + address + "\" is no address of a store; did you mean sqlite:" + address + "?");
 }
 
