@@ -28,26 +28,47 @@ std::string known_workloads() {
 
 void add_workload(Arguments& arguments, const std::string& name) {
   const auto& all = all_workloads();
-  if (name == "all") {
-    for (const Workload& workload : all) arguments.workloads.push_back(workload.name);
-    return;
-  }
   const bool known =
+      name == "all" ||
       std::ranges::any_of(all, [&](const Workload& workload) { return workload.name == name; });
   if (!known) throw BadArguments("no workload '" + name + "'; there are:" + known_workloads() + " all");
   arguments.workloads.push_back(name);
 }
 
-void check(const Arguments& arguments) {
-  if (arguments.store != "sqlite" && arguments.store != "memory") {
-    throw BadArguments("no store '" + arguments.store + "'; there are: sqlite memory");
+void set_store(Arguments& arguments, const std::string& name) {
+  if (name.starts_with("postgres://") || name.starts_with("postgresql://")) {
+    arguments.store = "postgres";
+    arguments.server = name;
+    return;
   }
+  if (name != "sqlite" && name != "memory" && name != "postgres") {
+    throw BadArguments("no store '" + name + "'; there are: sqlite memory postgres postgres://...");
+  }
+  arguments.store = name;
+  arguments.server.clear();
+}
+
+bool runs_on(const Workload& workload, const Arguments& arguments) {
+  if (arguments.on_postgres()) return workload.stores.postgres;
+  return arguments.on_sqlite() || workload.stores.memory;
+}
+
+/// Only now is the store known. A workload that was named and does not run on it is a mistake; of all, it is left out.
+void settle_workloads(Arguments& arguments) {
+  std::vector<std::string> settled;
   for (const std::string& name : arguments.workloads) {
-    const Workload& workload = find_workload(name);
-    if (workload.needs_file && !arguments.on_sqlite()) {
-      throw BadArguments("workload '" + name + "' needs --store sqlite");
+    if (name == "all") {
+      for (const Workload& workload : all_workloads()) {
+        (runs_on(workload, arguments) ? settled : arguments.left_out).push_back(workload.name);
+      }
+    } else if (!runs_on(find_workload(name), arguments)) {
+      throw BadArguments("workload '" + name + "' does not run on " + arguments.store + "; it needs --store sqlite" +
+                         (find_workload(name).stores.postgres ? " or postgres" : ""));
+    } else {
+      settled.push_back(name);
     }
   }
+  arguments.workloads = std::move(settled);
 }
 
 }  // namespace
@@ -65,7 +86,7 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
     } else if (word == "--json") {
       arguments.json = true;
     } else if (word == "--store") {
-      arguments.store = value();
+      set_store(arguments, value());
     } else if (word == "--width") {
       arguments.widths.push_back(parse_number<std::size_t>(word, value(), 1));
     } else if (word == "--seconds") {
@@ -85,7 +106,7 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
     }
   }
   if (arguments.workloads.empty()) arguments.workloads = {"hello", "chain", "cancel"};
-  check(arguments);
+  settle_workloads(arguments);
   return arguments;
 }
 
@@ -99,10 +120,11 @@ std::string help_text() {
             workload.help + "\n";
   }
   text +=
-      "  all      every one of them\n"
+      "  all      every one that runs on the store\n"
       "\n"
       "Options:\n"
-      "  --store S    sqlite (default: a file, synced) or memory (no disk: what the engine alone costs)\n"
+      "  --store S    sqlite (default: a file, synced), memory (no disk: what the engine alone costs), postgres (a\n"
+      "               server of its own, started and removed) or postgres://... (that server; a schema each)\n"
       "  --width N    instances in flight, or the batch of `store`; may be given more than once\n"
       "  --seconds S  length of one timed run (default 1)\n"
       "  --count N    instances in one run (cancels, or commits of `store`) instead of a length\n"
@@ -114,7 +136,7 @@ std::string help_text() {
       "\n"
       "raw is the same batches of the same store calls, recorded from such a run and made by one thread on a "
       "fresh\n"
-      "file, with nothing else going on. ratio is run per_second / raw per_second, from the medians of all "
+      "file or schema, with nothing else going on. ratio is run per_second / raw per_second, from the medians of all "
       "pairs; for\n"
       "chain that is raw step time / run step time. So 1.0 means as fast as the store alone, and higher is "
       "better.\n"

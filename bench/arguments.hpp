@@ -13,7 +13,9 @@ namespace bench {
 
 struct Arguments {
   std::vector<std::string> workloads;
-  std::string store = "sqlite";
+  std::vector<std::string> left_out;   ///< of all workloads: those that do not run on this store
+  std::string store = "sqlite";        ///< sqlite, memory or postgres
+  std::string server;                  ///< of postgres; empty: one of our own. May hold a password: never shown
   std::vector<std::size_t> widths;     ///< empty: the workload's own
   double seconds = 1;                  ///< of one run
   std::optional<std::uint64_t> count;  ///< of one run; overrides seconds
@@ -24,6 +26,7 @@ struct Arguments {
   std::filesystem::path directory;  ///< empty: next to the program
 
   [[nodiscard]] bool on_sqlite() const { return store == "sqlite"; }
+  [[nodiscard]] bool on_postgres() const { return store == "postgres"; }
 };
 
 /// The command line cannot be understood; what() says why.

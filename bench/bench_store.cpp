@@ -1,9 +1,14 @@
 #include "bench/bench_store.hpp"
 
-#include <duramen/testing/memory_provider.hpp>
+#include "bench/file_stores.hpp"
+#ifdef DURAMEN_BENCH_POSTGRES
+#include "bench/postgres_stores.hpp"
+#endif
+#include <duramen/sqlite.hpp>
 
 #include <cstdlib>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 #include <unistd.h>
 
@@ -21,14 +26,26 @@ ScratchDirectory::~ScratchDirectory() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-BenchStore::BenchStore(const std::string& kind, const std::filesystem::path& parent) : directory_(parent) {
-  if (kind == "memory") {
-    provider_ = std::make_shared<duramen::testing::MemoryProvider>(duramen::system_clock());
-  } else {
-    provider_ = duramen::sqlite::open_provider({.path = file()}).value();
-  }
+std::unique_ptr<StoreSource> make_store_source(const Arguments& arguments,
+                                               const std::filesystem::path& directory) {
+  if (arguments.store == "memory") return std::make_unique<MemorySource>();
+  if (arguments.store == "sqlite") return std::make_unique<SqliteSource>(directory);
+#ifdef DURAMEN_BENCH_POSTGRES
+  return make_postgres_source(arguments.server, directory);
+#else
+  throw BadArguments("this program was built without PostgreSQL (Debian: libpq-dev)");
+#endif
 }
 
-std::string durability_of(const std::string& kind) { return kind == "sqlite" ? "full" : "none"; }
+duramen::Store open_store(const std::string& address) {
+  const auto space = address.find(' ');
+  const std::string kind = address.substr(0, space);
+  const std::string rest = space == std::string::npos ? "" : address.substr(space + 1);
+  if (kind == "sqlite") return duramen::sqlite::open(rest);
+#ifdef DURAMEN_BENCH_POSTGRES
+  if (kind == "postgres") return open_postgres_store(rest);
+#endif
+  throw std::runtime_error("no store can be opened by the address it was given");
+}
 
 }  // namespace bench

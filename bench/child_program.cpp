@@ -35,7 +35,7 @@ std::array<int, 2> make_pipe() {
 
 }  // namespace
 
-ChildProgram::ChildProgram(std::vector<std::string> words) {
+ChildProgram::ChildProgram(std::vector<std::string> words, const std::string& secret) {
   const std::array<int, 2> control = make_pipe();
   const std::array<int, 2> reports = make_pipe();
   words.insert(words.begin(), "duramen_bench");
@@ -54,6 +54,7 @@ ChildProgram::ChildProgram(std::vector<std::string> words) {
   control_ = control[1];
   reports_ = reports[0];
   if (error != 0) throw std::runtime_error("the other process could not be started");
+  say(secret);
 }
 
 ChildProgram::~ChildProgram() {
@@ -90,6 +91,12 @@ std::string ChildProgram::read_line() {
     if (length <= 0) throw std::runtime_error("the other process has ended");
     buffer_.append(bytes.data(), static_cast<std::size_t>(length));
   }
+}
+
+std::string read_secret() {
+  std::string line;
+  for (char byte = 0; ::read(STDIN_FILENO, &byte, 1) == 1 && byte != '\n';) line += byte;
+  return line;
 }
 
 }  // namespace bench

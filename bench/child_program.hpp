@@ -12,7 +12,8 @@ class ChildProgram {
   /// The descriptor, in the child, to which it writes what it has to say, line by line.
   static constexpr int report_descriptor = 3;
 
-  explicit ChildProgram(std::vector<std::string> words);
+  /// `secret` is the first line it reads; a command line could be seen by others.
+  ChildProgram(std::vector<std::string> words, const std::string& secret);
   /// Closes its standard input, which asks it to end, and waits for that.
   ~ChildProgram();
   ChildProgram(const ChildProgram&) = delete;
@@ -29,5 +30,8 @@ class ChildProgram {
   int reports_ = -1;
   std::string buffer_;
 };
+
+/// In the child: the secret.
+[[nodiscard]] std::string read_secret();
 
 }  // namespace bench

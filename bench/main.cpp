@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -50,12 +51,16 @@ int run(const Arguments& arguments) {
     throw BadArguments("--dir: no directory '" + parent.string() + "'");
   const ScratchDirectory directory(parent);
   const std::string file_system = file_system_of(directory.path());
-  Report report(arguments.json, built_commit(), describe_machine(directory.path()));
-  Scene scene{arguments, directory.path(), report};
-  if (arguments.on_sqlite() && (file_system == "tmpfs" || file_system == "ramfs")) {
+  const std::unique_ptr<StoreSource> stores = make_store_source(arguments, directory.path());
+  std::string machine = describe_machine(directory.path());
+  if (!stores->server().empty()) machine += ", " + stores->server();
+  Report report(arguments.json, built_commit(), machine);
+  Scene scene{arguments, directory.path(), report, *stores};
+  if (stores->on_this_disk() && (file_system == "tmpfs" || file_system == "ramfs")) {
     scene.progress("warning: " + parent.string() + " is a " + file_system +
                    ", where syncing is free; name a directory on a disk with --dir");
   }
+  for (const std::string& name : arguments.left_out) scene.progress(name + " does not run on " + arguments.store);
   for (const std::string& name : arguments.workloads) find_workload(name).run(scene);
   return 0;
 }

@@ -16,8 +16,8 @@ constexpr double disk_seconds = 0.25;
 constexpr std::uint64_t most_recorded = 200'000;
 
 RunResult run_once(const Scene& scene, const Run& run, const Limit& limit) {
-  BenchStore store(scene.arguments.store, scene.directory);
-  return run({store, store.provider(), [] {}}, limit);
+  const auto store = scene.stores.make();
+  return run({*store, store->provider(), [] {}}, limit);
 }
 
 struct Recorded {
@@ -26,15 +26,15 @@ struct Recorded {
 };
 
 Recorded record(const Scene& scene, const Run& run, const Limit& limit) {
-  BenchStore store(scene.arguments.store, scene.directory);
-  auto recorder = std::make_shared<RecordingProvider>(store.provider());
-  RunResult result = run({store, recorder, [&recorder] { recorder->mark(); }}, limit);
+  const auto store = scene.stores.make();
+  auto recorder = std::make_shared<RecordingProvider>(store->provider());
+  RunResult result = run({*store, recorder, [&recorder] { recorder->mark(); }}, limit);
   return {recorder->take(), std::move(result)};
 }
 
 double raw_rate(const Scene& scene, const Recorded& recorded, Counted counted) {
-  BenchStore store(scene.arguments.store, scene.directory);
-  const ReplayResult result = replay(recorded.recording, *store.provider(), counted);
+  const auto store = scene.stores.make();
+  const ReplayResult result = replay(recorded.recording, *store->provider(), counted);
   if (result.differences > 0) {
     scene.progress("warning: the store answered " + std::to_string(result.differences) +
                    " replayed entries differently than in the run");
@@ -55,6 +55,15 @@ void compare_batches(const Scene& scene, const std::string& title, double run_sy
 double median_of(const std::vector<RunResult>& runs, double RunResult::* field) {
   std::vector<double> values;
   for (const RunResult& run : runs) values.push_back(run.*field);
+  return median(std::move(values));
+}
+
+std::optional<double> median_rows(const std::vector<RunResult>& runs) {
+  std::vector<double> values;
+  for (const RunResult& run : runs) {
+    if (run.row_writes) values.push_back(*run.row_writes);
+  }
+  if (values.empty()) return std::nullopt;
   return median(std::move(values));
 }
 
@@ -81,7 +90,7 @@ void measure_pairs(const Scene& scene, const std::string& workload, std::size_t 
                    const Run& run) {
   const Arguments& arguments = scene.arguments;
   const std::string title = workload + " width " + std::to_string(width);
-  const bool with_raw = arguments.on_sqlite() && arguments.pairs > 0;
+  const bool with_raw = arguments.store != "memory" && arguments.pairs > 0;
   const std::size_t pairs = std::max<std::size_t>(arguments.pairs, 1);
 
   Limit limit;
@@ -94,7 +103,7 @@ void measure_pairs(const Scene& scene, const std::string& workload, std::size_t 
   std::vector<double> disk;
   for (std::size_t pair = 0; pair < pairs; ++pair) {
     scene.progress(title + ": pair " + std::to_string(pair + 1) + " of " + std::to_string(pairs));
-    if (arguments.on_sqlite()) disk.push_back(disk_rate(scene.directory, disk_seconds));
+    if (scene.stores.on_this_disk()) disk.push_back(disk_rate(scene.directory, disk_seconds));
     reset_peak_rss();
     runs.push_back(run_once(scene, run, limit));
     // What the first run managed in its time is what all do from here on.
@@ -107,13 +116,13 @@ void measure_pairs(const Scene& scene, const std::string& workload, std::size_t 
   Row row = row_of(runs);
   row.workload = workload;
   row.store = arguments.store;
-  row.durability = durability_of(arguments.store);
+  row.durability = scene.stores.durability();
   row.width = width;
-  if (arguments.on_sqlite()) {
+  if (arguments.store != "memory") {
     row.syncs = median_of(runs, &RunResult::syncs);
-    row.row_writes = median_of(runs, &RunResult::row_writes);
-    row.disk_rate = median(disk);
+    row.row_writes = median_rows(runs);
   }
+  if (!disk.empty()) row.disk_rate = median(disk);
   if (with_raw) {
     compare_batches(scene, title, *row.syncs, recorded.result.syncs);
     row.raw_per_second = median(raw);

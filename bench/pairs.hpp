@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,8 @@ struct RunResult {
   std::vector<double> latencies_ms;
   double cpu_cores = 0;
   double rss_mib = 0;
-  double syncs = 0;       ///< per instance or step
-  double row_writes = 0;  ///< likewise
+  double syncs = 0;  ///< per instance or step
+  std::optional<double> row_writes;  ///< likewise; absent: not to be known
 };
 
 /// A store for one run. `provider` is what the run uses: the store's own, or one that records.

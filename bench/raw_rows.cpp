@@ -1,6 +1,6 @@
 #include "bench/raw_rows.hpp"
 
-#include "bench/bench_store.hpp"
+#include "bench/file_stores.hpp"
 #include <duramen/sqlite.hpp>
 
 #include <sqlite3.h>
@@ -49,7 +49,7 @@ std::uint64_t key_of(std::uint64_t number) { return number + 1; }
 void RawRow::Free::operator()(sqlite3_value* value) const { sqlite3_value_free(value); }
 
 RawRows::RawRows(const HelloTurns& turns, const std::filesystem::path& parent) {
-  const BenchStore store("sqlite", parent);
+  const SqliteStore store(parent);
   const auto created = commit_all(*store.provider(), {turns.first(0)});
   running = read_row(store.file(), "instances");
   first_turn = read_row(store.file(), "history");

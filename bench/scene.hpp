@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bench/arguments.hpp"
+#include "bench/bench_store.hpp"
 #include "bench/report.hpp"
 
 #include <filesystem>
@@ -13,6 +14,7 @@ struct Scene {
   const Arguments& arguments;
   const std::filesystem::path& directory;
   Report& report;
+  const StoreSource& stores;
 
   /// To standard error: what is going on, for whoever waits.
   void progress(const std::string& text) const;

@@ -10,10 +10,16 @@
 
 namespace bench {
 
+/// Where a workload runs, besides SQLite.
+struct OtherStores {
+  bool memory = false;
+  bool postgres = false;
+};
+
 struct Workload {
   std::string name;
   std::string help;
-  bool needs_file = false;
+  OtherStores stores;
   void (*run)(Scene& scene) = nullptr;
 };
 

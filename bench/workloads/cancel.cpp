@@ -28,11 +28,11 @@ constexpr std::size_t load_width = 20;
 void measure(const Scene& scene, const std::string& workload, const char* orchestration, bool loaded) {
   const Arguments& arguments = scene.arguments;
   scene.progress(workload);
-  const auto rate = arguments.on_sqlite() ? std::optional(disk_rate(scene.directory, 0.25)) : std::nullopt;
+  const auto rate = scene.stores.on_this_disk() ? std::optional(disk_rate(scene.directory, 0.25)) : std::nullopt;
   reset_peak_rss();
 
-  BenchStore bench_store(arguments.store, scene.directory);
-  auto timer = std::make_shared<CommitTimer>(bench_store.provider());
+  const auto bench_store = scene.stores.make();
+  auto timer = std::make_shared<CommitTimer>(bench_store->provider());
   LocalWatch watch;
   dm::Registry registry = greeting_registry();
   add_waiting_orchestrations(registry);
@@ -43,23 +43,23 @@ void measure(const Scene& scene, const std::string& workload, const char* orches
   Lanes lanes(client, "Hello", "load", load_width);
   if (loaded) lanes.start({});
 
-  dm::sqlite::Counters before;
+  StoreCounts before;
   double synced = 0;
-  double rows = 0;
+  std::optional<double> rows = 0;
   const Usage usage;
   auto latencies = time_cancels(
       client, watch, orchestration, arguments.count.value_or(default_cancels),
-      [&] { before = bench_store.counters(); },
+      [&] { before = bench_store->counts(); },
       [&] {
-        const dm::sqlite::Counters after = bench_store.counters();
-        synced += static_cast<double>(after.synced_commits - before.synced_commits);
-        rows += static_cast<double>(after.row_writes - before.row_writes);
+        const Spent spent = bench_store->spent_since(before);
+        synced += spent.synced_commits;
+        rows = rows && spent.row_writes ? std::optional(*rows + *spent.row_writes) : std::nullopt;
       });
 
   Row row;
   row.workload = workload;
   row.store = arguments.store;
-  row.durability = durability_of(arguments.store);
+  row.durability = scene.stores.durability();
   row.width = loaded ? load_width : 1;
   row.count = latencies.size();
   row.seconds = usage.wall_seconds();
@@ -71,12 +71,12 @@ void measure(const Scene& scene, const std::string& workload, const char* orches
     lanes.wait();
   }
   set_percentiles(row, latencies);
-  if (arguments.on_sqlite()) {
+  if (arguments.store != "memory") {
     row.disk_rate = rate;
     row.synced_commit_ms = timer->median_ms();
     if (!loaded) {
       row.syncs = synced / static_cast<double>(row.count);
-      row.row_writes = rows / static_cast<double>(row.count);
+      if (rows) row.row_writes = *rows / static_cast<double>(row.count);
     }
     tell_bar(scene, workload, *row.p99_ms, 2 * *row.synced_commit_ms + 3, "2 synced commits + 3 ms");
   }

@@ -1,10 +1,11 @@
 #include "bench/workloads/cancel_worker.hpp"
 
 #include "bench/arguments.hpp"
+#include "bench/bench_store.hpp"
+#include "bench/child_program.hpp"
 #include "bench/workloads/waiting.hpp"
 #include <duramen/registry.hpp>
 #include <duramen/runtime.hpp>
-#include <duramen/sqlite.hpp>
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -37,15 +38,15 @@ class PipeListener final : public WaitingListener {
 }  // namespace
 
 int cancel_worker(const std::vector<std::string>& words) {
-  if (words.size() < 3) throw BadArguments(std::string(cancel_worker_word) + " is not for people");
+  if (words.size() < 2) throw BadArguments(std::string(cancel_worker_word) + " is not for people");
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::signal(SIGPIPE, SIG_IGN);
 
-  PipeListener listener(std::stoi(words[2]));
+  PipeListener listener(std::stoi(words[1]));
   dm::Registry registry;
-  if (words.size() > 3 && words[3] == "turns") add_waiting_orchestrations(registry);
+  if (words.size() > 2 && words[2] == "turns") add_waiting_orchestrations(registry);
   add_waiting_activities(registry, listener);
-  const dm::Runtime runtime(dm::sqlite::open(words[1]), std::move(registry),
+  const dm::Runtime runtime(open_store(read_secret()), std::move(registry),
                             {.activity_lease = std::chrono::seconds{30}});
   char byte = 0;
   while (::read(STDIN_FILENO, &byte, 1) > 0) {

@@ -11,6 +11,7 @@
 
 #include <future>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -37,16 +38,16 @@ class Trace {
   explicit Trace(const BenchStore& store) : store_(store) {}
   void clear() { began_.clear(); }
   void step() {
-    if (began_.empty()) counters_ = store_.counters();
+    if (began_.empty()) counts_ = store_.counts();
     began_.push_back(now());
   }
   [[nodiscard]] const std::vector<Instant>& began() const { return began_; }
-  [[nodiscard]] const dm::sqlite::Counters& counters() const { return counters_; }
+  [[nodiscard]] const StoreCounts& counts() const { return counts_; }
 
  private:
   const BenchStore& store_;
   std::vector<Instant> began_;
-  dm::sqlite::Counters counters_;
+  StoreCounts counts_;
 };
 
 void run_instance(dm::Client& client, const std::string& name, Instant& ended) {
@@ -85,16 +86,16 @@ RunResult run(const RunStore& place, const Limit& limit) {
 
   RunResult result;
   double synced = 0;
-  double rows = 0;
+  std::optional<double> rows = 0;
   const Usage usage;
   while ((!limit.count || result.instances < *limit.count) &&
          (!limit.seconds || usage.wall_seconds() < *limit.seconds)) {
     trace.clear();
     run_instance(client, "run-" + std::to_string(result.instances), ended);
-    const dm::sqlite::Counters after = place.store.counters();
+    const Spent spent = place.store.spent_since(trace.counts());
     if (trace.began().size() != steps) throw std::runtime_error("a step of a chain was run twice");
-    synced += static_cast<double>(after.synced_commits - trace.counters().synced_commits);
-    rows += static_cast<double>(after.row_writes - trace.counters().row_writes);
+    synced += spent.synced_commits;
+    rows = rows && spent.row_writes ? std::optional(*rows + *spent.row_writes) : std::nullopt;
     for (std::size_t i = 0; i < trace.began().size(); ++i) {
       const Instant next = i + 1 < trace.began().size() ? trace.began()[i + 1] : ended;
       result.latencies_ms.push_back(milliseconds_between(trace.began()[i], next));
@@ -106,7 +107,7 @@ RunResult run(const RunStore& place, const Limit& limit) {
   result.cpu_cores = usage.cores();
   result.rss_mib = usage.rss_mib();
   result.syncs = synced / static_cast<double>(result.count);
-  result.row_writes = rows / static_cast<double>(result.count);
+  if (rows) result.row_writes = *rows / static_cast<double>(result.count);
   return result;
 }
 

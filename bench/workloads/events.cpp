@@ -50,14 +50,14 @@ void send(dm::Provider& provider, std::vector<dm::OutboundMessage>& messages, st
   messages.clear();
 }
 
-void finish(RunResult& result, const RunStore& place, const dm::sqlite::Counters& before, const Usage& usage) {
+void finish(RunResult& result, const RunStore& place, const StoreCounts& before, const Usage& usage) {
   result.seconds = usage.wall_seconds();
   result.cpu_cores = usage.cores();
   result.rss_mib = usage.rss_mib();
-  const dm::sqlite::Counters after = place.store.counters();
+  const Spent spent = place.store.spent_since(before);
   const auto each = static_cast<double>(result.count);
-  result.syncs = static_cast<double>(after.synced_commits - before.synced_commits) / each;
-  result.row_writes = static_cast<double>(after.row_writes - before.row_writes) / each;
+  result.syncs = spent.synced_commits / each;
+  if (spent.row_writes) result.row_writes = *spent.row_writes / each;
 }
 
 RunResult run_queue(const RunStore& place, std::uint64_t count) {
@@ -72,7 +72,7 @@ RunResult run_queue(const RunStore& place, std::uint64_t count) {
   send(*place.provider, messages, 1);
   place.mark();
 
-  const dm::sqlite::Counters before = place.store.counters();
+  const StoreCounts before = place.store.counts();
   const Usage usage;
   const dm::Runtime runtime(store, event_registry());
   const dm::InstanceState state = client.wait("drain", 10min).value();
@@ -106,7 +106,7 @@ RunResult run_each(const RunStore& place, std::uint64_t count) {
   }
   place.mark();
 
-  const dm::sqlite::Counters before = place.store.counters();
+  const StoreCounts before = place.store.counts();
   const Usage usage;
   std::vector<dm::OutboundMessage> messages;
   for (std::uint64_t i = 0; i < count; ++i) {

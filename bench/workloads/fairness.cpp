@@ -106,7 +106,7 @@ void measure(const Scene& scene, const HelloTurns& turns, std::size_t batch) {
   Row row;
   row.workload = "fairness";
   row.store = arguments.store;
-  row.durability = durability_of(arguments.store);
+  row.durability = scene.stores.durability();
   row.width = batch;
   row.count = waits_ms.size();
   row.seconds = usage.wall_seconds();

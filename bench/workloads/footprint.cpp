@@ -29,7 +29,7 @@ void run_resident(Scene& scene) {
   double log_mib = 0;
   {
     // In a process of its own, where nothing else has used memory before.
-    HelloWorker worker(file, "run", width, {count, {}});
+    HelloWorker worker("sqlite " + file, "run", width, {count, {}});
     worker.begin();
     outcome = worker.wait();
     log_mib = static_cast<double>(std::filesystem::file_size(file + "-wal")) / (1024.0 * 1024.0);
@@ -39,7 +39,7 @@ void run_resident(Scene& scene) {
   Row row;
   row.workload = "resident";
   row.store = scene.arguments.store;
-  row.durability = durability_of(scene.arguments.store);
+  row.durability = scene.stores.durability();
   row.width = width;
   row.count = outcome.count;
   row.seconds = outcome.seconds;

@@ -4,10 +4,8 @@
 
 #include "bench/bench_store.hpp"
 #include "bench/measure.hpp"
-#include "bench/raw_rows.hpp"
 #include "bench/workload.hpp"
 #include "bench/workloads/hello_turns.hpp"
-#include <duramen/sqlite.hpp>
 
 #include <algorithm>
 #include <array>
@@ -37,16 +35,11 @@ constexpr std::array<const char*, costs> names{"fetch", "commit", "cancel"};
 /// A store with so many finished instances in it.
 class FilledStore {
  public:
-  FilledStore(const Scene& scene, const HelloTurns& turns, const RawRows& rows, std::size_t size)
-      : directory_(scene.directory), turns_(turns), size_(size), next_(10 * many) {
+  FilledStore(const Scene& scene, const HelloTurns& turns, std::size_t size)
+      : turns_(turns), size_(size), next_(10 * many) {
     scene.progress("growth: " + std::to_string(size) + " finished instances");
-    const std::string file = (directory_.path() / "bench.db").string();
-    {
-      RawConnection raw(file, rows, false);
-      constexpr std::size_t piece = 10'000;
-      for (std::size_t done = 0; done < size; done += piece) raw.finished(done, std::min(piece, size - done));
-    }
-    provider_ = dm::sqlite::open_provider({.path = file, .durability = dm::sqlite::Options::Durability::off}).value();
+    store_ = scene.stores.make_with_finished(turns, size);
+    provider_ = store_->provider().get();
   }
 
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -88,11 +81,11 @@ class FilledStore {
   }
   void timed(Cost cost, const std::function<void()>& body) { nanoseconds_[cost].push_back(nanoseconds_of(body)); }
 
-  ScratchDirectory directory_;
+  std::unique_ptr<BenchStore> store_;
   const HelloTurns& turns_;
   const std::size_t size_;
   std::uint64_t next_;
-  std::shared_ptr<dm::Provider> provider_;
+  dm::Provider* provider_ = nullptr;
   std::array<std::vector<double>, costs> nanoseconds_;
 };
 
@@ -100,10 +93,9 @@ class FilledStore {
 
 void run_growth(Scene& scene) {
   const HelloTurns turns;
-  const RawRows rows(turns, scene.directory);
   const std::size_t largest = scene.arguments.count.value_or(many);
-  FilledStore small(scene, turns, rows, std::min(few, largest));
-  FilledStore large(scene, turns, rows, largest);
+  FilledStore small(scene, turns, std::min(few, largest));
+  FilledStore large(scene, turns, largest);
   // In turn, so that a slow moment of the machine meets both.
   for (std::size_t round = 0; round < rounds; ++round) {
     small.measure();

@@ -48,20 +48,20 @@ RunResult run_lanes(const Shape& shape, const RunStore& place, const Limit& limi
   place.mark();
 
   Lanes lanes(client, orchestration, "run", width, input_of(shape));
-  const dm::sqlite::Counters before = place.store.counters();
+  const StoreCounts before = place.store.counts();
   const Usage usage;
   lanes.start(limit);
   lanes.wait();
   RunResult result;
   result.cpu_cores = usage.cores();
   result.rss_mib = usage.rss_mib();
-  const dm::sqlite::Counters after = place.store.counters();
+  const Spent spent = place.store.spent_since(before);
   result.instances = result.count = lanes.count();
   result.seconds = lanes.seconds();
   result.latencies_ms = lanes.latencies_ms();
   const auto each = static_cast<double>(result.count);
-  result.syncs = static_cast<double>(after.synced_commits - before.synced_commits) / each;
-  result.row_writes = static_cast<double>(after.row_writes - before.row_writes) / each;
+  result.syncs = spent.synced_commits / each;
+  if (spent.row_writes) result.row_writes = *spent.row_writes / each;
   return result;
 }
 

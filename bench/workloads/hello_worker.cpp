@@ -1,10 +1,10 @@
 #include "bench/workloads/hello_worker.hpp"
 
 #include "bench/arguments.hpp"
+#include "bench/bench_store.hpp"
 #include "bench/workloads/greeting.hpp"
 #include <duramen/client.hpp>
 #include <duramen/runtime.hpp>
-#include <duramen/sqlite.hpp>
 
 #include <cstdio>
 #include <signal.h>
@@ -20,9 +20,8 @@ namespace {
 
 constexpr std::uint64_t warm_up = 500;
 
-std::vector<std::string> words_for(const std::string& file, const std::string& name, std::size_t width,
-                                   const Limit& limit) {
-  return {std::string(hello_worker_word), file, name, std::to_string(width),
+std::vector<std::string> words_for(const std::string& name, std::size_t width, const Limit& limit) {
+  return {std::string(hello_worker_word), name, std::to_string(width),
           std::to_string(limit.count.value_or(0)), std::to_string(limit.seconds.value_or(0))};
 }
 
@@ -52,22 +51,22 @@ void run(dm::Client& client, const std::string& name, std::size_t width, const L
 }  // namespace
 
 int hello_worker(const std::vector<std::string>& words) {
-  if (words.size() != 6) throw BadArguments(std::string(hello_worker_word) + " is not for people");
+  if (words.size() != 5) throw BadArguments(std::string(hello_worker_word) + " is not for people");
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::signal(SIGPIPE, SIG_IGN);
   Limit limit;
-  if (const auto count = std::stoull(words[4]); count > 0) limit.count = count;
-  if (const double seconds = std::stod(words[5]); seconds > 0) limit.seconds = seconds;
+  if (const auto count = std::stoull(words[3]); count > 0) limit.count = count;
+  if (const double seconds = std::stod(words[4]); seconds > 0) limit.seconds = seconds;
 
-  const dm::Store store = dm::sqlite::open(words[1]);
+  const dm::Store store = open_store(read_secret());
   const dm::Runtime runtime(store, greeting_registry());
   dm::Client client(store);
-  run(client, words[2], std::stoul(words[3]), limit);
+  run(client, words[1], std::stoul(words[2]), limit);
   return 0;
 }
 
-HelloWorker::HelloWorker(const std::string& file, const std::string& name, std::size_t width, const Limit& limit)
-    : program_(words_for(file, name, width, limit)) {
+HelloWorker::HelloWorker(const std::string& store, const std::string& name, std::size_t width, const Limit& limit)
+    : program_(words_for(name, width, limit), store) {
   if (program_.read_line() != "ready") throw std::runtime_error("the other process did not get ready");
 }
 

@@ -1,4 +1,4 @@
-// hello in a process of its own: for what can only be seen from outside, or needs several of them on one file.
+// hello in a process of its own: for what can only be seen from outside, or needs several of them on one store.
 #pragma once
 
 #include "bench/child_program.hpp"
@@ -26,8 +26,8 @@ class HelloWorker {
     double rss_mib = 0;  ///< resident when the last one had ended
   };
 
-  /// Opens the store in `file` and warms up. Its instances are named after `name`.
-  HelloWorker(const std::string& file, const std::string& name, std::size_t width, const Limit& limit);
+  /// Opens the store of this address and warms up. Its instances are named after `name`.
+  HelloWorker(const std::string& store, const std::string& name, std::size_t width, const Limit& limit);
   void begin() const { program_.say("go"); }
   [[nodiscard]] Outcome wait();
 

@@ -11,7 +11,6 @@
 #include <duramen/store.hpp>
 
 #include <chrono>
-#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -36,12 +35,11 @@ dm::Task<int> march(dm::OrchestrationContext& ctx, int steps) {
 
 struct March {
   std::vector<double> step_ns;
-  double bytes = 0;  ///< of the file, with the log moved into it
+  double bytes = 0;  ///< of the store when it was closed
 };
 
 March run(const Scene& scene, std::size_t steps) {
-  const ScratchDirectory directory(scene.directory);
-  const std::string file = (directory.path() / "bench.db").string();
+  const auto place = scene.stores.make();
   std::vector<Instant> began;
   began.reserve(steps + 1);
   {
@@ -51,7 +49,7 @@ March run(const Scene& scene, std::size_t steps) {
       began.push_back(now());
       return i;
     });
-    const dm::Store store = dm::sqlite::open(file);
+    const dm::Store store(place->provider());
     const dm::Runtime runtime(store, std::move(registry));
     dm::Client client(store);
     (void)client.start("march", "March", static_cast<int>(steps)).value();
@@ -62,7 +60,7 @@ March run(const Scene& scene, std::size_t steps) {
   if (began.size() != steps + 1) throw std::runtime_error("long: a step was run twice");
   March result;
   for (std::size_t i = 0; i < steps; ++i) result.step_ns.push_back(1e6 * milliseconds_between(began[i], began[i + 1]));
-  result.bytes = static_cast<double>(std::filesystem::file_size(file));
+  result.bytes = place->close_and_weigh();
   return result;
 }
 

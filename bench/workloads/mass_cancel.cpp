@@ -99,7 +99,7 @@ dm::Task<void> many(dm::OrchestrationContext& ctx, std::uint64_t count) {
 void measure(const Scene& scene, const std::string& workload, std::uint64_t activities, std::size_t places) {
   scene.progress(workload);
   const Arguments& arguments = scene.arguments;
-  const auto rate = arguments.on_sqlite() ? std::optional(disk_rate(scene.directory, 0.25)) : std::nullopt;
+  const auto rate = scene.stores.on_this_disk() ? std::optional(disk_rate(scene.directory, 0.25)) : std::nullopt;
   reset_peak_rss();
   std::vector<double> delivered_ms;
   double slowest_ms = 0;
@@ -107,8 +107,8 @@ void measure(const Scene& scene, const std::string& workload, std::uint64_t acti
   const Usage usage;
   double cancelling_seconds = 0;
   for (int i = 0; i < repetitions; ++i) {
-    BenchStore bench_store(arguments.store, scene.directory);
-    auto counter = std::make_shared<CommitCounter>(bench_store.provider());
+    const auto bench_store = scene.stores.make();
+    auto counter = std::make_shared<CommitCounter>(bench_store->provider());
     Crowd crowd;
     dm::Registry registry;
     registry.add("Many", many);
@@ -139,7 +139,7 @@ void measure(const Scene& scene, const std::string& workload, std::uint64_t acti
   Row row;
   row.workload = workload;
   row.store = arguments.store;
-  row.durability = durability_of(arguments.store);
+  row.durability = scene.stores.durability();
   row.width = activities;
   row.count = static_cast<std::uint64_t>(repetitions);
   row.seconds = cancelling_seconds;

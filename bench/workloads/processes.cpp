@@ -1,4 +1,4 @@
-// processes: hello in one process, then in two on one file.
+// processes: hello in one process, then in two on one file, or in two and in four on one server.
 
 #include "bench/bench_store.hpp"
 #include "bench/disk.hpp"
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <future>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -18,7 +19,9 @@ namespace bench {
 
 namespace {
 
+// A file has one writer at a time; a server has many.
 constexpr double together_bar = 0.8;
+constexpr double together_on_server_bar = 1.0;
 constexpr double share_bar = 0.25;
 constexpr double log_bar_mib = 16;
 
@@ -37,12 +40,13 @@ double log_mib(const std::string& file) {
 }
 
 Together run(const Scene& scene, std::size_t processes, std::size_t width) {
-  const ScratchDirectory directory(scene.directory);
-  const std::string file = (directory.path() / "bench.db").string();
+  const auto store = scene.stores.make();
+  const std::string address = store->address();
+  const std::string file = scene.arguments.on_sqlite() ? address.substr(address.find(' ') + 1) : std::string();
   const Limit limit = scene.arguments.count ? Limit{scene.arguments.count, {}} : Limit{{}, scene.arguments.seconds};
   std::vector<std::unique_ptr<HelloWorker>> workers;
   for (std::size_t i = 0; i < processes; ++i) {
-    workers.push_back(std::make_unique<HelloWorker>(file, "p" + std::to_string(i), width, limit));
+    workers.push_back(std::make_unique<HelloWorker>(address, "p" + std::to_string(i), width, limit));
   }
   for (const auto& worker : workers) worker->begin();
   auto outcomes = std::async(std::launch::async, [&] {
@@ -52,7 +56,7 @@ Together run(const Scene& scene, std::size_t processes, std::size_t width) {
   });
   Together together;
   while (outcomes.wait_for(std::chrono::milliseconds{10}) != std::future_status::ready) {
-    together.log_mib = std::max(together.log_mib, log_mib(file));
+    if (!file.empty()) together.log_mib = std::max(together.log_mib, log_mib(file));
   }
   std::vector<double> rates;
   for (const HelloWorker::Outcome& outcome : outcomes.get()) {
@@ -68,47 +72,53 @@ Together run(const Scene& scene, std::size_t processes, std::size_t width) {
 }  // namespace
 
 void run_processes(Scene& scene) {
+  const bool on_server = scene.arguments.on_postgres();
+  const auto counts = on_server ? std::vector<std::size_t>{1, 2, 4} : std::vector<std::size_t>{1, 2};
   const auto& asked = scene.arguments.widths;
   for (const std::size_t width : asked.empty() ? std::vector<std::size_t>{20} : asked) {
-    std::vector<Together> one;
-    std::vector<Together> two;
+    std::map<std::size_t, std::vector<Together>> runs;
     std::vector<double> disk;
     const std::size_t pairs = std::max<std::size_t>(1, scene.arguments.pairs);
     for (std::size_t pair = 0; pair < pairs; ++pair) {
-      scene.progress("processes width " + std::to_string(width) + ": pair " + std::to_string(pair + 1) + " of " +
+      scene.progress("processes width " + std::to_string(width) + ": round " + std::to_string(pair + 1) + " of " +
                      std::to_string(pairs));
-      disk.push_back(disk_rate(scene.directory, 0.25));
-      one.push_back(run(scene, 1, width));
-      two.push_back(run(scene, 2, width));
+      if (scene.stores.on_this_disk()) disk.push_back(disk_rate(scene.directory, 0.25));
+      for (const std::size_t processes : counts) runs[processes].push_back(run(scene, processes, width));
     }
-    const auto rate = [](const std::vector<Together>& runs) {
+    const auto rate = [&](std::size_t processes) {
       std::vector<double> rates;
-      for (const Together& together : runs) rates.push_back(together.per_second);
+      for (const Together& together : runs[processes]) rates.push_back(together.per_second);
       return median(std::move(rates));
     };
-    for (const auto* runs : {&one, &two}) {
+    for (const std::size_t processes : counts) {
       Row row;
-      row.workload = runs == &one ? "processes-1" : "processes-2";
+      row.workload = "processes-" + std::to_string(processes);
       row.store = scene.arguments.store;
-      row.durability = durability_of(scene.arguments.store);
+      row.durability = scene.stores.durability();
       row.width = width;
-      for (const Together& together : *runs) {
+      for (const Together& together : runs[processes]) {
         row.count += together.count;
         row.seconds += together.seconds;
       }
-      row.per_second = rate(*runs);
-      row.disk_rate = median(disk);
+      row.per_second = rate(processes);
+      if (!disk.empty()) row.disk_rate = median(disk);
       scene.report.add(row);
     }
-    double share = 1;
-    double log = 0;
-    for (const Together& together : two) {
-      share = std::min(share, together.smallest_share);
-      log = std::max(log, together.log_mib);
+    for (const std::size_t processes : counts) {
+      if (processes == 1) continue;
+      const std::string some = std::to_string(processes);
+      double share = 1;
+      double log = 0;
+      for (const Together& together : runs[processes]) {
+        share = std::min(share, together.smallest_share);
+        log = std::max(log, together.log_mib);
+      }
+      scene.judge_at_least("processes: " + some + " together against one", rate(processes) / rate(1),
+                           on_server ? together_on_server_bar : together_bar);
+      scene.judge_at_least("processes: the smallest share of " + some + ", in any run", share,
+                           share_bar * 2 / static_cast<double>(processes));
+      if (!on_server) scene.judge_at_most("processes: the log's largest size in MiB", log, log_bar_mib);
     }
-    scene.judge_at_least("processes: two together against one", rate(two) / rate(one), together_bar);
-    scene.judge_at_least("processes: the smaller share of the two, in any run", share, share_bar);
-    scene.judge_at_most("processes: the log's largest size in MiB", log, log_bar_mib);
   }
 }
 

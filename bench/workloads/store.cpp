@@ -249,16 +249,16 @@ void compare(const Comparison& comparison, const std::string& workload, std::siz
     if (arguments.on_sqlite()) disk.push_back(disk_rate(scene.directory, 0.25));
     Timed ours;
     {
-      const BenchStore store(arguments.store, scene.directory);
-      Ours subject(*store.provider(), comparison.turns, width);
+      const auto store = scene.stores.make();
+      Ours subject(*store->provider(), comparison.turns, width);
       warm_up(subject, width);
-      const dm::sqlite::Counters before = store.counters();
+      const StoreCounts before = store->counts();
       ours = time_calls(subject, width, arguments.count, arguments.seconds);
-      const dm::sqlite::Counters after = store.counters();
+      const Spent spent = store->spent_since(before);
       // Not for the ends of activities: to have any, instances are started in between.
       if (arguments.on_sqlite() && workload != "store-acks") {
-        row.syncs = static_cast<double>(after.synced_commits - before.synced_commits) / static_cast<double>(ours.count);
-        row.row_writes = static_cast<double>(after.row_writes - before.row_writes) / static_cast<double>(ours.count);
+        row.syncs = spent.synced_commits / static_cast<double>(ours.count);
+        row.row_writes = *spent.row_writes / static_cast<double>(ours.count);
       }
     }
     row.count += ours.count;
@@ -276,7 +276,7 @@ void compare(const Comparison& comparison, const std::string& workload, std::siz
   }
   row.workload = workload;
   row.store = arguments.store;
-  row.durability = workload == "store-renewals" ? "none" : durability_of(arguments.store);
+  row.durability = workload == "store-renewals" ? "none" : scene.stores.durability();
   row.width = width;
   row.per_second = median(rates);
   row.cpu_cores = cpu / row.seconds;

@@ -34,10 +34,10 @@ void run_waiting(Scene& scene) {
   const Arguments& arguments = scene.arguments;
   const std::uint64_t instances = arguments.count.value_or(default_instances);
   reset_peak_rss();
-  BenchStore bench_store(arguments.store, scene.directory);
+  const auto bench_store = scene.stores.make();
   dm::Registry registry;
   registry.add("Nap", nap);
-  const dm::Store store(bench_store.provider());
+  const dm::Store store(bench_store->provider());
   // A cap that a tenth of them exceeds, however few they are.
   const std::size_t cap =
       std::min<std::size_t>(dm::RuntimeOptions{}.max_resident_instances, instances / 20 + 1);
@@ -56,7 +56,7 @@ void run_waiting(Scene& scene) {
   Row row;
   row.workload = "waiting";
   row.store = arguments.store;
-  row.durability = durability_of(arguments.store);
+  row.durability = scene.stores.durability();
   row.width = cap;
   row.count = instances;
   row.seconds = usage.wall_seconds();

@@ -6,16 +6,15 @@ namespace bench {
 
 namespace {
 
-std::vector<std::string> worker_words(const std::string& file, bool turns) {
-  std::vector<std::string> words{std::string(cancel_worker_word), file,
-                                 std::to_string(ChildProgram::report_descriptor)};
+std::vector<std::string> worker_words(bool turns) {
+  std::vector<std::string> words{std::string(cancel_worker_word), std::to_string(ChildProgram::report_descriptor)};
   if (turns) words.emplace_back("turns");
   return words;
 }
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(const std::string& file, bool turns) : program_(worker_words(file, turns)) {}
+WorkerProcess::WorkerProcess(const std::string& store, bool turns) : program_(worker_words(turns), store) {}
 
 void WorkerProcess::await_running(const std::string& instance) { (void)await("running", instance); }
 

@@ -10,8 +10,8 @@ namespace bench {
 
 class WorkerProcess {
  public:
-  /// `file`: the store. `turns`: it runs orchestrations too.
-  WorkerProcess(const std::string& file, bool turns);
+  /// `store`: its address. `turns`: it runs orchestrations too.
+  WorkerProcess(const std::string& store, bool turns);
 
   // Throw if nothing is heard for long.
   void await_running(const std::string& instance);

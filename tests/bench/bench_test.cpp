@@ -6,10 +6,12 @@
 
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <set>
 #include <sstream>
 #include <string>
 #include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -118,6 +120,77 @@ TEST(Bench, EveryOtherWorkloadRunsOnSqlite) {
                                              "store-renewals", "fairness"}));
 }
 
+/// Empty at first; what is left in it was left behind.
+class EmptyDirectory {
+ public:
+  EmptyDirectory() { std::filesystem::create_directories(path_); }
+  ~EmptyDirectory() { std::filesystem::remove_all(path_); }
+  EmptyDirectory(const EmptyDirectory&) = delete;
+  EmptyDirectory& operator=(const EmptyDirectory&) = delete;
+  [[nodiscard]] std::string path() const { return path_.string(); }
+  [[nodiscard]] bool is_empty() const { return std::filesystem::is_empty(path_); }
+
+ private:
+  std::filesystem::path path_ = std::filesystem::temp_directory_path() / ("bench-test-" + std::to_string(::getpid()));
+};
+
+bool has_no_postgres(const Output& output) {
+  return output.text.find("is not installed") != std::string::npos ||
+         output.text.find("built without PostgreSQL") != std::string::npos;
+}
+
+TEST(Bench, ComparesWithTheRawStoreOnAPostgresServerOfItsOwnAndLeavesNothingBehind) {
+  const EmptyDirectory directory;
+  const std::string arguments = "hello chain --store postgres --count 40 --width 5 --pairs 1 --json --dir ";
+  const Output errors = run(arguments + directory.path(), "2>&1 >/dev/null");
+  if (has_no_postgres(errors)) GTEST_SKIP() << errors.text;
+  const Output output = run(arguments + directory.path(), "2>/dev/null");
+  EXPECT_EQ(output.exit_code, 0) << errors.text;
+  const auto lines = lines_of(output);
+  ASSERT_EQ(lines.size(), 2u) << output.text;
+  for (const json& line : lines) {
+    expect_all_fields(line);
+    EXPECT_EQ(line["store"], "postgres");
+    EXPECT_EQ(line["durability"], "full");
+    EXPECT_NE(line["machine"].get<std::string>().find("PostgreSQL"), std::string::npos);
+    EXPECT_GT(line["raw_per_second"].get<double>(), 0);
+    EXPECT_GT(line["ratio"].get<double>(), 0);
+    EXPECT_GT(line["disk_rate"].get<double>(), 0);
+  }
+  // The two turns of a hello: an instance, two rows of history and the work come, change and go.
+  EXPECT_EQ(lines[0]["row_writes"], 6.0);
+  EXPECT_LE(lines[0]["syncs"].get<double>(), 2.1);
+  // A step: its turn, the instance, the work that ended and the work that is next.
+  EXPECT_EQ(lines[1]["row_writes"], 4.0);
+  EXPECT_NEAR(lines[1]["syncs"].get<double>(), 1.0, 0.1);
+  EXPECT_TRUE(directory.is_empty());
+}
+
+TEST(Bench, EveryOtherWorkloadOfPostgresRunsThere) {
+  const std::string arguments = "latency fanout long timers events processes cancel cancel2 masscancel --count 10 ";
+  const Output output = run(arguments + "--store postgres --width 3 --pairs 1 --json", "2>&1");
+  if (has_no_postgres(output)) GTEST_SKIP() << output.text;
+  EXPECT_EQ(output.exit_code, 0) << output.text;
+  std::vector<std::string> names;
+  std::istringstream text(output.text);
+  for (std::string line; std::getline(text, line);) {
+    const json row = json::parse(line, nullptr, false);
+    if (row.is_object() && row.contains("store")) names.push_back(row["workload"]);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"latency", "fanout", "timers", "events-queue", "events-each", "processes-1",
+                                             "processes-2", "processes-4", "cancel-coroutine", "cancel-function",
+                                             "cancel-coroutine-loaded", "cancel-function-loaded", "cancel2-client",
+                                             "cancel2-steal", "masscancel-running", "masscancel-queued"}))
+      << output.text;
+}
+
+TEST(Bench, ComparesAStoreOfFewInstancesWithOneOfManyOnPostgres) {
+  const Output output = run("growth --store postgres --count 3000 --json", "2>&1");
+  if (has_no_postgres(output)) GTEST_SKIP() << output.text;
+  EXPECT_EQ(output.exit_code, 0) << output.text;
+  EXPECT_NE(output.text.find("\"figure\":\"cancel\",\"size\":3000"), std::string::npos) << output.text;
+}
+
 TEST(Bench, ComparesAStoreOfFewInstancesWithOneOfMany) {
   const Output output = run("growth --count 3000 --json", "2>/dev/null");
   EXPECT_EQ(output.exit_code, 0);
@@ -181,7 +254,8 @@ TEST(Bench, RefusesAnUnknownWorkloadAndListsTheOthers) {
 
 TEST(Bench, RefusesOptionsItDoesNotUnderstand) {
   for (const char* arguments : {"--no-such-option", "--width", "--width none", "--width 0", "--store paper",
-                                "cancel2 --store memory", "--dir does/not/exist"}) {
+                                "cancel2 --store memory", "store --store postgres", "resident --store postgres",
+                                "--dir does/not/exist"}) {
     const Output output = run(arguments, "2>&1");
     EXPECT_EQ(output.exit_code, 2) << arguments << "\n" << output.text;
   }

@@ -1,8 +1,8 @@
 #include "support/postgres_server.hpp"
 
 #include "support/postgres_cluster.hpp"
+#include "support/postgres_process.hpp"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>  // mkdtemp
 #include <sys/stat.h>
@@ -20,40 +20,6 @@ namespace duramen::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// In front of every command, as the server refuses to run as root.
-std::vector<std::string> as_owner(std::vector<std::string> command) {
-  if (::geteuid() == 0) {
-    const std::vector<std::string> prefix{"runuser", "-u", "postgres", "--"};
-    command.insert(command.begin(), prefix.begin(), prefix.end());
-  }
-  return command;
-}
-
-pid_t launch(const std::vector<std::string>& command, const std::string& log) {
-  std::vector<char*> arguments;
-  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-    const int null = ::open("/dev/null", O_RDONLY);
-    ::dup2(null, 0);
-    ::dup2(out, 1);
-    ::dup2(out, 2);
-    for (int fd = 3; fd < 256; ++fd) ::close(fd);
-    ::setpgid(0, 0);
-    ::execvp(arguments[0], arguments.data());
-    ::_exit(127);
-  }
-  return child;
-}
-
-void run(const std::vector<std::string>& command, const std::string& log) {
-  int status = 0;
-  ::waitpid(launch(as_owner(command), log), &status, 0);
-  if (status != 0) throw std::runtime_error(command.front() + " failed, see " + log);
-}
 
 std::string program(const std::string& name) { return PostgresCluster::get()->programs() + "/" + name; }
 
@@ -74,12 +40,12 @@ PostgresServer::PostgresServer(Empty, int port) : port_(port) {
 }
 
 PostgresServer::PostgresServer(int port) : PostgresServer(Empty{}, port) {
-  run({"cp", "-a", PostgresCluster::get()->data_template(), data()}, directory_ + "/log");
+  run_as_owner({"cp", "-a", PostgresCluster::get()->data_template(), data()}, directory_ + "/log");
 }
 
 PostgresServer PostgresServer::standby_of(PostgresServer& primary, int port) {
   PostgresServer standby{Empty{}, port};
-  run({program("pg_basebackup"), "-h", primary.directory_, "-p", std::to_string(primary.port_), "-U", "postgres", "-D",
+  run_as_owner({program("pg_basebackup"), "-h", primary.directory_, "-p", std::to_string(primary.port_), "-U", "postgres", "-D",
        standby.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync"},
       standby.directory_ + "/log");
   standby.start();
@@ -105,7 +71,7 @@ std::string PostgresServer::conninfo() const {
 
 bool PostgresServer::is_ready() const {
   int status = 0;
-  ::waitpid(launch({program("pg_isready"), "-q", "-h", directory_, "-p", std::to_string(port_)}, directory_ + "/log"),
+  ::waitpid(launch_as_owner({program("pg_isready"), "-q", "-h", directory_, "-p", std::to_string(port_)}, directory_ + "/log"),
             &status, 0);
   return status == 0;
 }
@@ -121,7 +87,7 @@ void PostgresServer::start(const std::vector<std::string>& settings) {
   }
   // Sessions of a killed server may linger for a moment and keep a new one from starting.
   for (int attempt = 0; attempt < 200; ++attempt) {
-    child_ = launch(as_owner(command), directory_ + "/log");
+    child_ = launch_as_owner(command, directory_ + "/log");
     while (::waitpid(child_, nullptr, WNOHANG) == 0) {
       if (is_ready()) return;
       std::this_thread::sleep_for(20ms);
@@ -141,7 +107,7 @@ void PostgresServer::stop(Stop how) {
 }
 
 void PostgresServer::promote() {
-  run({program("pg_ctl"), "promote", "-w", "-D", data()}, directory_ + "/log");
+  run_as_owner({program("pg_ctl"), "promote", "-w", "-D", data()}, directory_ + "/log");
 }
 
 }  // namespace duramen::test
