@@ -43,7 +43,7 @@ class Recovery : public Scenario {
     // What it still tries in vain takes time.
     const std::jthread time_passes([this](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
-        world.clock.advance(100ms);
+        world.pass(100ms);
         std::this_thread::sleep_for(1ms);
       }
     });

@@ -1,9 +1,11 @@
 // A runtime and a client on a real store, whose clock the test moves.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -44,12 +46,31 @@ class LogBook {
   std::vector<std::pair<LogLevel, std::string>> lines_;
 };
 
+/// Knows whether the store is at work.
+class CallsUnderWay final : public ForwardingProvider {
+ public:
+  using ForwardingProvider::ForwardingProvider;
+  [[nodiscard]] bool any() const noexcept { return count_ > 0; }
+
+ private:
+  std::optional<Error> before(ProviderCall&) override {
+    ++count_;
+    return std::nullopt;
+  }
+  std::optional<Error> after(const ProviderCall&) override {
+    --count_;
+    return std::nullopt;
+  }
+  std::atomic<int> count_ = 0;
+};
+
 class StoreWorld {
  public:
   StoreWorld() : StoreWorld([](std::shared_ptr<Provider> provider) { return provider; }) {}
   /// `wrap` stands between everybody and the store.
   explicit StoreWorld(const std::function<std::shared_ptr<Provider>(std::shared_ptr<Provider>)>& wrap)
-      : store(wrap(open_test_store(dir, clock))),
+      : calls(std::make_shared<CallsUnderWay>(open_test_store(dir, clock))),
+        store(wrap(calls)),
         provider(*store.provider()),
         client(store) {}
 
@@ -61,19 +82,22 @@ class StoreWorld {
   /// ends.
   void until(const std::function<bool()>& holds, const std::function<void()>& again = [] {}) {
     const auto end = std::chrono::steady_clock::now() + forever;
-    // A server needs longer to answer, and leases must not end meanwhile.
-    const auto pause = wants_postgres() ? 5ms : 1ms;
     while (!holds()) {
       if (std::chrono::steady_clock::now() > end) {
         ADD_FAILURE() << "it never came to be";
         return;
       }
       again();
-      std::this_thread::sleep_for(pause);
+      std::this_thread::sleep_for(1ms);
     }
   }
   void until_later(const std::function<bool()>& holds) {
-    until(holds, [this] { clock.advance(100ms); });
+    until(holds, [this] { pass(100ms); });
+  }
+  /// Time passes, but not while the store is at work: a server may need longer to answer than a lease lasts by a clock that
+  /// does not wait for it.
+  void pass(Duration time) {
+    if (!calls->any()) clock.advance(time);
   }
   /// Waits for the end of an instance; time passes.
   InstanceState end_of(const InstanceId& instance) {
@@ -114,6 +138,7 @@ class StoreWorld {
   TempDir dir;
   testing::ManualClock clock;
   LogBook log;
+  std::shared_ptr<CallsUnderWay> calls;
   Store store;
   Provider& provider;
   Registry registry;

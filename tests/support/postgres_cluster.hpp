@@ -18,6 +18,8 @@ class PostgresCluster {
   [[nodiscard]] static const std::string& why_not();
 
   [[nodiscard]] const std::string& conninfo() const noexcept { return conninfo_; }
+  /// Where its socket is.
+  [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
   /// Where initdb, postgres and the others are.
   [[nodiscard]] const std::string& programs() const noexcept { return programs_; }
   /// A data directory that no server uses, to be copied.

@@ -76,6 +76,13 @@ bool PostgresServer::is_ready() const {
   return status == 0;
 }
 
+void PostgresServer::allow(const std::string& line) {
+  const std::string path = data() + "/pg_hba.conf";
+  std::ifstream before{path};
+  const std::string rest{std::istreambuf_iterator<char>{before}, {}};
+  std::ofstream{path} << line << "\n" << rest;
+}
+
 void PostgresServer::start(const std::vector<std::string>& settings) {
   if (!settings.empty()) settings_ = settings;
   std::vector<std::string> command{program("postgres"), "-D", data(), "-k", directory_, "-p", std::to_string(port_),

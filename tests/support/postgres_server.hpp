@@ -25,6 +25,8 @@ class PostgresServer {
   PostgresServer(const PostgresServer&) = delete;
   PostgresServer& operator=(const PostgresServer&) = delete;
 
+  /// One more line of pg_hba.conf, before all others. To be said before the server is started.
+  void allow(const std::string& line);
   void start(const std::vector<std::string>& settings = {});
   void stop(Stop how);
   /// A standby becomes the primary.
@@ -33,6 +35,8 @@ class PostgresServer {
   [[nodiscard]] std::string conninfo() const;
   [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
   [[nodiscard]] int port() const noexcept { return port_; }
+  /// Where what it says is written.
+  [[nodiscard]] std::string log() const { return directory_ + "/log"; }
 
  private:
   struct Empty {};

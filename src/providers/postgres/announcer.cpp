@@ -8,8 +8,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <stdexcept>
 
 namespace duramen::inline v0::postgres::detail {
 
@@ -19,6 +21,9 @@ using Steady = std::chrono::steady_clock;
 
 // How often to see whether the connection still works and whether anybody else is there.
 constexpr Duration look_interval = std::chrono::seconds{30};
+// For finding out how a pooler hands out sessions.
+constexpr Duration longest_comparison = std::chrono::seconds{5};
+constexpr int comparisons = 3;
 
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325ull;
@@ -31,6 +36,20 @@ std::string channel_of(const std::string& schema) {
   char name[40];
   std::snprintf(name, sizeof name, "duramen_%016llx", static_cast<unsigned long long>(hash_of(schema)));
   return name;
+}
+
+/// What was said in one session is not known in the next: nobody can listen this way.
+class SharedSession : public std::runtime_error {
+ public:
+  SharedSession() : std::runtime_error("a pooler leads to one session after the other") {}
+};
+
+void stay_in_session(const Connection& connection, std::int64_t session) {
+  if (session != connection.session()) throw SharedSession();
+}
+
+std::int64_t session_now(Connection& connection) {
+  return connection.run("SELECT pg_backend_pid()::bigint").integer(0, 0);
 }
 
 }  // namespace
@@ -102,13 +121,23 @@ void Announcer::run() {
       Connection connection{conninfo_, options_.call_timeout, false, std::move(ignore)};
       ++tally_.connections_opened;
       clock_.heard(connection.greeting());
-      introduce(connection);
+      if (!deaf_ && shares_sessions(connection)) throw SharedSession();
+      if (!deaf_) introduce(connection);
       back_off.succeeded();
-      hears_ = true;
+      hears_ = !deaf_;
       // Whatever was said while nobody listened here is made up for.
       if (before) tell(Bulletin::of_everything());
       before = true;
       serve(connection);
+    } catch (const SharedSession&) {
+      deaf_ = true;
+      others_ = true;  // nobody knows
+      if (options_.log) {
+        options_.log({.level = LogLevel::warning,
+                      .message = "what other nodes do is found by polling only: a pooler in transaction mode is in the way of "
+                                 "listening; set listen_conninfo to lead to the server itself",
+                      .fields = {}});
+      }
     } catch (const std::exception&) {
       hears_ = false;
       others_ = true;  // nobody knows
@@ -123,13 +152,29 @@ void Announcer::run() {
   }
 }
 
+bool Announcer::shares_sessions(Connection& connection) {
+  if (!connection.goes_through_pooler()) return false;
+  try {
+    // Where each client has a session to itself, two never meet in one, and none moves to another.
+    Connection other{conninfo_, std::min<Duration>(options_.call_timeout, longest_comparison), false, nullptr};
+    ++tally_.connections_opened;
+    if (other.session() == connection.session()) return true;
+    for (int i = 0; i < comparisons; ++i) {
+      tally_.listener_queries += 2;
+      if (session_now(other) != other.session() || session_now(connection) != connection.session()) return true;
+    }
+  } catch (const ConnectionError&) {
+    if (!connection.usable()) throw;
+    // No second session to be had. What is sent later shows in which session it is.
+  }
+  return false;
+}
+
 void Announcer::introduce(Connection& connection) {
   const auto run = [&](const std::string& sql) {
     ++tally_.listener_queries;
     connection.run(sql);
   };
-  // A notification need not survive the server.
-  run("SET synchronous_commit = off");
   run("LISTEN " + quoted_identifier(channel_));
   run("SELECT pg_advisory_lock_shared(" + std::to_string(presence_lock_) + ")");
   look_for_others(connection);
@@ -144,11 +189,12 @@ void Announcer::look_for_others(Connection& connection) {
   lock.number(presence_lock_);
   ++tally_.listener_queries;
   const Rows rows = connection.run(
-      "SELECT count(*), floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint FROM pg_catalog.pg_locks l "
+      "SELECT count(*), pg_backend_pid()::bigint FROM pg_catalog.pg_locks l "
       "WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 "
       "AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = current_database()) "
       "AND l.classid::bigint = ($1 >> 32) & 4294967295 AND l.objid::bigint = $1 & 4294967295",
       lock);
+  stay_in_session(connection, rows.integer(0, 1));
   others_ = rows.integer(0, 0) > 1;
 }
 
@@ -158,7 +204,7 @@ void Announcer::serve(Connection& connection) {
     send_pending(connection);
     hear(connection);
     if (Steady::now() >= next_look) {
-      look_for_others(connection);
+      if (!deaf_) look_for_others(connection);
       next_look = Steady::now() + look_interval;
     }
     const auto left = std::chrono::ceil<Duration>(next_look - Steady::now());
@@ -185,7 +231,10 @@ void Announcer::send_pending(Connection& connection) {
   ++tally_.listener_queries;
   ++tally_.notifications_sent;
   try {
-    connection.run("SELECT pg_notify($1, $2)", parameters);
+    // A notification need not survive the server. Said for this statement only: the session may be used by others after it.
+    const Rows rows = connection.run(
+        "SELECT pg_backend_pid()::bigint, pg_notify($1, $2), set_config('synchronous_commit', 'off', true)", parameters);
+    if (!deaf_) stay_in_session(connection, rows.integer(0, 0));
   } catch (...) {
     // It goes out again when there is a connection; heard twice does no harm.
     const std::lock_guard lock(mutex_);

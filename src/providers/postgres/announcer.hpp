@@ -42,6 +42,8 @@ class Announcer {
  private:
   void run();
   void serve(Connection& connection);
+  /// True behind a pooler that leads to one session after the other.
+  [[nodiscard]] bool shares_sessions(Connection& connection);
   void introduce(Connection& connection);
   void look_for_others(Connection& connection);
   void send_pending(Connection& connection);
@@ -65,6 +67,7 @@ class Announcer {
   std::atomic<bool> others_ = true;  // until it is known
   std::atomic<bool> hears_ = false;
   std::atomic<bool> stopping_ = false;
+  bool deaf_ = false;  // there is no listening here; what is committed is told to the others all the same
   int wake_fd_ = -1;
   std::once_flag started_;
   std::thread thread_;

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
+#include <functional>
 #include <vector>
 
 namespace duramen::inline v0::postgres::detail {
@@ -41,6 +43,17 @@ SqlError error_of(const pg_result* result) {
   return SqlError(state != nullptr ? state : "XX000",
                   message != nullptr ? without_line_end(message) : without_line_end(PQresultErrorMessage(result)));
 }
+
+/// What a statement is called on the server. Behind a pooler, sessions are used by several stores and by several versions of
+/// Duramen in turn: the same name must mean the same there.
+std::string name_on_server(const Query& query) {
+  char hash[24];
+  std::snprintf(hash, sizeof hash, "_%016llx", static_cast<unsigned long long>(std::hash<std::string>{}(query.sql)));
+  return query.name + hash;
+}
+
+/// A prepared statement is not there, or somebody else has prepared it: the session is not the one it was.
+bool is_of_another_session(const SqlError& error) { return error.state() == "26000" || error.state() == "42P05"; }
 
 /// The arrays that libpq takes parameters in. Point into `parameters`.
 struct Arguments {
@@ -96,7 +109,9 @@ void Connection::greet() {
   const auto wall = [] { return to_unix_ms(std::chrono::floor<Duration>(std::chrono::system_clock::now())); };
   const std::int64_t before = wall();
   const Rows rows = run(
-      "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, current_setting('server_encoding')");
+      "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, current_setting('server_encoding'), "
+      "pg_backend_pid()::bigint");
+  session_ = static_cast<int>(rows.integer(0, 2));
   greeting_ = {.server_now = rows.integer(0, 0), .here_now = before + (wall() - before) / 2};
   if (rows.text(0, 1) != "UTF8") {
     throw StoreError({ErrorCode::invalid_argument, "",
@@ -149,14 +164,16 @@ void Connection::send(const Query& query, const Parameters& parameters, bool& pr
   deadline_ = steady_ms() + call_timeout_.count();
   const Arguments arguments{parameters};
   const bool named = prepare_ && !query.name.empty();
-  prepares = named && !prepared_.contains(query.name);
+  const auto known = named ? prepared_.find(query.name) : prepared_.end();
+  prepares = named && known == prepared_.end();
+  const std::string name = prepares ? name_on_server(query) : named ? known->second : std::string();
   pg_conn* const c = connection_.get();
   bool sent = true;
   if (prepares) {
-    sent = PQsendPrepare(c, query.name.c_str(), query.sql.c_str(), arguments.count(), arguments.types.data()) == 1;
+    sent = PQsendPrepare(c, name.c_str(), query.sql.c_str(), arguments.count(), arguments.types.data()) == 1;
   }
   if (named) {
-    sent = sent && PQsendQueryPrepared(c, query.name.c_str(), arguments.count(), arguments.values.data(),
+    sent = sent && PQsendQueryPrepared(c, name.c_str(), arguments.count(), arguments.values.data(),
                                        arguments.lengths.data(), arguments.formats.data(), 1) == 1;
   } else {
     sent = sent && PQsendQueryParams(c, query.sql.c_str(), arguments.count(), arguments.types.data(),
@@ -186,7 +203,7 @@ Rows Connection::receive(bool prepares, const Query& query) {
       rows = std::move(answer);
     } else if (status == PGRES_COMMAND_OK) {
       if (prepares) {
-        prepared_.insert(query.name);
+        prepared_.emplace(query.name, name_on_server(query));
         prepares = false;
       }
     } else if (status == PGRES_FATAL_ERROR) {
@@ -213,6 +230,18 @@ Rows Connection::run(const Query& query, const Parameters& parameters) {
     if (plans_until_ != 0) plans_for_ = std::min(plans_for_ * 4, longest_plans_ms);
     forget_plans();
   }
+  try {
+    return exchange(query, parameters);
+  } catch (const SqlError& e) {
+    if (!prepare_ || !is_of_another_session(e)) throw;
+    // A pooler leads to a session that is not ours. The statement was not begun: without a name it works everywhere.
+    prepare_ = false;
+    if (PQtransactionStatus(connection_.get()) != PQTRANS_IDLE) throw;
+    return exchange(query, parameters);
+  }
+}
+
+Rows Connection::exchange(const Query& query, const Parameters& parameters) {
   bool prepares = false;
   send(query, parameters, prepares);
   return receive(prepares, query);
@@ -248,7 +277,7 @@ bool Connection::still_there() {
 
 int Connection::socket() const { return PQsocket(connection_.get()); }
 
-int Connection::session() const { return PQbackendPID(connection_.get()); }
+bool Connection::goes_through_pooler() const { return PQbackendPID(connection_.get()) != session_; }
 
 void Connection::read_input() {
   if (PQconsumeInput(connection_.get()) != 1) {

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 
 struct pg_conn;
 
@@ -64,8 +64,13 @@ class Connection {
   /// Reads what has arrived without waiting. Throws ConnectionError.
   void read_input();
   [[nodiscard]] std::optional<Notification> next_notification();
-  /// The process id of the server session.
-  [[nodiscard]] int session() const;
+  /// The process id of the server session that the greeting was answered in: what notifications have as their sender.
+  /// A pooler in transaction mode may lead to another one the next time.
+  [[nodiscard]] int session() const noexcept { return session_; }
+  /// True if somebody stands between us and the server: it has given us another process id than the session's.
+  [[nodiscard]] bool goes_through_pooler() const;
+  /// False if it was not asked to prepare statements, or has found that they do not stay where they were prepared.
+  [[nodiscard]] bool prepares() const noexcept { return prepare_; }
 
  private:
   struct Close {
@@ -73,6 +78,7 @@ class Connection {
   };
 
   void greet();
+  Rows exchange(const Query& query, const Parameters& parameters);
   void send(const Query& query, const Parameters& parameters, bool& prepares);
   Rows receive(bool prepares, const Query& query);
   void flush();
@@ -86,7 +92,8 @@ class Connection {
   bool usable_ = true;
   NoticeHandler notices_;
   Greeting greeting_;
-  std::unordered_set<std::string> prepared_;
+  int session_ = 0;
+  std::unordered_map<std::string, std::string> prepared_;  // by the names of queries: those on the server
   std::int64_t deadline_ = 0;  // steady milliseconds
   std::int64_t plans_until_ = 0;
   std::int64_t plans_for_ = 1000;

@@ -26,9 +26,10 @@ Error to_error(const SqlError& error, const std::string& operation) {
   if (ends_session(error)) return make(ErrorCode::unavailable, "; the server is going down or coming up", true);
   if (error.kind() == "53") return make(ErrorCode::unavailable, "; the server is out of disk, memory or connections", true);
   if (error.kind() == "58") return make(ErrorCode::unavailable, "; check the server's disk", true);
-  if (state == "26000") {
+  if (state == "26000" || state == "42P05") {
+    // The connection that heard this prepares nothing any more.
     return make(ErrorCode::unavailable,
-                "; behind a pgbouncer in transaction mode set prepare_statements = false, or upgrade it to 1.21", false);
+                "; behind a pgbouncer in transaction mode set prepare_statements = false, or upgrade it to 1.21", true);
   }
   if (state == "22021" || state == "22P05") {
     return make(ErrorCode::invalid_argument, "; texts must be UTF-8", false);

@@ -11,6 +11,7 @@ Pool::Pool(const Options& options, ServerClock& clock, Tally& tally)
       conninfo_(options.conninfo),
       clock_(clock),
       tally_(tally),
+      prepare_(options.prepare_statements),
       back_off_(options.first_reconnect_pause, options.longest_reconnect_pause) {}
 
 Pool::Loan Pool::take() {
@@ -40,11 +41,12 @@ Pool::Loan Pool::take() {
       continue;
     }
     ++out_;
+    const bool prepare = prepare_;
     lock.unlock();
     std::unique_ptr<Connection> connection;
     std::string failure;
     try {
-      connection = connect();
+      connection = connect(prepare);
     } catch (const ConnectionError& e) {
       failure = e.what();
     } catch (const SqlError& e) {
@@ -70,15 +72,14 @@ Pool::Loan Pool::take() {
   }
 }
 
-std::unique_ptr<Connection> Pool::connect() {
+std::unique_ptr<Connection> Pool::connect(bool prepare) {
   Connection::NoticeHandler notices;
   if (options_.log) {
     notices = [log = options_.log](std::string_view text) {
       log({.level = LogLevel::debug, .message = text, .fields = {}});
     };
   }
-  auto connection =
-      std::make_unique<Connection>(conninfo_, options_.call_timeout, options_.prepare_statements, std::move(notices));
+  auto connection = std::make_unique<Connection>(conninfo_, options_.call_timeout, prepare, std::move(notices));
   ++tally_.connections_opened;
   clock_.heard(connection->greeting());
   return connection;
@@ -86,15 +87,26 @@ std::unique_ptr<Connection> Pool::connect() {
 
 void Pool::give_back(std::unique_ptr<Connection> connection) {
   std::unique_ptr<Connection> lost;
-  const std::lock_guard lock(mutex_);
-  --out_;
-  if (connection->usable()) {
-    idle_.push_back(std::move(connection));
-  } else {
-    // The others were lost with the same server, as likely as not; they are asked before they are used.
-    lost = std::move(connection);
+  bool found_out = false;
+  {
+    const std::lock_guard lock(mutex_);
+    --out_;
+    found_out = prepare_ && !connection->prepares();
+    if (found_out) prepare_ = false;
+    if (connection->usable()) {
+      idle_.push_back(std::move(connection));
+    } else {
+      // The others were lost with the same server, as likely as not; they are asked before they are used.
+      lost = std::move(connection);
+    }
+    changed_.notify_one();
   }
-  changed_.notify_one();
+  if (found_out && options_.log) {
+    options_.log({.level = LogLevel::warning,
+                  .message = "prepared statements do not stay on their connection, as behind a pooler in transaction mode: "
+                             "going on without; set prepare_statements = false",
+                  .fields = {}});
+  }
 }
 
 }  // namespace duramen::inline v0::postgres::detail

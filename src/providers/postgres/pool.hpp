@@ -57,7 +57,7 @@ class Pool {
   using Steady = std::chrono::steady_clock;
 
   void give_back(std::unique_ptr<Connection> connection);
-  [[nodiscard]] std::unique_ptr<Connection> connect();
+  [[nodiscard]] std::unique_ptr<Connection> connect(bool prepare);
 
   const Options options_;
   const ConnInfo conninfo_;
@@ -68,6 +68,7 @@ class Pool {
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Connection>> idle_;
   std::size_t out_ = 0;  // on loan, or being made
+  bool prepare_;         // until one connection finds that it is of no use
   BackOff back_off_;
   Steady::time_point next_attempt_ = {};
   std::string last_failure_;

@@ -80,10 +80,10 @@ TEST(PostgresBackOff, PausesGrowToTheLongestAndAreNeverTheSameForAll) {
 TEST(PostgresErrors, OnlyWhatMayWorkLaterIsRetryable) {
   const auto retryable = [](const char* state) { return detail::to_error(detail::SqlError(state, "x"), "op").retryable; };
   for (const char* state : {"40001", "40P01", "57P01", "57P02", "57P03", "08006", "53300", "53100", "25006", "57014",
-                            "0A000"}) {
+                            "0A000", "26000", "42P05"}) {
     EXPECT_TRUE(retryable(state)) << state;
   }
-  for (const char* state : {"42501", "42P01", "22021", "23505", "XX001", "26000", "54000"}) {
+  for (const char* state : {"42501", "42P01", "22021", "23505", "XX001", "54000"}) {
     EXPECT_FALSE(retryable(state)) << state;
   }
 }

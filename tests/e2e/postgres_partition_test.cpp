@@ -1,0 +1,231 @@
+// Three nodes, and one of them is cut off from the server for longer than its leases last.
+//
+// With real networks where that can be had: a namespace for each node, and a link that drops everything. Elsewhere the
+// node is frozen, as DURAMEN_PARTITION=freeze also makes it.
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <duramen/client.hpp>
+#include <duramen/postgres.hpp>
+#include <duramen/runtime.hpp>
+#include <gtest/gtest.h>
+
+#include "e2e/child_process.hpp"
+#include "support/postgres_cluster.hpp"
+#include "support/postgres_network.hpp"
+#include "support/postgres_server.hpp"
+#include "support/signal.hpp"
+#include "support/temp_dir.hpp"
+
+namespace duramen::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* lonely = "lonely";  // the one that is cut off
+
+/// What happens on all nodes, in one file of theirs.
+class Diary {
+ public:
+  explicit Diary(std::string path) : path_(std::move(path)) {}
+  void write(const std::string& line) const {
+    // One call each, at the end: lines of several processes do not mix.
+    std::FILE* const file = std::fopen(path_.c_str(), "a");
+    std::fputs((line + "\n").c_str(), file);
+    std::fclose(file);
+  }
+  [[nodiscard]] bool says(const std::string& wanted) const {
+    std::ifstream file{path_};
+    for (std::string line; std::getline(file, line);) {
+      if (line == wanted) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::string path_;
+};
+
+Registry registry_of(const std::string& node, const Diary& diary, const std::string& finish) {
+  Registry registry;
+  registry.add("obey", [](OrchestrationContext& ctx) -> Task<std::string> {
+    co_return co_await ctx.schedule_activity<std::string>("Obey", 0);
+  });
+  registry.add("late", [](OrchestrationContext& ctx) -> Task<std::string> {
+    co_return co_await ctx.schedule_activity<std::string>("Late", 0);
+  });
+  registry.add("on", [](OrchestrationContext& ctx, std::string tag) -> Task<std::string> {
+    co_return co_await ctx.schedule_activity<std::string>("Where", 0).with_tag(tag);
+  });
+  registry.add("count_to", [](OrchestrationContext& ctx, int target) -> Task<int> {
+    int value = 0;
+    while (value < target) value = co_await ctx.schedule_activity<int>("Increment", value);
+    co_return value;
+  });
+  registry.add("Increment", [](ActivityContext& ctx, int value) -> ActivityTask<int> {
+    co_await ctx.sleep(100ms);
+    co_return value + 1;
+  });
+  registry.add("Where", [node](ActivityContext&, int) { return node; });
+  // Others do at once what the lonely one takes its time for.
+  registry.add("Obey", [node, diary](ActivityContext& ctx, int) -> ActivityTask<std::string> {
+    diary.write(node + " obeys");
+    if (node == lonely) {
+      co_await ctx.cancelled();
+      diary.write(node + " was told " + std::string(to_string(ctx.stop_cause())));
+    }
+    co_return node;
+  });
+  registry.add("Late", [node, diary, finish](ActivityContext&, int) -> std::string {
+    diary.write(node + " begins late");
+    if (node == lonely) {
+      while (!std::filesystem::exists(finish)) std::this_thread::sleep_for(5ms);
+      diary.write(node + " is done");
+    }
+    return node;
+  });
+  return registry;
+}
+
+int run_worker(const std::string& conninfo, const std::string& schema, const std::string& machine,
+               const std::string& node, const std::string& directory) {
+  if (machine != "-" && !PostgresNetwork::enter(machine)) return 1;
+  postgres::Options options;
+  options.conninfo = conninfo;
+  options.schema = schema;
+  options.call_timeout = 1s;
+  options.longest_reconnect_pause = 300ms;
+  RuntimeOptions runtime_options;
+  runtime_options.node = node;
+  runtime_options.tags = TagFilter::default_and({node});
+  runtime_options.activity_lease = 3s;
+  runtime_options.turn_lease = 3s;
+  runtime_options.poll_interval = 300ms;
+  if (std::getenv("DURAMEN_TEST_LOG") == nullptr) runtime_options.log = [](const LogRecord&) {};
+  const Diary diary{directory + "/diary"};
+  Runtime runtime{postgres::open(options), registry_of(node, diary, directory + "/finish"), runtime_options};
+  std::printf("ready\n");
+  std::fflush(stdout);
+  while (true) ::pause();
+}
+
+class Partition : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    DURAMEN_NEEDS_POSTGRES();
+    const char* const way = std::getenv("DURAMEN_PARTITION");
+    if ((way == nullptr || std::string(way) != "freeze") && PostgresNetwork::can_be_had()) {
+      network = std::make_unique<PostgresNetwork>(3);
+      server.emplace();
+      server->allow("host all all " + network->range() + " trust");
+      server->start({"listen_addresses=" + network->address()});
+    } else {
+      std::cout << "no network namespaces here (they need root and the command ip): the node is frozen instead\n";
+      server.emplace();
+      server->start();
+    }
+    schema = std::make_unique<PostgresSchema>(server->conninfo());
+  }
+  [[nodiscard]] std::unique_ptr<ChildProcess> node(const std::string& name, int machine) {
+    const std::string conninfo =
+        network ? "host=" + network->address() + " user=postgres dbname=postgres connect_timeout=2 tcp_user_timeout=2000"
+                : server->conninfo();
+    auto process = std::make_unique<ChildProcess>(std::vector<std::string>{
+        "--worker", conninfo, schema->name(), network ? network->machine(machine) : "-", name, dir.file("")});
+    EXPECT_EQ(process->read_line(), "ready");
+    return process;
+  }
+  void until(const std::function<bool()>& holds) {
+    const auto end = std::chrono::steady_clock::now() + forever;
+    while (!holds()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), end) << "it never came to be";
+      std::this_thread::sleep_for(10ms);
+    }
+  }
+  static void expect_each_once(Client& client, const InstanceId& instance, std::size_t activities) {
+    std::map<EventId, int> completions;
+    int ends = 0;
+    for (const Event& event : client.read_history(instance).value()) {
+      if (std::holds_alternative<event::ActivityCompleted>(event.body)) ++completions[event.source];
+      if (event_class(event) == EventClass::terminal) ++ends;
+    }
+    EXPECT_EQ(completions.size(), activities) << instance.value;
+    for (const auto& [source, count] : completions) EXPECT_EQ(count, 1) << instance.value << " " << source.value;
+    EXPECT_EQ(ends, 1) << instance.value;
+  }
+
+  TempDir dir;
+  std::unique_ptr<PostgresNetwork> network;
+  std::optional<PostgresServer> server;
+  std::unique_ptr<PostgresSchema> schema;
+};
+
+TEST_F(Partition, WhatTheLonelyNodeHeldIsDoneElsewhereOnceAndItWorksAgainWhenItIsBack) {
+  const Diary diary{dir.file("diary")};
+  const Store store = postgres::open(schema->options());
+  Client client{store};
+  auto cut = node(lonely, 0);
+  client.start("obey", "obey").value();
+  client.start("late", "late").value();
+  until([&] { return diary.says("lonely obeys") && diary.says("lonely begins late"); });
+  const auto one = node("one", 1);
+  const auto two = node("two", 2);
+  constexpr int instances = 15;
+  constexpr int steps = 6;
+  for (int i = 0; i < instances; ++i) client.start("i" + std::to_string(i), "count_to", steps).value();
+
+  if (network) {
+    network->cut_off(0);
+  } else {
+    cut->signal(SIGSTOP);
+  }
+  // While it still believes in its lease: the end that it reports arrives too late, after all its attempts.
+  std::ofstream{dir.file("finish")} << "now";
+  if (network) {
+    until([&] { return diary.says("lonely is done"); });
+    // By its own clock; nobody could tell it.
+    until([&] { return diary.says("lonely was told lease_lost"); });
+  }
+  for (const char* id : {"obey", "late"}) {
+    const std::string by = client.wait(id, forever).value().output_as<std::string>();
+    EXPECT_TRUE(by == "one" || by == "two") << id << " by " << by;
+  }
+  for (int i = 0; i < instances; ++i) {
+    EXPECT_EQ(client.wait("i" + std::to_string(i), forever).value().output_as<int>(), steps);
+  }
+
+  if (network) {
+    network->heal(0);
+  } else {
+    cut->signal(SIGCONT);
+  }
+  until([&] { return diary.says("lonely was told lease_lost") && diary.says("lonely is done"); });
+  client.start("again", "on", std::string(lonely)).value();
+  EXPECT_EQ(client.wait("again", forever).value().output_as<std::string>(), lonely);
+  expect_each_once(client, "obey", 1);
+  expect_each_once(client, "late", 1);
+  for (int i = 0; i < instances; ++i) expect_each_once(client, "i" + std::to_string(i), steps);
+  const QueueDepths left = store.provider()->get_queue_depths().value();
+  EXPECT_EQ(left.worker_due + left.worker_later + left.worker_leased, 0u);
+}
+
+}  // namespace
+}  // namespace duramen::test
+
+int main(int argc, char** argv) {
+  if (argc == 7 && std::string(argv[1]) == "--worker") {
+    return duramen::test::run_worker(argv[2], argv[3], argv[4], argv[5], argv[6]);
+  }
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

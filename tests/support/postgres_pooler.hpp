@@ -1,0 +1,42 @@
+// A pgbouncer of a test's own in front of a server.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace duramen::test {
+
+class PostgresPooler {
+ public:
+  /// False where there is no pgbouncer.
+  [[nodiscard]] static bool can_be_had();
+
+  /// In front of the server whose socket is in `server_directory`; `mode` is "session" or "transaction". At most
+  /// `sessions` of the server are used. Started. Throws std::runtime_error.
+  PostgresPooler(const std::string& server_directory, const std::string& mode, int sessions);
+  ~PostgresPooler();
+  PostgresPooler(const PostgresPooler&) = delete;
+  PostgresPooler& operator=(const PostgresPooler&) = delete;
+
+  void start();
+  /// Without a word to anybody.
+  void kill();
+
+  /// How to reach the server through it.
+  [[nodiscard]] std::string conninfo() const;
+
+ private:
+  std::string directory_;
+  std::string log_;
+  pid_t child_ = -1;
+};
+
+}  // namespace duramen::test
+
+/// Skips a test where there is no pgbouncer.
+#define DURAMEN_NEEDS_PGBOUNCER()                                                \
+  if (!duramen::test::PostgresPooler::can_be_had()) {                            \
+    GTEST_SKIP() << "no pgbouncer here (Debian: pgbouncer)";                     \
+  }                                                                              \
+  static_assert(true)
