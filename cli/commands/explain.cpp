@@ -6,25 +6,9 @@ namespace duramen::cli {
 
 namespace {
 
-std::string_view name_of(Waiting::Kind kind) {
-  switch (kind) {
-    case Waiting::Kind::activity:
-      return "activity";
-    case Waiting::Kind::timer:
-      return "timer";
-    case Waiting::Kind::event:
-      return "event";
-    case Waiting::Kind::queue:
-      return "queue";
-    case Waiting::Kind::child:
-      return "child";
-  }
-  return "";
-}
-
 Json json_of(const Waiting& wait) {
   JsonObject object;
-  object.add("kind", name_of(wait.kind))
+  object.add("kind", to_string(wait.kind))
       .add("event_id", wait.event)
       .add("name", wait.name)
       .add("since", wait.since)
@@ -61,7 +45,7 @@ Json json_of(const Explanation& e) {
       .add("cancel_request", e.cancel_request ? json_of(*e.cancel_request) : Json())
       .add("cancelled", json_array(e.cancelled, [](const CancelledStep& step) -> Json {
              JsonObject cancelled;
-             cancelled.add("kind", name_of(step.kind))
+             cancelled.add("kind", to_string(step.kind))
                  .add("event_id", step.event)
                  .add("name", step.name)
                  .add("reason", to_string(step.reason))

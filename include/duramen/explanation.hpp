@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace duramen::inline v0 {
@@ -40,6 +41,9 @@ struct Waiting {
 
   std::string text;  ///< all of it in words
 };
+
+/// "activity", "timer", "event", "queue" or "child".
+[[nodiscard]] std::string_view to_string(Waiting::Kind kind) noexcept;
 
 /// Who asked the instance to end.
 struct CancelRequest {

@@ -176,6 +176,12 @@ struct StoreMetrics {
   }
 };
 
+/// Which form of its tables a store has, and which this Duramen knows.
+struct SchemaVersion {
+  std::int64_t stored = 0;
+  std::int64_t known = 0;  ///< the newest that this Duramen can make
+};
+
 struct QueueDepths {
   std::uint64_t orchestrator_due = 0;    ///< messages that could be delivered now
   std::uint64_t orchestrator_later = 0;  ///< timers and delayed messages

@@ -137,6 +137,11 @@ class OrchestrationContext {
                                                    std::source_location where = std::source_location::current()) {
     return activity_leaf<R>(std::string(name), encode_input(input), where);
   }
+  template <class R = std::string>
+  [[nodiscard]] DurableFuture<R> schedule_activity(std::string_view name,
+                                                   std::source_location where = std::source_location::current()) {
+    return activity_leaf<R>(std::string(name), Payload::none(), where);
+  }
 
   // -- time and events ------------------------------------------------------------------------------------------------
 
@@ -183,6 +188,11 @@ class OrchestrationContext {
       std::string_view name, const In& input, ChildOptions options = {},
       std::source_location where = std::source_location::current()) {
     return child_leaf<R>(std::string(name), encode_input(input), std::move(options), where);
+  }
+  template <class R = std::string>
+  [[nodiscard]] DurableFuture<R> schedule_sub_orchestration(
+      std::string_view name, std::source_location where = std::source_location::current()) {
+    return child_leaf<R>(std::string(name), Payload::none(), {}, where);
   }
   /// Starts an orchestration that is nobody's child, at once. It is started whatever becomes of this one.
   template <class In>

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <duramen/log.hpp>
+#include <duramen/management.hpp>
 #include <duramen/store.hpp>
 
 namespace duramen::inline v0 {
@@ -63,6 +65,9 @@ struct Counters {
 
 /// Counters of a provider made by this header; zero for any other.
 [[nodiscard]] Counters counters(const Provider& provider);
+
+/// The schema of a provider made by this header, as its database has it now; nothing for any other.
+[[nodiscard]] Result<std::optional<SchemaVersion>> schema_version(Provider& provider);
 
 }  // namespace postgres
 }  // namespace duramen::v0

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include <duramen/management.hpp>
 #include <duramen/store.hpp>
 
 namespace duramen::inline v0 {
@@ -40,6 +42,9 @@ struct Counters {
 
 /// Counters of a provider made by this header; zero for any other.
 [[nodiscard]] Counters counters(const Provider& provider);
+
+/// The schema of a provider made by this header, as its file has it now; nothing for any other.
+[[nodiscard]] Result<std::optional<SchemaVersion>> schema_version(Provider& provider);
 
 }  // namespace sqlite
 }  // namespace duramen::v0

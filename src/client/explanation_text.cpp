@@ -2,11 +2,9 @@
 
 #include "base/time_text.hpp"
 
-namespace duramen::inline v0::client {
+namespace duramen::inline v0 {
 
-namespace {
-
-std::string_view in_words(Waiting::Kind kind) {
+std::string_view to_string(Waiting::Kind kind) noexcept {
   switch (kind) {
     case Waiting::Kind::activity:
       return "activity";
@@ -15,11 +13,21 @@ std::string_view in_words(Waiting::Kind kind) {
     case Waiting::Kind::event:
       return "event";
     case Waiting::Kind::queue:
-      return "message on queue";
+      return "queue";
     case Waiting::Kind::child:
-      return "sub-orchestration";
+      return "child";
   }
-  return "step";
+  return "unknown";
+}
+
+namespace client {
+
+namespace {
+
+std::string_view in_words(Waiting::Kind kind) {
+  if (kind == Waiting::Kind::queue) return "message on queue";
+  if (kind == Waiting::Kind::child) return "sub-orchestration";
+  return to_string(kind);
 }
 
 std::string describe(const CancelRequest& request, TimePoint now) {
@@ -115,4 +123,5 @@ std::string full_text(const Explanation& e, TimePoint now) {
   return text;
 }
 
-}  // namespace duramen::inline v0::client
+}  // namespace client
+}  // namespace duramen::inline v0

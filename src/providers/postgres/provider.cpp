@@ -614,4 +614,12 @@ Counters counters(const Provider& provider) {
   return ours != nullptr ? ours->counters() : Counters{};
 }
 
+Result<std::optional<SchemaVersion>> schema_version(Provider& provider) {
+  auto* const ours = dynamic_cast<detail::PostgresProvider*>(&provider);
+  if (ours == nullptr) return std::optional<SchemaVersion>{};
+  Result<SchemaVersion> version = ours->schema_version();
+  if (!version) return version.error();
+  return std::optional{*version};
+}
+
 }  // namespace duramen::inline v0::postgres

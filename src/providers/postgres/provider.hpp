@@ -25,6 +25,7 @@ class PostgresProvider final : public Provider {
   explicit PostgresProvider(const Options& options);
 
   [[nodiscard]] Counters counters() const noexcept;
+  [[nodiscard]] Result<SchemaVersion> schema_version();
 
   [[nodiscard]] std::string_view name() const noexcept override { return "postgres"; }
   [[nodiscard]] const Clock& clock() const noexcept override {

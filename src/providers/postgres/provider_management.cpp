@@ -4,6 +4,7 @@
 #include "providers/postgres/instance_info.hpp"
 #include "providers/postgres/instance_list.hpp"
 #include "providers/postgres/provider.hpp"
+#include "providers/postgres/schema.hpp"
 #include "providers/postgres/turn_batch.hpp"
 
 #include <algorithm>
@@ -183,6 +184,14 @@ Result<PendingWork> PostgresProvider::list_pending_work(const InstanceId& instan
       message.attempt = static_cast<std::uint32_t>(messages.integer(i, 2));
     }
     return pending;
+  });
+}
+
+Result<SchemaVersion> PostgresProvider::schema_version() {
+  return guarded("schema_version", [&]() -> Result<SchemaVersion> {
+    const Pool::Loan connection = pool_.take();
+    return SchemaVersion{.stored = stored_schema_version(*connection, options_.schema),
+                         .known = static_cast<std::int64_t>(migrations().size())};
   });
 }
 

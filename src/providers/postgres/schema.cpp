@@ -111,6 +111,10 @@ void bring_up_to_date(Connection& connection, const std::string& schema) {
 
 }  // namespace
 
+std::int64_t stored_schema_version(Connection& connection, const std::string& schema) {
+  return read_version(connection, schema).value_or(Version{}).current;
+}
+
 void open_schema(Connection& connection, const std::string& schema, bool migrate) {
   const auto newest = static_cast<std::int64_t>(migrations().size());
   const std::optional<Version> version = read_version(connection, schema);

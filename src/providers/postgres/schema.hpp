@@ -27,4 +27,7 @@ struct Migration {
 /// wait for the one who does. Throws StoreError, SqlError, ConnectionError.
 void open_schema(Connection& connection, const std::string& schema, bool migrate);
 
+/// The version of the schema as it is now; 0 if there is none any more. Throws SqlError, ConnectionError.
+[[nodiscard]] std::int64_t stored_schema_version(Connection& connection, const std::string& schema);
+
 }  // namespace duramen::inline v0::postgres::detail

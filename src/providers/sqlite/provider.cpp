@@ -344,4 +344,12 @@ Counters counters(const Provider& provider) {
   return ours != nullptr ? ours->counters() : Counters{};
 }
 
+Result<std::optional<SchemaVersion>> schema_version(Provider& provider) {
+  auto* const ours = dynamic_cast<detail::SqliteProvider*>(&provider);
+  if (ours == nullptr) return std::optional<SchemaVersion>{};
+  Result<SchemaVersion> version = ours->schema_version();
+  if (!version) return version.error();
+  return std::optional{*version};
+}
+
 }  // namespace duramen::inline v0::sqlite

@@ -36,6 +36,7 @@ class SqliteProvider final : public Provider {
   ~SqliteProvider() override;
 
   [[nodiscard]] Counters counters() const noexcept;
+  [[nodiscard]] Result<SchemaVersion> schema_version();
 
   [[nodiscard]] std::string_view name() const noexcept override { return "sqlite"; }
   [[nodiscard]] const Clock& clock() const noexcept override { return writer_.clock(); }

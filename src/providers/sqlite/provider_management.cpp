@@ -2,6 +2,7 @@
 // counting.
 #include "providers/sqlite/error.hpp"
 #include "providers/sqlite/provider.hpp"
+#include "providers/sqlite/schema.hpp"
 
 #include <utility>
 
@@ -86,6 +87,15 @@ Result<PendingWork> SqliteProvider::list_pending_work(const InstanceId& instance
 Result<StoreMetrics> SqliteProvider::get_metrics() {
   return guarded("get_metrics", [&]() -> Result<StoreMetrics> {
     return read([&](Views& views) { return views.counts.metrics(); });
+  });
+}
+
+Result<SchemaVersion> SqliteProvider::schema_version() {
+  return guarded("schema_version", [&]() -> Result<SchemaVersion> {
+    return writer_.read([&](const Moment&) {
+      return SchemaVersion{.stored = tables_.connection.query_number("PRAGMA user_version"),
+                           .known = static_cast<std::int64_t>(migrations().size())};
+    });
   });
 }
 
