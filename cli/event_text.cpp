@@ -11,6 +11,14 @@ struct Overloaded : Cases... {
   using Cases::operator()...;
 };
 
+/// Many take no input and return nothing; of that there is nothing to tell.
+std::string with(const Payload& payload) {
+  return payload == Payload::none() ? std::string() : " with " + in_short(payload);
+}
+std::string returned(const Payload& payload) {
+  return payload == Payload::none() ? " returned" : " returned " + in_short(payload);
+}
+
 std::string why(CancelReason reason) { return std::string(to_string(reason)); }
 
 }  // namespace
@@ -27,7 +35,7 @@ std::string EventTeller::tell(const Event& e) {
   return std::visit(
       Overloaded{
           [](const event::OrchestrationStarted& b) {
-            std::string text = code_of(b.name, b.version) + " with " + in_short(b.input);
+            std::string text = code_of(b.name, b.version) + with(b.input);
             if (b.parent) text += ", for " + b.parent->instance.value;
             if (!b.carry_forward.empty()) text += ", with " + count(b.carry_forward.size(), "kept event");
             return text;
@@ -37,17 +45,17 @@ std::string EventTeller::tell(const Event& e) {
             if (b.mode == CancelMode::terminate) text += ", at once";
             return text + ": " + (b.reason.empty() ? "no reason given" : b.reason);
           },
-          [&](const event::ActivityCompleted& b) { return about() + " returned " + in_short(b.result); },
+          [&](const event::ActivityCompleted& b) { return about() + returned(b.result); },
           [&](const event::ActivityFailed& b) { return about() + ": " + b.details.describe(); },
           [&](const event::TimerFired&) { return about(); },
           [&](const event::SubOrchestrationCompleted& b) {
-            return about() + " returned " + in_short(b.result);
+            return about() + returned(b.result);
           },
           [&](const event::SubOrchestrationFailed& b) { return about() + ": " + b.details.describe(); },
-          [](const event::ExternalEvent& b) { return b.name + " with " + in_short(b.data); },
+          [](const event::ExternalEvent& b) { return b.name + with(b.data); },
           [](const event::QueueEventDelivered& b) { return b.name + ": " + in_short(b.data); },
           [&](const event::ActivityScheduled& b) {
-            std::string text = opens(b.name) + " with " + in_short(b.input);
+            std::string text = opens(b.name) + with(b.input);
             if (b.tag) text += ", tag " + *b.tag;
             if (b.session_id) text += ", session " + *b.session_id;
             return text;
@@ -60,10 +68,10 @@ std::string EventTeller::tell(const Event& e) {
           [&](const event::QueueSubscribed& b) { return opens(b.name); },
           [&](const event::SubOrchestrationScheduled& b) {
             (void)opens(b.name);
-            return b.name + " as " + b.instance.value + " with " + in_short(b.input);
+            return b.name + " as " + b.instance.value + with(b.input);
           },
           [](const event::OrchestrationChained& b) {
-            return b.name + " as " + b.instance.value + " with " + in_short(b.input);
+            return b.name + " as " + b.instance.value + with(b.input);
           },
           [](const event::CustomStatusUpdated& b) { return b.status ? *b.status : std::string("cleared"); },
           [](const event::KeyValueSet& b) { return b.key + " = " + in_short(b.value); },

@@ -1,5 +1,7 @@
 #include "store.hpp"
 
+#include "postgres_address.hpp"
+
 #include <duramen/sqlite.hpp>
 #ifdef DURAMEN_CLI_POSTGRES
 #include <duramen/postgres.hpp>
@@ -43,10 +45,24 @@ Result<Store> open_sqlite(const std::string& path, StoreAccess access) {
 
 Result<Store> open_postgres(const std::string& address, [[maybe_unused]] StoreAccess access) {
 #ifdef DURAMEN_CLI_POSTGRES
+  Result<PostgresAddress> place = parse_postgres_address(address);
+  if (!place) return place.error();
+  postgres::Options options;
+  options.conninfo = std::move(place->uri);
+  if (!place->schema.empty()) options.schema = std::move(place->schema);
   // Looking at a database must not make a store in it.
-  auto provider = postgres::open_provider({.conninfo = address, .migrate = access == StoreAccess::create});
-  if (!provider) return provider.error();
-  return Store{*std::move(provider)};
+  options.migrate = access == StoreAccess::create;
+  auto provider = postgres::open_provider(options);
+  if (provider) return Store{*std::move(provider)};
+  Error error = provider.error();
+  // The provider speaks to programs.
+  if (const auto advice = error.message.find(": open it once with migrate"); advice != std::string::npos) {
+    error.message.replace(advice, std::string::npos,
+                          access == StoreAccess::creatable
+                              ? "; check the address, or add --create with a role that may make it"
+                              : "; check the address (?schema=NAME if it is not in the schema duramen)");
+  }
+  return error;
 #else
   return unavailable("this duramen was built without PostgreSQL, so it cannot open " +
                      shown_address(address) + "; install libpq-dev and build it again");
@@ -63,6 +79,14 @@ Result<Store> open_store(const std::string& address, StoreAccess access) {
   if (address.starts_with("postgres://") || address.starts_with("postgresql://"))
     return open_postgres(address, access);
   return usage("\"" + address + "\" is no address of a store; did you mean sqlite:" + address + "?");
+}
+
+Result<std::optional<SchemaVersion>> schema_version_of(Provider& provider) {
+  Result<std::optional<SchemaVersion>> version = sqlite::schema_version(provider);
+#ifdef DURAMEN_CLI_POSTGRES
+  if (version && !*version) version = postgres::schema_version(provider);
+#endif
+  return version;
 }
 
 std::string shown_address(const std::string& address) {

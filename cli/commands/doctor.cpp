@@ -37,19 +37,38 @@ class Doctor {
     }
     return std::move(findings_);
   }
+  /// After examine(): the store's schema, if it numbers it.
+  [[nodiscard]] const std::optional<SchemaVersion>& version() const { return version_; }
 
  private:
   void add(std::string check, Grade grade, std::string text, std::vector<InstanceId> instances = {}) {
     findings_.push_back({std::move(check), grade, std::move(text), std::move(instances)});
   }
 
-  /// It is open, so its schema is one that this program knows. Whether it answers is another question.
+  /// It is open, so its schema is one that this program can work with; it may be of a newer one.
   Result<void> schema() {
     Result<StoreMetrics> metrics = session_.client.metrics();
     if (!metrics) return metrics.error();
-    add("schema", Grade::good,
-        "the store has a schema that this duramen knows; " + count(metrics->total_instances(), "instance") +
-            ", " + count(metrics->events, "event"));
+    const std::string holds =
+        count(metrics->total_instances(), "instance") + ", " + count(metrics->events, "event");
+    Result<std::optional<SchemaVersion>> version = schema_version_of(session_.provider());
+    if (!version) return version.error();
+    version_ = *version;
+    if (!version_) {
+      add("schema", Grade::good, "the store does not number its schemas; " + holds);
+      return {};
+    }
+    const std::string stored = std::to_string(version_->stored);
+    const std::string known = std::to_string(version_->known);
+    if (version_->stored == version_->known) {
+      add("schema", Grade::good, "version " + stored + ", the newest that this duramen knows; " + holds);
+    } else if (version_->stored > version_->known) {
+      add("schema", Grade::warning,
+          "version " + stored + ", made by a newer Duramen; this duramen knows " + known +
+              " and can work with it, but everything should be brought to the newer one; " + holds);
+    } else {
+      add("schema", Grade::bad, "version " + stored + ", but this duramen needs " + known);
+    }
     return {};
   }
 
@@ -88,6 +107,8 @@ class Doctor {
     std::vector<InstanceId> orphans;
     std::map<std::string, std::size_t> holders;
     std::size_t turns_in_hand = 0;
+    std::size_t let_go = 0;  // activities
+    std::vector<InstanceId> dropped;
     std::size_t looked_at = 0;
     bool more = false;
     InstanceQuery query;
@@ -121,6 +142,10 @@ class Doctor {
         return false;
       }
       turns_in_hand += pending->leased ? 1 : 0;
+      if (const std::size_t n = let_go_long_ago(info, *pending); n != 0) {
+        let_go += n;
+        dropped.push_back(info.instance);
+      }
       if (info.parent && is_orphan(*info.parent, failed)) orphans.push_back(info.instance);
       return !failed;
     });
@@ -130,6 +155,12 @@ class Doctor {
     std::string held = count(turns_in_hand, "turn") + " in hand";
     for (const auto& [node, n] : holders) held += ", " + count(n, "activity lease") + " of node " + node;
     add("locks", Grade::good, held);
+    if (!dropped.empty()) {
+      add("locks", Grade::warning,
+          count(let_go, "activity lease") + " ended without a result, and nobody has taken the work up again: "
+              "a node died or gave it back; is a runtime up that has the code?",
+          std::move(dropped));
+    }
 
     constexpr std::size_t told = 20;
     for (std::size_t i = 0; i < std::min(told, stuck.size()); ++i) {
@@ -162,6 +193,15 @@ class Doctor {
           std::move(orphans));
     }
     return {};
+  }
+
+  /// Activities that were handed out, and are in nobody's hand. Where somebody serves the store that lasts for
+  /// a moment only.
+  [[nodiscard]] std::size_t let_go_long_ago(const InstanceInfo& info, const PendingWork& pending) const {
+    if (now_ - info.updated_at < arguments_.options.long_time) return 0;
+    return static_cast<std::size_t>(std::ranges::count_if(pending.activities, [&](const PendingActivity& activity) {
+      return activity.owner.empty() && activity.attempt != 0 && activity.visible_at <= now_;
+    }));
   }
 
   /// An answer from outside may take its time.
@@ -230,12 +270,14 @@ class Doctor {
   const DoctorArguments& arguments_;
   const TimePoint now_;
   std::vector<Finding> findings_;
+  std::optional<SchemaVersion> version_;
 };
 
 }  // namespace
 
 Result<Answer> run(Session& session, const DoctorArguments& arguments) {
-  Result<std::vector<Finding>> findings = Doctor(session, arguments).examine();
+  Doctor doctor(session, arguments);
+  Result<std::vector<Finding>> findings = doctor.examine();
   if (!findings) return findings.error();
   Answer answer;
   Items items;
@@ -256,6 +298,8 @@ Result<Answer> run(Session& session, const DoctorArguments& arguments) {
       Text{problems == 0 ? "nothing is wrong" : count(problems, "problem"), Tone::strong});
   answer.documents.push_back(JsonObject()
                                  .add("healthy", problems == 0)
+                                 .add("schema_version", doctor.version() ? Json(doctor.version()->stored) : Json())
+                                 .add("known_schema_version", doctor.version() ? Json(doctor.version()->known) : Json())
                                  .add("findings", json_array(*findings, [](const Finding& finding) -> Json {
                                         return JsonObject()
                                             .add("check", finding.check)

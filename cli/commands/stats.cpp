@@ -12,17 +12,22 @@ Result<Answer> run(Session& session, const StatsArguments& /*arguments*/) {
 
   Answer answer;
   JsonObject by_status;
-  Fields instances;
+  Table instances;
+  instances.titles = false;
+  instances.columns = {{}, {.right = true}};
+  const auto line = [&instances](std::string name, const Cell& number) {
+    instances.rows.push_back({Cell(std::move(name), Tone::faint), number});
+  };
   for (std::size_t i = 0; i < status_count; ++i) {
     const auto status = static_cast<Status>(i);
     by_status.add(to_string(status), metrics->count(status));
     Cell number(std::to_string(metrics->count(status)), Tone::plain);
     if (metrics->count(status) != 0) number.tone = status_cell(status).tone;
-    instances.add(std::string(to_string(status)), number);
+    line(std::string(to_string(status)), number);
   }
-  instances.add("All instances", {std::to_string(metrics->total_instances()), Tone::strong});
-  instances.add("Executions", std::to_string(metrics->executions));
-  instances.add("Events", std::to_string(metrics->events));
+  line("All instances", {std::to_string(metrics->total_instances()), Tone::strong});
+  line("Executions", std::to_string(metrics->executions));
+  line("Events", std::to_string(metrics->events));
 
   Table waiting;
   waiting.columns = {{.title = "QUEUE"},

@@ -107,7 +107,11 @@ Text line_of(const Sight& sight, const Rates& rates) {
 
 std::vector<Block> screen_of(const std::string& store, const Sight& sight, const Rates& rates) {
   std::vector<Block> page;
-  page.emplace_back(Text{store + "  " + date_and_time(sight.at) + " UTC", Tone::strong});
+  Table title;
+  title.titles = false;
+  title.columns = {{.may_shrink_to = 20}, {}};
+  title.rows.push_back({{store, Tone::strong}, {date_and_time(sight.at) + " UTC", Tone::strong}});
+  page.emplace_back(std::move(title));
   Table counts;
   std::vector<Cell> row;
   for (std::size_t i = 0; i < status_count; ++i) {

@@ -1,25 +1,56 @@
 # Completion of duramen for bash. Ids are not completed: that would ask the store.
 
+_duramen_files() {
+  compopt -o filenames 2>/dev/null
+  mapfile -t COMPREPLY < <(compgen -f -- "$1")
+}
+
+# sqlite:FILE or postgres://...
+_duramen_address() {
+  case "$1" in
+    sqlite:*)
+      _duramen_files "${1#sqlite:}"
+      # Where bash takes words apart at colons, what stands before one is not replaced.
+      [[ "$COMP_WORDBREAKS" == *:* ]] || COMPREPLY=("${COMPREPLY[@]/#/sqlite:}")
+      ;;
+    *:*) ;;
+    *)
+      compopt -o nospace 2>/dev/null
+      COMPREPLY=($(compgen -W "sqlite: postgres://" -- "$1"))
+      ;;
+  esac
+}
+
 _duramen() {
   local commands="list show history tree explain kv start wait cancel raise enqueue delete prune stats top doctor export import replay run version completion"
   local common="--store --json --yes --color --help"
-  local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD - 1]}"
+  # Not COMP_WORDS: there bash has taken addresses apart at every colon.
+  local line="${COMP_LINE:0:COMP_POINT}" words=()
+  read -ra words <<<"$line"
+  [[ "$line" != *[[:space:]] ]] || words+=("")
+  local last=$((${#words[@]} - 1))
+  local word="${words[last]}" before="${words[last - 1]}"
   local command="" options="" i
-  for ((i = 1; i < COMP_CWORD; ++i)); do
-    case "${COMP_WORDS[i]}" in
+  for ((i = 1; i < last; ++i)); do
+    case "${words[i]}" in
       --store | --color) ((++i)) ;;
       -*) ;;
-      *) command="${COMP_WORDS[i]}"; break ;;
+      *) command="${words[i]}"; break ;;
     esac
   done
 
+  COMPREPLY=()
   case "$before" in
-    --status) COMPREPLY=($(compgen -W "pending running cancelling completed failed cancelled continued-as-new open ended" -- "$word")); return ;;
+    --store) _duramen_address "$word"; return ;;
+    --status)
+      # Several may be given, with commas.
+      COMPREPLY=($(compgen -P "${word%"${word##*,}"}" -W "pending running cancelling completed failed cancelled continued-as-new open ended" -- "${word##*,}"))
+      return ;;
     --sort) COMPREPLY=($(compgen -W "newest oldest" -- "$word")); return ;;
     --mode) COMPREPLY=($(compgen -W "graceful terminate" -- "$word")); return ;;
     --color) COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
     --log) COMPREPLY=($(compgen -W "debug info warning error" -- "$word")); return ;;
-    --output | -o) COMPREPLY=($(compgen -f -- "$word")); return ;;
+    --output | -o) _duramen_files "$word"; return ;;
     completion) COMPREPLY=($(compgen -W "bash zsh" -- "$word")); return ;;
   esac
   if [[ -z "$command" ]]; then
@@ -53,9 +84,7 @@ _duramen() {
   if [[ "$word" == -* ]]; then
     COMPREPLY=($(compgen -W "$options $common" -- "$word"))
   elif [[ "$command" == run || "$command" == replay || "$command" == import ]]; then
-    COMPREPLY=($(compgen -f -- "$word"))
-  else
-    COMPREPLY=()
+    _duramen_files "$word"
   fi
 }
 

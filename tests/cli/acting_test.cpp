@@ -1,7 +1,6 @@
 // start, wait, cancel, raise, enqueue: what is asked of instances.
 #include "cli/known_store.hpp"
 #include <duramen/client.hpp>
-#include <duramen/sqlite.hpp>
 
 #include <fstream>
 
@@ -29,7 +28,7 @@ class Acting : public KnownStore {
   }
 };
 
-TEST_F(Acting, StartPrintsTheIdAndIsRepeatable) {
+TEST_P(Acting, StartPrintsTheIdAndIsRepeatable) {
   const CliResult first = run({"start", "Checkout", "--id", "order-7", "--input", "7"});
   EXPECT_EQ(first.exit, 0) << first.err;
   EXPECT_EQ(first.out, "order-7\n");
@@ -42,19 +41,19 @@ TEST_F(Acting, StartPrintsTheIdAndIsRepeatable) {
   EXPECT_THAT(other.err, HasSubstr("another name or input"));
 }
 
-TEST_F(Acting, StartMakesUpAnId) {
+TEST_P(Acting, StartMakesUpAnId) {
   const CliResult result = run({"start", "Checkout", "--input", "7"});
   EXPECT_THAT(result.out, StartsWith("Checkout-"));
   EXPECT_EQ(run({"show", result.out.substr(0, result.out.size() - 1)}).exit, 0);
 }
 
-TEST_F(Acting, StartTakesPayloadsFromEverywhere) {
+TEST_P(Acting, StartTakesPayloadsFromEverywhere) {
   std::ofstream(dir.file("input.json")) << "  {\"a\": [1, 2]}\n";
   ASSERT_EQ(run({"start", "X", "--id", "from-file", "--input", "@" + dir.file("input.json")}).exit, 0);
   ASSERT_EQ(run({"start", "X", "--id", "from-stdin", "--input", "-"}, {.input = "{\"b\":1}"}).exit, 0);
   ASSERT_EQ(run({"start", "X", "--id", "text", "--text", "hello there"}).exit, 0);
   ASSERT_EQ(run({"start", "X", "--id", "text-stdin", "--text", "-"}, {.input = "line\n"}).exit, 0);
-  Client client{sqlite::open(path)};
+  Client client{place->open()};
   const auto repeated = [&](const char* id, const Payload& input) {
     return client.start(id, "X", input).has_value();
   };
@@ -65,13 +64,13 @@ TEST_F(Acting, StartTakesPayloadsFromEverywhere) {
   EXPECT_FALSE(repeated("text", Payload::text("other")));
 }
 
-TEST_F(Acting, StartReplacesWhatHasEndedIfAsked) {
+TEST_P(Acting, StartReplacesWhatHasEndedIfAsked) {
   EXPECT_EQ(run({"start", "Checkout", "--id", "order-1", "--input", "9"}).exit, 1);
   EXPECT_EQ(run({"start", "Checkout", "--id", "order-1", "--input", "9", "--replace"}).exit, 0);
   EXPECT_EQ(status("order-1"), "Pending");
 }
 
-TEST_F(Acting, StartAndWaitGivesTheResult) {
+TEST_P(Acting, StartAndWaitGivesTheResult) {
   const auto server = serve();
   const CliResult good =
       run({"start", "Checkout", "--id", "order-7", "--input", "7", "--wait", "--timeout", "60s"});
@@ -83,7 +82,7 @@ TEST_F(Acting, StartAndWaitGivesTheResult) {
   EXPECT_THAT(bad.out, HasSubstr("card declined"));
 }
 
-TEST_F(Acting, WaitTellsHowInstancesEnded) {
+TEST_P(Acting, WaitTellsHowInstancesEnded) {
   const CliResult both = run({"wait", "order-1", "ticker"});
   EXPECT_EQ(both.exit, 0);
   EXPECT_THAT(both.out, AllOf(HasSubstr("order-1 Completed"), HasSubstr("ticker Completed: 3")));
@@ -94,7 +93,7 @@ TEST_F(Acting, WaitTellsHowInstancesEnded) {
   EXPECT_THAT(late.err, HasSubstr("duramen explain waits"));
 }
 
-TEST_F(Acting, CancelAsksInstancesByName) {
+TEST_P(Acting, CancelAsksInstancesByName) {
   const CliResult result = run({"cancel", "waits", "family", "--reason", "closing time"});
   EXPECT_EQ(result.exit, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("asked 2 instances to end: waits, family"));
@@ -105,7 +104,7 @@ TEST_F(Acting, CancelAsksInstancesByName) {
                                HasSubstr("family::sub::1.2 Cancelled")));
 }
 
-TEST_F(Acting, CancelOfWhatHasEndedOrIsNotThereSaysSo) {
+TEST_P(Acting, CancelOfWhatHasEndedOrIsNotThereSaysSo) {
   const CliResult ended = run({"cancel", "order-1"});
   EXPECT_EQ(ended.exit, 1);
   EXPECT_THAT(ended.out, HasSubstr("had ended before: order-1"));
@@ -115,7 +114,7 @@ TEST_F(Acting, CancelOfWhatHasEndedOrIsNotThereSaysSo) {
               AllOf(HasSubstr("asked 1 instance to end"), HasSubstr("there is no instance: no-such")));
 }
 
-TEST_F(Acting, CancelByFilterAsksFirst) {
+TEST_P(Acting, CancelByFilterAsksFirst) {
   const CliResult refused = run({"cancel", "--name", "Approval"});
   EXPECT_EQ(refused.exit, 2);
   EXPECT_THAT(refused.err, AllOf(HasSubstr("Cancel 1 instance (waits)?"), HasSubstr("--yes")));
@@ -130,7 +129,7 @@ TEST_F(Acting, CancelByFilterAsksFirst) {
             Json::array({"nobody"}));
 }
 
-TEST_F(Acting, CancelWantsToKnowWhich) {
+TEST_P(Acting, CancelWantsToKnowWhich) {
   const CliResult nobody = run({"cancel", "--reason", "x"});
   EXPECT_EQ(nobody.exit, 2);
   EXPECT_THAT(nobody.err, HasSubstr("which instances?"));
@@ -138,7 +137,7 @@ TEST_F(Acting, CancelWantsToKnowWhich) {
   EXPECT_EQ(run({"cancel", "waits", "--mode", "gently"}).exit, 2);
 }
 
-TEST_F(Acting, RaiseReachesWhoeverWaits) {
+TEST_P(Acting, RaiseReachesWhoeverWaits) {
   const CliResult raised = run({"raise", "waits", "approved", "--text", "Ada"});
   EXPECT_EQ(raised.exit, 0) << raised.err;
   EXPECT_THAT(raised.out, HasSubstr("the event approved is on its way to waits"));
@@ -146,7 +145,7 @@ TEST_F(Acting, RaiseReachesWhoeverWaits) {
   EXPECT_THAT(run({"wait", "waits", "--timeout", "60s"}).out, HasSubstr("Completed: \"Ada\""));
 }
 
-TEST_F(Acting, RaiseSaysWhatBecameOfTheEvent) {
+TEST_P(Acting, RaiseSaysWhatBecameOfTheEvent) {
   EXPECT_EQ(json({"raise", "later", "go"})["outcome"], "parked");
   EXPECT_EQ(json({"raise", "waits", "x", "--message-id", "m"})["outcome"], "enqueued");
   EXPECT_EQ(json({"raise", "waits", "x", "--message-id", "m"})["outcome"], "duplicate");
@@ -155,13 +154,15 @@ TEST_F(Acting, RaiseSaysWhatBecameOfTheEvent) {
   EXPECT_THAT(late.out, HasSubstr("has ended"));
 }
 
-TEST_F(Acting, EnqueueSendsToAQueue) {
+TEST_P(Acting, EnqueueSendsToAQueue) {
   const CliResult sent = run({"enqueue", "waits", "jobs", "--data", "{\"n\":1}"});
   EXPECT_EQ(sent.exit, 0) << sent.err;
   EXPECT_THAT(sent.out, HasSubstr("the queue jobs"));
   EXPECT_THAT(run({"show", "waits"}).out, HasSubstr("QueueMessage"));
   EXPECT_EQ(json({"enqueue", "later", "jobs", "--data", "1"})["outcome"], "parked");
 }
+
+DURAMEN_ON_EVERY_STORE(Acting);
 
 }  // namespace
 }  // namespace duramen::test

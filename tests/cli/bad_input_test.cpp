@@ -101,8 +101,9 @@ TEST_F(BadStore, AServerThatIsNotThereIsTold) {
 }
 
 class BadInput : public KnownStore {};
+class BadFile : public KnownFile {};
 
-TEST_F(BadInput, AStoreWithoutPermissionIsTold) {
+TEST_F(BadFile, AStoreWithoutPermissionIsTold) {
   const bool root = ::geteuid() == 0;  // may write everything, so somebody else must try
   ::chmod(path.c_str(), 0444);
   ::chmod(dir.file("").c_str(), root ? 0755 : 0700);
@@ -114,12 +115,12 @@ TEST_F(BadInput, AStoreWithoutPermissionIsTold) {
   expect_complaint(locked, 4, "cannot be written to");
 }
 
-TEST_F(BadInput, AStoreOfANewerDuramenIsTold) {
-  ASSERT_EQ(std::system(("sqlite3 '" + path + "' 'PRAGMA user_version=999'").c_str()), 0);
+TEST_F(BadFile, AStoreOfANewerDuramenIsTold) {
+  place->sql("PRAGMA user_version=999");
   expect_complaint(run({"list"}), 4, "use the newer Duramen that wrote it");
 }
 
-TEST_F(BadInput, AnIdThatIsNotThereIsTold) {
+TEST_P(BadInput, AnIdThatIsNotThereIsTold) {
   for (const char* command : {"show", "history", "tree", "explain", "wait", "kv", "export"}) {
     SCOPED_TRACE(command);
     expect_complaint(run({command, "no-such"}), 3, "there is no instance \"no-such\"");
@@ -127,13 +128,13 @@ TEST_F(BadInput, AnIdThatIsNotThereIsTold) {
   expect_complaint(run({"history", "no-such", "--follow"}), 3, "no-such");
 }
 
-TEST_F(BadInput, AnIdThatCannotBeOneIsTold) {
+TEST_P(BadInput, AnIdThatCannotBeOneIsTold) {
   expect_complaint(run({"show", ""}), 2, "");
   expect_complaint(run({"show", std::string(2000, 'x')}), 2, "");
   expect_complaint(run({"show", "broken-\xff"}), 2, "");
 }
 
-TEST_F(BadInput, BrokenJsonIsToldWithItsPlace) {
+TEST_P(BadInput, BrokenJsonIsToldWithItsPlace) {
   expect_complaint(run({"start", "X", "--input", "{\"a\":"}), 2, "that is not JSON");
   expect_complaint(run({"start", "X", "--input", "hello"}), 2, "for plain text use --text");
   expect_complaint(run({"start", "X", "--input", ""}), 2, "that is not JSON");
@@ -142,30 +143,7 @@ TEST_F(BadInput, BrokenJsonIsToldWithItsPlace) {
   expect_complaint(run({"start", "X", "--input", "@" + dir.file("")}), 3, "cannot be read");
 }
 
-TEST_F(BadInput, UnknownCommandsAndOptionsAreToldWithTheWayToHelp) {
-  expect_complaint(run({"lst"}), 2, "there is no command \"lst\"; try: duramen --help");
-  expect_complaint(run({"list", "--stat", "failed"}), 2, "--stat");
-  expect_complaint(run({"list", "--status", "broken"}), 2, "there is no status \"broken\"");
-  expect_complaint(run({"list", "--limit", "0"}), 2, "--limit");
-  expect_complaint(run({"list", "--limit", "many"}), 2, "--limit");
-  expect_complaint(run({"list", "--since", "yesterday"}), 2, "is no time");
-  expect_complaint(run({"list", "--sort", "size"}), 2, "newest or oldest");
-  expect_complaint(run({"wait", "waits", "--timeout", "30"}), 2, "is no length of time");
-  expect_complaint(run({"show"}), 2, "ID is required; try: duramen show --help");
-  expect_complaint(run({"start", "X", "--input", "1", "--text", "1"}), 2, "--text");
-  expect_complaint(run({"completion", "fish"}), 2, "there is one for bash and one for zsh");
-  expect_complaint(run({"list", "--color", "blue"}), 2, "--color is auto, always or never");
-}
-
-TEST_F(BadInput, WithoutACommandThereIsHelp) {
-  const CliResult result = duramen({});
-  EXPECT_EQ(result.exit, 2);
-  EXPECT_THAT(result.err, HasSubstr("Subcommands:"));
-  EXPECT_EQ(duramen({"--help"}).exit, 0);
-  EXPECT_THAT(duramen({"list", "--help"}).out, HasSubstr("Usage: duramen list"));
-}
-
-TEST_F(BadInput, AClosedPipeEndsItQuietly) {
+TEST_P(BadInput, AClosedPipeEndsItQuietly) {
   // More than a pipe holds, so that the program is still writing when the reader goes.
   std::string big(60'000, 'x');
   for (int i = 0; i < 5; ++i) {
@@ -185,13 +163,38 @@ TEST_F(BadInput, AClosedPipeEndsItQuietly) {
   EXPECT_EQ(json({"stats"})["total_instances"], 14);
 }
 
-TEST_F(BadInput, AFullDiskUnderTheOutputIsTold) {
+TEST_F(BadFile, AFullDiskUnderTheOutputIsTold) {
   const std::string command =
       std::string(DURAMEN_CLI) + " list --store sqlite:" + path + " > /dev/full 2> " + dir.file("err");
   const int status = std::system(command.c_str());
   EXPECT_EQ(WEXITSTATUS(status), 1);
   std::ifstream err(dir.file("err"));
   EXPECT_THAT(std::string(std::istreambuf_iterator<char>(err), {}), HasSubstr("No space left on device"));
+}
+
+DURAMEN_ON_EVERY_STORE(BadInput);
+
+TEST(BadCommandLine, IsToldWithTheWayToHelp) {
+  expect_complaint(duramen({"lst"}), 2, "there is no command \"lst\"; try: duramen --help");
+  expect_complaint(duramen({"list", "--stat", "failed"}), 2, "--stat");
+  expect_complaint(duramen({"list", "--status", "broken"}), 2, "there is no status \"broken\"");
+  expect_complaint(duramen({"list", "--limit", "0"}), 2, "--limit");
+  expect_complaint(duramen({"list", "--limit", "many"}), 2, "--limit");
+  expect_complaint(duramen({"list", "--since", "yesterday"}), 2, "is no time");
+  expect_complaint(duramen({"list", "--sort", "size"}), 2, "newest or oldest");
+  expect_complaint(duramen({"wait", "waits", "--timeout", "30"}), 2, "is no length of time");
+  expect_complaint(duramen({"show"}), 2, "ID is required; try: duramen show --help");
+  expect_complaint(duramen({"start", "X", "--input", "1", "--text", "1"}), 2, "--text");
+  expect_complaint(duramen({"completion", "fish"}), 2, "there is one for bash and one for zsh");
+  expect_complaint(duramen({"list", "--color", "blue"}), 2, "--color is auto, always or never");
+}
+
+TEST(BadCommandLine, WithoutACommandGetsHelp) {
+  const CliResult result = duramen({});
+  EXPECT_EQ(result.exit, 2);
+  EXPECT_THAT(result.err, HasSubstr("Subcommands:"));
+  EXPECT_EQ(duramen({"--help"}).exit, 0);
+  EXPECT_THAT(duramen({"list", "--help"}).out, HasSubstr("Usage: duramen list"));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ class CarryingOver : public KnownStore {
   std::string file = dir.file("histories.jsonl");
 };
 
-TEST_F(CarryingOver, ExportWritesEveryEventOnALine) {
+TEST_P(CarryingOver, ExportWritesEveryEventOnALine) {
   const CliResult one = run({"export", "order-1"});
   EXPECT_EQ(one.exit, 0);
   EXPECT_EQ(one.out, run({"history", "order-1", "--json"}).out);
@@ -30,7 +30,7 @@ TEST_F(CarryingOver, ExportWritesEveryEventOnALine) {
   EXPECT_EQ(json_lines(std::string(std::istreambuf_iterator<char>(written), {})).size(), 10u);
 }
 
-TEST_F(CarryingOver, ExportToNowhereSaysSo) {
+TEST_P(CarryingOver, ExportToNowhereSaysSo) {
   const CliResult result = run({"export", "--all", "-o", dir.file("none/x.jsonl")});
   EXPECT_EQ(result.exit, 2);
   EXPECT_THAT(result.err, HasSubstr("cannot be written: No such file or directory"));
@@ -38,7 +38,7 @@ TEST_F(CarryingOver, ExportToNowhereSaysSo) {
   EXPECT_EQ(run({"export"}).exit, 2);
 }
 
-TEST_F(CarryingOver, WhatIsImportedIsWhatWasExported) {
+TEST_P(CarryingOver, WhatIsImportedIsWhatWasExported) {
   ASSERT_EQ(run({"export", "--status", "ended", "-o", file}).exit, 0);
   const CliResult missing = elsewhere({"import", file});
   EXPECT_EQ(missing.exit, 4);
@@ -60,14 +60,14 @@ TEST_F(CarryingOver, WhatIsImportedIsWhatWasExported) {
   EXPECT_EQ(Json::parse(elsewhere({"show", "ticker", "--json"}).out)["executions"].size(), 3u);
 }
 
-TEST_F(CarryingOver, WhatHasNotEndedIsNotImported) {
+TEST_P(CarryingOver, WhatHasNotEndedIsNotImported) {
   const CliResult exported = run({"export", "--all"});
   const CliResult result = elsewhere({"import", "--create"}, {.input = exported.out});
   EXPECT_EQ(result.exit, 1);
   EXPECT_THAT(result.out, AllOf(HasSubstr("imported 5 instances"), HasSubstr("\"waits\" has not ended")));
 }
 
-TEST_F(CarryingOver, ImportLeavesAloneWhatIsThereUnlessAskedTo) {
+TEST_P(CarryingOver, ImportLeavesAloneWhatIsThereUnlessAskedTo) {
   ASSERT_EQ(run({"export", "order-1", "-o", file}).exit, 0);
   ASSERT_EQ(run({"start", "Checkout", "--id", "order-1", "--input", "5", "--replace"}).exit, 0);
   const CliResult left = run({"import", file});
@@ -80,7 +80,7 @@ TEST_F(CarryingOver, ImportLeavesAloneWhatIsThereUnlessAskedTo) {
   EXPECT_EQ(json({"show", "order-1"})["instance"]["output"], "receipt-1");
 }
 
-TEST_F(CarryingOver, WhatCannotBeImportedReplacesNothing) {
+TEST_P(CarryingOver, WhatCannotBeImportedReplacesNothing) {
   ASSERT_EQ(run({"prune", "ticker", "--keep-last", "1", "--yes"}).exit, 0);
   ASSERT_EQ(run({"export", "ticker", "-o", file}).exit, 0);
   const CliResult result = run({"import", file, "--replace", "--yes"});
@@ -89,7 +89,7 @@ TEST_F(CarryingOver, WhatCannotBeImportedReplacesNothing) {
   EXPECT_EQ(json({"show", "ticker"})["instance"]["output"], 3);
 }
 
-TEST_F(CarryingOver, ABrokenFileImportsNothing) {
+TEST_P(CarryingOver, ABrokenFileImportsNothing) {
   const CliResult exported = run({"export", "order-1"});
   const CliResult result = elsewhere({"import", "-", "--create"}, {.input = exported.out + "{\"broken\n"});
   EXPECT_EQ(result.exit, 2);
@@ -99,7 +99,7 @@ TEST_F(CarryingOver, ABrokenFileImportsNothing) {
   EXPECT_EQ(elsewhere({"import", dir.file("none.jsonl"), "--create"}).exit, 3);
 }
 
-TEST_F(CarryingOver, ChildrenHangBelowTheirParentsAgain) {
+TEST_P(CarryingOver, ChildrenHangBelowTheirParentsAgain) {
   ASSERT_EQ(run({"cancel", "family", "--mode", "terminate"}).exit, 0);
   {
     CliProcess server(on_store({"run", std::string(DURAMEN_MODULES) + "/known.so", "--log", "error"}));
@@ -111,6 +111,8 @@ TEST_F(CarryingOver, ChildrenHangBelowTheirParentsAgain) {
   ASSERT_EQ(elsewhere({"import", file, "--create"}).exit, 0);
   EXPECT_EQ(Json::parse(elsewhere({"tree", "family", "--json"}).out)["children"].size(), 1u);
 }
+
+DURAMEN_ON_EVERY_STORE(CarryingOver);
 
 }  // namespace
 }  // namespace duramen::test

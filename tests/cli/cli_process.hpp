@@ -24,6 +24,7 @@ struct CliResult {
 
 struct CliSetting {
   std::string input = {};                               ///< standard input
+  std::string program = DURAMEN_CLI;                    ///< something else, for once
   std::map<std::string, std::string> environment = {};  ///< beside the usual
   bool as_nobody = false;  ///< without the rights of root; only root can ask for it
 };
@@ -34,7 +35,7 @@ class CliProcess {
   /// With pipes, or on a terminal of `columns` (then everything it prints is in `out`).
   explicit CliProcess(const std::vector<std::string>& arguments, const CliSetting& setting = {},
                       int columns = 0) {
-    std::vector<std::string> words{DURAMEN_CLI};
+    std::vector<std::string> words{setting.program};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
@@ -85,14 +86,18 @@ class CliProcess {
   CliProcess& operator=(const CliProcess&) = delete;
 
   void signal(int number) { ::kill(pid_, number); }
+  /// To its standard input: on a terminal, as if it were typed.
+  void type(const std::string& text) { send(text); }
+  /// What it has printed so far, as far as it has been read.
+  [[nodiscard]] const std::string& output() const { return result_.out; }
   /// Nobody reads its output any more.
   void close_output() {
     ::close(out_);
     out_ = -1;
   }
-  /// Reads until its output holds `text`; false if it ends before.
-  bool wait_for_output(const std::string& text) {
-    while (result_.out.find(text) == std::string::npos) {
+  /// Reads until its output holds `text`, from a position on; false if it ends before.
+  bool wait_for_output(const std::string& text, std::size_t from = 0) {
+    while (result_.out.find(text, from) == std::string::npos) {
       if (!read_some()) return false;
     }
     return true;

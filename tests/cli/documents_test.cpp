@@ -136,24 +136,6 @@ TEST(Documents, TheCompletionScriptsKnowEveryCommandAndItsOptions) {
   }
 }
 
-TEST(Documents, BashCompletesCommandsAndOptions) {
-  const auto complete = [](const std::string& words, int index) {
-    const std::string command = "bash --norc -c 'source " + std::string(DURAMEN_SOURCE_DIR) +
-                                "/cli/completion/duramen.bash; COMP_WORDS=(" + words +
-                                "); COMP_CWORD=" + std::to_string(index) +
-                                "; _duramen; echo \"${COMPREPLY[@]}\"'";
-    std::string out;
-    std::FILE* pipe = ::popen(command.c_str(), "r");
-    for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) out += static_cast<char>(c);
-    ::pclose(pipe);
-    return out;
-  };
-  EXPECT_EQ(complete("duramen ex", 1), "explain export\n");
-  EXPECT_EQ(complete("duramen list --st", 2), "--status --store\n");
-  EXPECT_EQ(complete("duramen list --status fa", 3), "failed\n");
-  EXPECT_EQ(complete("duramen completion z", 2), "zsh\n");
-}
-
 TEST(Documents, EveryExitCodeIsDocumented) {
   const std::string page = read("docs/reference/cli.md");
   for (const char* code : {"| 0 |", "| 1 |", "| 2 |", "| 3 |", "| 4 |", "| 5 |", "| 141 |"}) {

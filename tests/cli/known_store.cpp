@@ -3,7 +3,6 @@
 #include "cli/known_code.hpp"
 #include <duramen/client.hpp>
 #include <duramen/runtime.hpp>
-#include <duramen/sqlite.hpp>
 
 namespace duramen::test {
 
@@ -28,8 +27,7 @@ RecordedInstance poisoned() {
 
 }  // namespace
 
-void make_known_store(const std::string& path) {
-  const Store store = sqlite::open({.path = path, .durability = sqlite::Options::Durability::off});
+void make_known_store(const Store& store) {
   Client client{store};
   {
     RuntimeOptions options;

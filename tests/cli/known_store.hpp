@@ -1,4 +1,4 @@
-// A SQLite store with a known set of instances, for commands to look at:
+// A store with a known set of instances, for commands to look at:
 //
 //   order-1      Checkout   completed        order-2   Checkout   failed
 //   waits        Approval   running, waits for the event "approved"
@@ -9,6 +9,7 @@
 #pragma once
 
 #include "cli/cli_process.hpp"
+#include "cli/store_place.hpp"
 #include "support/temp_dir.hpp"
 
 #include <gmock/gmock.h>
@@ -20,12 +21,18 @@
 
 namespace duramen::test {
 
-/// Makes the store at `path`, and closes it.
-void make_known_store(const std::string& path);
+/// Fills an empty store, and lets go of it.
+void make_known_store(const Store& store);
 
-class KnownStore : public ::testing::Test {
+/// A test that has the known store.
+class OnKnownStore : public ::testing::Test {
  protected:
-  KnownStore() { make_known_store(path); }
+  explicit OnKnownStore(StoreKind kind) : place(make_place(kind, dir, why_not_)) {}
+
+  void SetUp() override {
+    if (place == nullptr) GTEST_SKIP() << why_not_;
+    make_known_store(place->open());
+  }
 
   /// The program on this store.
   CliResult run(std::vector<std::string> arguments, const CliSetting& setting = {}) const {
@@ -41,11 +48,31 @@ class KnownStore : public ::testing::Test {
     return document;
   }
   std::vector<std::string> on_store(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.end(), {"--store", "sqlite:" + path});
+    arguments.insert(arguments.end(), {"--store", place->address()});
     return arguments;
   }
 
+ private:
+  std::string why_not_;
+
+ protected:
   TempDir dir;
+  std::unique_ptr<StorePlace> place;
+};
+
+/// For what must be true of every kind of store.
+class KnownStore : public OnKnownStore, public ::testing::WithParamInterface<StoreKind> {
+ protected:
+  KnownStore() : OnKnownStore(GetParam()) {}
+};
+#define DURAMEN_ON_EVERY_STORE(suite)                                              \
+  INSTANTIATE_TEST_SUITE_P(Store, suite, ::testing::ValuesIn(store_kinds()), \
+                           [](const auto& info) { return name_of(info.param); })
+
+/// For what is about files, or about no store in particular.
+class KnownFile : public OnKnownStore {
+ protected:
+  KnownFile() : OnKnownStore(StoreKind::sqlite) {}
   std::string path = dir.file("store.db");
 };
 

@@ -1,7 +1,5 @@
 // list, show, history, tree, explain, kv, stats, top: what is there.
 #include "cli/known_store.hpp"
-#include <duramen/client.hpp>
-#include <duramen/sqlite.hpp>
 
 #include <algorithm>
 
@@ -27,7 +25,7 @@ class Looking : public KnownStore {
   }
 };
 
-TEST_F(Looking, ListShowsEveryInstanceOnALine) {
+TEST_P(Looking, ListShowsEveryInstanceOnALine) {
   const CliResult result = run({"list"});
   EXPECT_EQ(result.exit, 0) << result.err;
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 10);  // titles and nine instances
@@ -37,7 +35,7 @@ TEST_F(Looking, ListShowsEveryInstanceOnALine) {
   EXPECT_THAT(result.out, Not(HasSubstr("\x1b")));  // no colour in a pipe
 }
 
-TEST_F(Looking, ListFiltersByEverything) {
+TEST_P(Looking, ListFiltersByEverything) {
   EXPECT_THAT(ids({"--status", "failed"}), UnorderedElementsAre("order-2", "poisoned"));
   EXPECT_THAT(ids({"--status", "completed,cancelled"}), UnorderedElementsAre("order-1", "ticker", "stopped"));
   EXPECT_THAT(ids({"--status", "open", "--roots"}), UnorderedElementsAre("waits", "family", "nobody"));
@@ -50,7 +48,7 @@ TEST_F(Looking, ListFiltersByEverything) {
   EXPECT_THAT(ids({"--ended-before", "now", "--name", "Ticker"}), ElementsAre("ticker"));
 }
 
-TEST_F(Looking, ListGoesPageByPageInBothDirections) {
+TEST_P(Looking, ListGoesPageByPageInBothDirections) {
   const auto first = json({"list", "--limit", "4", "--sort", "oldest"});
   ASSERT_EQ(first["instances"].size(), 4u);
   ASSERT_TRUE(first["next"].is_number());
@@ -64,14 +62,14 @@ TEST_F(Looking, ListGoesPageByPageInBothDirections) {
   EXPECT_EQ(newest, ids({"--sort", "oldest"}));
 }
 
-TEST_F(Looking, ListShowsResultsAndBareIds) {
+TEST_P(Looking, ListShowsResultsAndBareIds) {
   EXPECT_THAT(run({"list", "--results", "--name", "Checkout"}).out,
               AllOf(HasSubstr("receipt-1"), HasSubstr("card declined")));
   EXPECT_EQ(run({"list", "--ids", "--prefix", "order-", "--sort", "oldest"}).out, "order-1\norder-2\n");
   EXPECT_THAT(run({"list", "--prefix", "none"}).err, HasSubstr("no instance matches"));
 }
 
-TEST_F(Looking, ShowTellsAllOfOneInstance) {
+TEST_P(Looking, ShowTellsAllOfOneInstance) {
   EXPECT_THAT(run({"show", "order-1"}).out, AllOf(HasSubstr("Checkout 1.0.0"), HasSubstr("receipt-1")));
   EXPECT_THAT(run({"show", "order-2"}).out, HasSubstr("card declined"));
   const CliResult ticker = run({"show", "ticker"});
@@ -85,7 +83,7 @@ TEST_F(Looking, ShowTellsAllOfOneInstance) {
   EXPECT_EQ(json({"show", "order-2"})["instance"]["failure"]["kind"], "application");
 }
 
-TEST_F(Looking, HistoryTellsEventsInWords) {
+TEST_P(Looking, HistoryTellsEventsInWords) {
   const CliResult result = run({"history", "order-1"});
   EXPECT_EQ(result.exit, 0);
   EXPECT_THAT(result.out,
@@ -94,7 +92,7 @@ TEST_F(Looking, HistoryTellsEventsInWords) {
   EXPECT_THAT(run({"history", "stopped"}).out, HasSubstr("changed her mind"));
 }
 
-TEST_F(Looking, HistoryInJsonIsTheInterchangeForm) {
+TEST_P(Looking, HistoryInJsonIsTheInterchangeForm) {
   const auto events = json_lines(run({"history", "order-1", "--json"}).out);
   ASSERT_EQ(events.size(), 4u);
   EXPECT_EQ(events[0]["type"], "OrchestrationStarted");
@@ -105,7 +103,7 @@ TEST_F(Looking, HistoryInJsonIsTheInterchangeForm) {
   }
 }
 
-TEST_F(Looking, HistoryShowsAnExecutionOrAllOfThem) {
+TEST_P(Looking, HistoryShowsAnExecutionOrAllOfThem) {
   EXPECT_THAT(run({"history", "ticker", "--execution", "1"}).out, HasSubstr("OrchestrationContinuedAsNew"));
   EXPECT_THAT(run({"history", "ticker"}).out, HasSubstr("OrchestrationCompleted"));
   const std::string all = run({"history", "ticker", "--all"}).out;
@@ -115,7 +113,7 @@ TEST_F(Looking, HistoryShowsAnExecutionOrAllOfThem) {
   EXPECT_THAT(missing.err, HasSubstr("has no execution 7"));
 }
 
-TEST_F(Looking, HistoryFollowsUntilTheEnd) {
+TEST_P(Looking, HistoryFollowsUntilTheEnd) {
   CliProcess follower(on_store({"history", "waits", "--follow"}));
   ASSERT_TRUE(follower.wait_for_output("ExternalSubscribed"));
   ASSERT_EQ(run({"cancel", "waits", "--reason", "enough", "--mode", "terminate"}).exit, 0);
@@ -128,13 +126,13 @@ TEST_F(Looking, HistoryFollowsUntilTheEnd) {
   EXPECT_EQ(server.finish().exit, 0);
 }
 
-TEST_F(Looking, FollowingWhatHasEndedShowsItAndEnds) {
+TEST_P(Looking, FollowingWhatHasEndedShowsItAndEnds) {
   const CliResult result = run({"history", "ticker", "--follow", "--json"});
   EXPECT_EQ(result.exit, 0);
   EXPECT_EQ(json_lines(result.out).back()["type"], "OrchestrationCompleted");
 }
 
-TEST_F(Looking, TreeShowsChildrenUnderTheirParents) {
+TEST_P(Looking, TreeShowsChildrenUnderTheirParents) {
   EXPECT_THAT(run({"tree", "family"}).out, AllOf(HasSubstr("family "), HasSubstr("└─ family::sub::1.2")));
   const auto document = json({"tree", "family"});
   EXPECT_EQ(document["instance"]["instance_id"], "family");
@@ -142,7 +140,7 @@ TEST_F(Looking, TreeShowsChildrenUnderTheirParents) {
   EXPECT_EQ(document["children"][0]["instance"]["orchestration_name"], "Child");
 }
 
-TEST_F(Looking, ExplainSaysWhatAnInstanceWaitsForAndWhy) {
+TEST_P(Looking, ExplainSaysWhatAnInstanceWaitsForAndWhy) {
   const CliResult waits = run({"explain", "waits"});
   EXPECT_EQ(waits.exit, 0);
   EXPECT_THAT(waits.out, AllOf(HasSubstr("It waits for"), HasSubstr("event 'approved'")));
@@ -155,7 +153,7 @@ TEST_F(Looking, ExplainSaysWhatAnInstanceWaitsForAndWhy) {
   EXPECT_EQ(document["stuck"], nullptr);
 }
 
-TEST_F(Looking, KvShowsAllKeysOrTheValueOfOne) {
+TEST_P(Looking, KvShowsAllKeysOrTheValueOfOne) {
   EXPECT_THAT(run({"kv", "ticker"}).out, AllOf(HasSubstr("round"), HasSubstr("name")));
   EXPECT_EQ(run({"kv", "ticker", "round"}).out, "3\n");
   EXPECT_EQ(run({"kv", "ticker", "name"}).out, "ticker\n");
@@ -169,7 +167,7 @@ TEST_F(Looking, KvShowsAllKeysOrTheValueOfOne) {
   EXPECT_EQ(run({"kv", "ticker", "round", "--wait"}).out, "3\n");
 }
 
-TEST_F(Looking, StatsCountsWhatIsThere) {
+TEST_P(Looking, StatsCountsWhatIsThere) {
   const auto document = json({"stats"});
   EXPECT_EQ(document["total_instances"], 9);
   EXPECT_EQ(document["instances"]["Failed"], 2);
@@ -180,7 +178,7 @@ TEST_F(Looking, StatsCountsWhatIsThere) {
   EXPECT_THAT(run({"stats"}).out, AllOf(HasSubstr("All instances"), HasSubstr("messages to instances")));
 }
 
-TEST_F(Looking, TopIsOneLinePerRoundInAPipe) {
+TEST_P(Looking, TopIsOneLinePerRoundInAPipe) {
   const CliResult result = run({"top", "--rounds", "2", "--interval", "1ms"});
   EXPECT_EQ(result.exit, 0);
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 2);
@@ -188,11 +186,13 @@ TEST_F(Looking, TopIsOneLinePerRoundInAPipe) {
   EXPECT_EQ(json({"top", "--rounds", "1"})["instances"]["Failed"], 2);
 }
 
-TEST_F(Looking, LookingChangesNothing) {
+TEST_P(Looking, LookingChangesNothing) {
   const std::string before = run({"stats", "--json"}).out;
   for (const char* command : {"list", "stats", "doctor"}) (void)run({command});
   EXPECT_EQ(run({"stats", "--json"}).out, before);
 }
+
+DURAMEN_ON_EVERY_STORE(Looking);
 
 }  // namespace
 }  // namespace duramen::test

@@ -15,8 +15,9 @@ using Json = nlohmann::json;
 std::string module(const std::string& name) { return std::string(DURAMEN_MODULES) + "/" + name + ".so"; }
 
 class Modules : public KnownStore {};
+class ModuleFile : public KnownFile {};
 
-TEST_F(Modules, RunServesAModuleUntilItIsTold) {
+TEST_P(Modules, RunServesAModuleUntilItIsTold) {
   CliProcess server(on_store({"run", module("known"), "--node", "node-x", "--log", "error"}));
   ASSERT_TRUE(server.wait_for_output("node node-x serves"));
   EXPECT_EQ(run({"start", "Checkout", "--id", "order-7", "--input", "7", "--wait", "--timeout", "60s"}).exit,
@@ -27,7 +28,7 @@ TEST_F(Modules, RunServesAModuleUntilItIsTold) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("Checkout 1.0.0"), HasSubstr("stopping"), HasSubstr("stopped")));
 }
 
-TEST_F(Modules, RunStopsWhatTakesTooLongAndGivesItBack) {
+TEST_P(Modules, RunStopsWhatTakesTooLongAndGivesItBack) {
   CliProcess server(on_store({"run", module("known"), "--deadline", "100ms", "--log", "error", "--json"}));
   ASSERT_TRUE(server.wait_for_output("serving"));
   ASSERT_EQ(run({"start", "Slow", "--id", "slow"}).exit, 0);
@@ -43,7 +44,8 @@ TEST_F(Modules, RunStopsWhatTakesTooLongAndGivesItBack) {
   EXPECT_EQ(document["activities"][0]["owner"], nullptr);
 }
 
-TEST_F(Modules, RunMakesAStoreOnlyIfAskedTo) {
+TEST(ModuleServer, MakesAStoreOnlyIfAskedTo) {
+  const TempDir dir;
   const std::string path_of_new = dir.file("new.db");
   CliProcess server(
       {"run", module("known"), "--store", "sqlite:" + path_of_new, "--create", "--log", "error"});
@@ -53,7 +55,7 @@ TEST_F(Modules, RunMakesAStoreOnlyIfAskedTo) {
   EXPECT_EQ(duramen({"stats", "--store", "sqlite:" + path_of_new}).exit, 0);
 }
 
-TEST_F(Modules, AModuleThatDoesNotFitIsRefused) {
+TEST_F(ModuleFile, ThatDoesNotFitIsRefused) {
   for (const char* command : {"run", "replay"}) {
     SCOPED_TRACE(command);
     const CliResult other = run({command, module("other_abi")});
@@ -71,13 +73,13 @@ TEST_F(Modules, AModuleThatDoesNotFitIsRefused) {
   }
 }
 
-TEST_F(Modules, TheSameCodeReplaysTheStore) {
+TEST_P(Modules, TheSameCodeReplaysTheStore) {
   const CliResult result = run({"replay", module("known")});
   EXPECT_EQ(result.exit, 0) << result.out << result.err;
   EXPECT_THAT(result.out, HasSubstr("no difference that matters"));
 }
 
-TEST_F(Modules, ChangedCodeIsFoundInAFileOfHistories) {
+TEST_P(Modules, ChangedCodeIsFoundInAFileOfHistories) {
   const std::string file = dir.file("histories.jsonl");
   ASSERT_EQ(run({"export", "--prefix", "order-", "-o", file}).exit, 0);
   const CliResult good = duramen({"replay", module("known"), file});
@@ -91,7 +93,7 @@ TEST_F(Modules, ChangedCodeIsFoundInAFileOfHistories) {
   EXPECT_EQ(Json::parse(document.out)["findings"][0]["kind"], "nondeterminism");
 }
 
-TEST_F(Modules, ReplaySaysWhatItCannotRead) {
+TEST_P(Modules, ReplaySaysWhatItCannotRead) {
   EXPECT_THAT(duramen({"replay", module("known")}).err, HasSubstr("which histories?"));
   const CliResult missing = duramen({"replay", module("known"), dir.file("none.jsonl")});
   EXPECT_EQ(missing.exit, 1);
@@ -110,6 +112,8 @@ TEST(Version, IsThatOfTheProjectAndOfItsHeaders) {
   EXPECT_EQ(document["module_abi"], DURAMEN_MODULE_ABI);
   EXPECT_THAT(duramen({"--version"}).out, HasSubstr(version));
 }
+
+DURAMEN_ON_EVERY_STORE(Modules);
 
 }  // namespace
 }  // namespace duramen::test

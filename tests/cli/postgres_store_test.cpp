@@ -1,4 +1,4 @@
-// The same program on the other store.
+// What only a store in PostgreSQL can show: schemas, and a server that others have upgraded.
 #include "cli/known_store.hpp"
 #include "support/postgres_cluster.hpp"
 
@@ -7,26 +7,92 @@
 namespace duramen::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using Json = nlohmann::json;
 
-TEST(OnPostgres, AStoreIsMadeOnlyWhenAskedForAndThenUsed) {
-  const PostgresCluster* const cluster = PostgresCluster::get();
-  if (cluster == nullptr) GTEST_SKIP() << "no PostgreSQL here: " << PostgresCluster::why_not();
-  PostgresSchema schema{cluster->conninfo()};
+class OnPostgres : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    DURAMEN_NEEDS_POSTGRES();
+    schema = std::make_unique<PostgresSchema>(PostgresCluster::get()->conninfo());
+    server = postgres_address(schema->conninfo(), "postgres");
+  }
+  /// The schema of this test, which later tests use again.
+  [[nodiscard]] std::string store() const { return server + "&schema=" + schema->name(); }
+  [[nodiscard]] bool is_there(const std::string& name) const {
+    return schema->number("SELECT count(*) FROM pg_namespace WHERE nspname = '" + name + "'") == 1;
+  }
+
+  std::unique_ptr<PostgresSchema> schema;
+  std::string server;
+};
+
+TEST_F(OnPostgres, AStoreIsMadeOnlyWhenAskedForAndThenUsed) {
   const std::string database = "cli_" + std::to_string(::getpid());
-  schema.connection().script("CREATE DATABASE " + database);
-  const std::string host = cluster->conninfo().substr(5, cluster->conninfo().find(' ') - 5);
-  const std::string store = "postgres:///" + database + "?host=" + host + "&user=postgres";
+  schema->connection().script("CREATE DATABASE " + database);
+  const std::string address = postgres_address(schema->conninfo(), database);
 
-  const CliResult none = duramen({"list", "--store", store});
+  const CliResult none = duramen({"list", "--store", address});
   EXPECT_EQ(none.exit, 4);
-  EXPECT_THAT(none.err, HasSubstr("there is no store in schema 'duramen'"));
-  EXPECT_EQ(duramen({"start", "Hello", "--id", "h", "--create", "--store", store}).exit, 0);
-  const CliResult one = duramen({"list", "--store", store});
+  EXPECT_THAT(none.err, HasSubstr("there is no store in schema 'duramen'; check the address"));
+  EXPECT_THAT(duramen({"start", "Hello", "--store", address}).err, HasSubstr("add --create"));
+  EXPECT_EQ(duramen({"start", "Hello", "--id", "h", "--create", "--store", address}).exit, 0);
+  const CliResult one = duramen({"list", "--store", address});
   EXPECT_EQ(one.exit, 0);
   EXPECT_THAT(one.out, HasSubstr("Pending"));
-  EXPECT_EQ(duramen({"show", "nobody", "--store", store}).exit, 3);
-  schema.connection().script("DROP DATABASE " + database + " WITH (FORCE)");
+  EXPECT_EQ(duramen({"show", "nobody", "--store", address}).exit, 3);
+  schema->connection().script("DROP DATABASE " + database + " WITH (FORCE)");
+}
+
+TEST_F(OnPostgres, TheAddressNamesTheSchema) {
+  const std::string name = "tenant " + std::to_string(::getpid()) + "%";
+  const std::string address = server + "&schema=tenant%20" + std::to_string(::getpid()) + "%25&connect_timeout=20";
+  EXPECT_THAT(duramen({"list", "--store", address}).err, HasSubstr("there is no store in schema '" + name + "'"));
+  EXPECT_FALSE(is_there(name));
+  EXPECT_EQ(duramen({"start", "Hello", "--id", "h", "--create", "--store", address}).exit, 0);
+  EXPECT_TRUE(is_there(name));
+  EXPECT_EQ(duramen({"list", "--ids", "--store", address}).out, "h\n");
+  EXPECT_EQ(duramen({"list", "--ids", "--store", store()}).out, "");
+  schema->connection().script("DROP SCHEMA \"" + name + "\" CASCADE");
+  for (const char* bad : {"&schema=", "&schema=a%2", "&schema=100%", "&schema=%00"}) {
+    EXPECT_EQ(duramen({"list", "--store", server + bad}).exit, 2) << bad;
+  }
+}
+
+TEST_F(OnPostgres, ASchemaOfANewerDuramenIsToldOrRefused) {
+  /// Whatever happens, the next test finds the schema as it was.
+  struct AsItWas {
+    PostgresSchema& schema;
+    std::string table = schema.name() + ".schema_version";
+    std::string version = std::to_string(schema.number("SELECT version FROM " + table));
+    std::string works_with = std::to_string(schema.number("SELECT works_with FROM " + table));
+    ~AsItWas() {
+      schema.connection().script("UPDATE " + table + " SET version = " + version + ", works_with = " + works_with);
+    }
+  };
+  const AsItWas was{*schema};
+  schema->connection().script("UPDATE " + schema->name() + ".schema_version SET version = 70");
+  const CliResult newer = duramen({"doctor", "--store", store()});
+  EXPECT_EQ(newer.exit, 0) << newer.out << newer.err;
+  EXPECT_THAT(newer.out, AllOf(HasSubstr("warning"), HasSubstr("version 70, made by a newer Duramen"), HasSubstr("knows " + was.version)));
+  EXPECT_EQ(Json::parse(duramen({"doctor", "--json", "--store", store()}).out)["schema_version"], 70);
+
+  schema->connection().script("UPDATE " + schema->name() + ".schema_version SET works_with = 70");
+  const CliResult refused = duramen({"doctor", "--store", store()});
+  EXPECT_EQ(refused.exit, 4);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("has version 70"), HasSubstr("use the newer Duramen that wrote it")));
+}
+
+TEST_F(OnPostgres, WhatWasExportedFromAFileIsImported) {
+  const TempDir dir;
+  const std::string file = "sqlite:" + dir.file("store.db");
+  std::string why_not;
+  make_known_store(make_place(StoreKind::sqlite, dir, why_not)->open());
+  const CliResult exported = duramen({"export", "--status", "ended", "--store", file});
+  const CliResult imported = duramen({"import", "--store", store()}, {.input = exported.out});
+  EXPECT_EQ(imported.exit, 0) << imported.out << imported.err;
+  EXPECT_EQ(duramen({"export", "--all", "--store", store()}).out, exported.out);
 }
 
 }  // namespace

@@ -1,0 +1,123 @@
+// doctor: each kind of trouble is planted, and found; a healthy store is left in peace.
+#include "cli/known_store.hpp"
+
+#include <map>
+
+namespace duramen::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+class Doctor : public KnownStore {
+ protected:
+  /// What it says of one check, and with which grade: "warning: text".
+  std::vector<std::string> findings(const std::string& check, std::vector<std::string> options = {},
+                                    const CliSetting& setting = {}) const {
+    options.insert(options.begin(), {"doctor", "--json"});
+    const CliResult result = run(options, setting);
+    const Json document = Json::parse(result.out, nullptr, false);
+    EXPECT_FALSE(document.is_discarded()) << result.out << result.err;
+    std::vector<std::string> found;
+    bool healthy = true;
+    for (const Json& finding : document["findings"]) {
+      healthy = healthy && finding["grade"] != "problem";
+      if (finding["check"] != check) continue;
+      found.push_back(finding["grade"].get<std::string>() + ": " + finding["text"].get<std::string>());
+      for (const Json& id : finding["instance_ids"]) found.back() += " (" + id.get<std::string>() + ")";
+    }
+    EXPECT_EQ(result.exit, healthy ? 0 : 1);
+    EXPECT_EQ(document["healthy"], healthy);
+    return found;
+  }
+};
+
+TEST_P(Doctor, IsContentWithAHealthyStore) {
+  ASSERT_EQ(run({"delete", "poisoned", "--yes"}).exit, 0);
+  const CliResult result = run({"doctor", "--stuck-after", "1h"});
+  EXPECT_EQ(result.exit, 0) << result.out;
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("schema: "), HasSubstr("clock: the clocks agree"), HasSubstr("locks: 0 turns in hand"),
+                    HasSubstr("stuck: none of 4"), HasSubstr("orphans: every open child"), HasSubstr("parked: no message"),
+                    HasSubstr("poison: no instance"), HasSubstr("nothing is wrong"), Not(HasSubstr("warning"))));
+}
+
+TEST_P(Doctor, TellsTheSchemaOfTheStoreAndTheOneItKnows) {
+  const Json document = json({"doctor"}, 1);
+  EXPECT_GE(document["schema_version"].get<int>(), 1);
+  EXPECT_EQ(document["schema_version"], document["known_schema_version"]);
+  EXPECT_THAT(findings("schema"), ElementsAre(HasSubstr("ok: version " + document["schema_version"].dump() +
+                                                        ", the newest that this duramen knows; 9 instances")));
+}
+
+TEST_P(Doctor, FindsPoison) {
+  EXPECT_THAT(findings("poison"), ElementsAre(AllOf(HasSubstr("problem: 1 instance failed as poison"), HasSubstr("(poisoned)"))));
+}
+
+TEST_P(Doctor, FindsWhatIsStuckAndWhatOnlyWaits) {
+  EXPECT_THAT(findings("stuck", {"--stuck-after", "1ms"}),
+              ElementsAre(HasSubstr("problem: \"nobody\": a message to it (StartOrchestration) has been waiting")));
+  EXPECT_THAT(findings("waiting", {"--stuck-after", "1ms"}),
+              ElementsAre(HasSubstr("warning: 2 instances can only go on with an event")));
+  EXPECT_THAT(run({"doctor", "--stuck-after", "1ms"}).out, HasSubstr("2 problems"));
+}
+
+TEST_P(Doctor, FindsAChildWithoutAParent) {
+  EXPECT_THAT(findings("orphans"), ElementsAre(HasSubstr("ok: ")));
+  place->sql("UPDATE instances SET status = 'Completed', updated_at = updated_at - 3600000 WHERE instance_id = 'family'");
+  EXPECT_THAT(findings("orphans"), ElementsAre(AllOf(HasSubstr("problem: 1 open child instance without an open parent"),
+                                                     HasSubstr("(family::sub::1.2)"))));
+  place->sql("DELETE FROM instances WHERE instance_id = 'family'");
+  EXPECT_THAT(findings("orphans"), ElementsAre(HasSubstr("problem: 1 open child instance")));
+}
+
+TEST_P(Doctor, FindsInstancesOfTheFuture) {
+  place->sql("UPDATE instances SET updated_at = updated_at + 3600000 WHERE instance_id = 'order-1'");
+  EXPECT_THAT(findings("clock"), ElementsAre(AllOf(HasSubstr("problem: some instances were last changed in the future"),
+                                                   HasSubstr("(order-1)"))));
+}
+
+TEST_P(Doctor, FindsAClockThatIsOff) {
+  const CliSetting behind{.environment = {{"LD_PRELOAD", std::string(DURAMEN_MODULES) + "/shifted_clock.so"},
+                                          {"SHIFT_SECONDS", "-3600"},
+                                          {"ASAN_OPTIONS", "verify_asan_link_order=0"}}};
+  // A file has no clock of its own: it shows by what others wrote.
+  EXPECT_THAT(findings("clock", {}, behind),
+              ElementsAre(HasSubstr(GetParam() == StoreKind::sqlite
+                                        ? "problem: some instances were last changed in the future"
+                                        : " ahead of this machine's; set both by NTP")));
+}
+
+TEST_P(Doctor, TellsWhoHoldsWhatAndWhatWasLetGo) {
+  CliProcess server(on_store(
+      {"run", std::string(DURAMEN_MODULES) + "/known.so", "--node", "node-x", "--log", "error", "--json"}));
+  ASSERT_TRUE(server.wait_for_output("serving"));
+  ASSERT_EQ(run({"start", "Slow", "--id", "slow"}).exit, 0);
+  while (json({"stats"})["queues"]["worker_leased"] != 1) {
+  }
+  EXPECT_THAT(findings("locks"), ElementsAre(HasSubstr("ok: 0 turns in hand, 1 activity lease of node node-x")));
+  server.signal(SIGKILL);
+  EXPECT_EQ(server.finish().exit, 128 + SIGKILL);
+  place->sql("UPDATE worker_queue SET lease_until = 1");  // its time is over
+  EXPECT_THAT(findings("locks", {"--stuck-after", "1ms"}),
+              ElementsAre(HasSubstr("ok: 0 turns in hand"),
+                          AllOf(HasSubstr("warning: 1 activity lease ended without a result"), HasSubstr("(slow)"))));
+}
+
+TEST_P(Doctor, SaysWhenItHasNotSeenAll) {
+  EXPECT_THAT(findings("stuck", {"--limit", "1"}), Contains(HasSubstr("--limit N looks at more")));
+}
+
+TEST_P(Doctor, FindsParkedMessages) {
+  ASSERT_EQ(run({"raise", "later", "go"}).exit, 0);
+  EXPECT_THAT(findings("parked"), ElementsAre(HasSubstr("warning: 1 message for instances that do not exist")));
+}
+
+DURAMEN_ON_EVERY_STORE(Doctor);
+
+}  // namespace
+}  // namespace duramen::test
