@@ -25,6 +25,23 @@ constexpr std::size_t many = 1000;
 
 std::size_t limit_of(std::size_t limit) { return std::min<std::size_t>(limit, 1u << 30); }
 
+/// For comparing; no event has so large a number that it makes a difference.
+std::int64_t event_number(EventId id) {
+  return static_cast<std::int64_t>(std::min<std::uint64_t>(id.value, (1ull << 63) - 2));
+}
+
+/// The events of rows `from` to `to`, each of which holds a turn, without those that were not asked for.
+Result<std::vector<Event>> read_events(const Rows& rows, int from, int to, const HistoryRequest& request) {
+  std::vector<Event> events;
+  for (int row = from; row < to; ++row) {
+    const EventContext context{request.instance, request.execution};
+    if (auto decoded = decode_events(rows.text(row, 0), context, events); !decoded) return decoded.error();
+  }
+  const auto first = std::ranges::find_if(events, [&](const Event& event) { return event.id > request.after; });
+  events.erase(events.begin(), first);
+  return events;
+}
+
 std::optional<TimePoint> time_or_nothing(const Rows& rows, int row, int column) {
   if (rows.is_null(row, column)) return std::nullopt;
   return from_unix_ms(rows.integer(row, column));
@@ -252,18 +269,40 @@ Result<std::vector<Event>> PostgresProvider::read_history(const InstanceId& inst
   return guarded("read_history", [&]() -> Result<std::vector<Event>> {
     Parameters parameters;
     parameters.text(instance.value).number(static_cast<std::int64_t>(execution.value));
-    parameters.number(static_cast<std::int64_t>(std::min<std::uint64_t>(after.value, (1ull << 63) - 2)));
+    parameters.number(event_number(after));
     const Rows rows = read(queries_.history, parameters);
-    std::vector<Event> events;
-    for (int row = 0; row < rows.count(); ++row) {
-      if (auto decoded = decode_events(rows.text(row, 0), EventContext{instance, execution}, events); !decoded) {
-        return decoded.error();
-      }
-    }
-    const auto first = std::ranges::find_if(events, [&](const Event& event) { return event.id > after; });
-    events.erase(events.begin(), first);
-    return events;
+    return read_events(rows, 0, rows.count(), {instance, execution, after});
   });
+}
+
+std::vector<Result<std::vector<Event>>> PostgresProvider::read_histories(std::span<const HistoryRequest> requests) {
+  if (requests.empty()) return {};
+  auto all = guarded("read_histories", [&]() -> Result<std::vector<Result<std::vector<Event>>>> {
+    Texts instances;
+    Numbers executions, afters;
+    for (const HistoryRequest& request : requests) {
+      instances.add(request.instance.value);
+      executions.add(request.execution.value);
+      afters.add(event_number(request.after));
+    }
+    Parameters parameters;
+    parameters.add(std::move(instances)).add(std::move(executions)).add(std::move(afters));
+    const Rows rows = read(queries_.histories, parameters);
+    std::vector<Result<std::vector<Event>>> histories;
+    histories.reserve(requests.size());
+    int from = 0;
+    for (std::size_t place = 0; place < requests.size(); ++place) {
+      int to = from;
+      while (to < rows.count() && rows.number(to, 1) == place + 1) ++to;
+      histories.push_back(read_events(rows, from, to, requests[place]));
+      from = to;
+    }
+    return histories;
+  });
+  if (all) return std::move(*all);
+  // One of them cannot be asked for; the others can.
+  if (!all.error().retryable) return Provider::read_histories(requests);
+  return std::vector<Result<std::vector<Event>>>(requests.size(), Result<std::vector<Event>>{all.error()});
 }
 
 std::vector<Incarnation> PostgresProvider::reserve_numbers(std::span<const TurnCommit> commits) {

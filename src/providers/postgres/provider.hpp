@@ -39,6 +39,8 @@ class PostgresProvider final : public Provider {
   [[nodiscard]] Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override;
   [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
                                                         EventId after) override;
+  [[nodiscard]] std::vector<Result<std::vector<Event>>> read_histories(
+      std::span<const HistoryRequest> requests) override;
   [[nodiscard]] Result<std::vector<CommitResult>> ack_orchestration_items(
       std::span<const TurnCommit> commits) override;
   [[nodiscard]] Result<void> abandon_orchestration_items(std::span<const TurnAbandon> items) override;

@@ -48,6 +48,15 @@ Queries::Queries(const std::string& s)
                    "AND h.first_event_id >= coalesce((SELECT max(b.first_event_id) FROM @history b "
                    "WHERE b.instance_key = i.key AND b.execution = $2 AND b.first_event_id <= $3 + 1), 0) "
                    "AND h.last_event_id > $3 WHERE i.instance_id = $1 ORDER BY h.first_event_id")),
+      // Row by row, so that each of them is looked up as a single one is, however many there are.
+      histories(read(s, "histories",
+                     "SELECT h.events, r.n FROM unnest($1, $2, $3) WITH ORDINALITY AS r (id, execution, after, n) "
+                     "CROSS JOIN LATERAL (SELECT i.key FROM @instances i WHERE i.instance_id = r.id OFFSET 0) k "
+                     "CROSS JOIN LATERAL (SELECT t.events, t.first_event_id FROM @history t "
+                     "WHERE t.instance_key = k.key AND t.execution = r.execution AND t.last_event_id > r.after "
+                     "AND t.first_event_id >= coalesce((SELECT max(b.first_event_id) FROM @history b "
+                     "WHERE b.instance_key = k.key AND b.execution = r.execution AND b.first_event_id <= r.after + 1), 0) "
+                     "OFFSET 0) h ORDER BY r.n, h.first_event_id")),
       instance(read(s, "instance", "SELECT " + std::string(info_columns) + std::string(result_columns) + " FROM @instances i WHERE i.instance_id = $1")),
       key_values(read(s, "key_values",
                       "SELECT v.key, v.value, v.encoding, v.updated_at FROM @instances i "

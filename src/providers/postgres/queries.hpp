@@ -33,6 +33,7 @@ struct Queries {
 
   // Reading.
   Query history;
+  Query histories;
   Query instance;
   Query key_values;
   Query executions;

@@ -152,6 +152,8 @@ TEST_F(PostgresPlans, NoStatementReadsThroughAWholeTable) {
 
   // Looking.
   ASSERT_TRUE(store->read_history("old 5", ExecutionId{1}, {}));
+  const std::vector<HistoryRequest> histories{{"old 5", ExecutionId{1}, {}}, {"old 6", ExecutionId{1}, EventId{1}}};
+  for (const auto& history : store->read_histories(histories)) ASSERT_TRUE(history);
   ASSERT_TRUE(store->get_instance("old 5"));
   ASSERT_TRUE(store->get_key_values("old 5"));
   ASSERT_TRUE(store->list_executions("old 5"));
