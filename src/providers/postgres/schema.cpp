@@ -41,8 +41,8 @@ bool holds_something_else(Connection& connection, const std::string& schema) {
              .count() > 0;
 }
 
-void refuse_newer(const Version& version, const std::string& schema) {
-  const auto newest = static_cast<std::int64_t>(migrations().size());
+void refuse_newer(const Version& version, const std::string& schema, std::span<const Migration> known) {
+  const auto newest = static_cast<std::int64_t>(known.size());
   if (version.works_with <= newest) return;
   throw StoreError({ErrorCode::wrong_version, "",
                     "schema '" + schema + "' has version " + std::to_string(version.current) +
@@ -75,15 +75,15 @@ class Transaction {
   bool done_ = false;
 };
 
-void bring_up_to_date(Connection& connection, const std::string& schema) {
-  const auto newest = static_cast<std::int64_t>(migrations().size());
+void bring_up_to_date(Connection& connection, const std::string& schema, std::span<const Migration> known) {
+  const auto newest = static_cast<std::int64_t>(known.size());
   const std::string name = quoted_identifier(schema);
   Transaction transaction{connection};
   // Ends with the transaction, so that it also works through a pooler.
   connection.script("SELECT pg_advisory_xact_lock(hashtextextended(" + quoted_literal("duramen schema " + schema) +
                     ", 0))");
   Version version = read_version(connection, schema).value_or(Version{});
-  refuse_newer(version, schema);
+  refuse_newer(version, schema, known);
   if (version.current >= newest) return;  // somebody else has done it
   if (version.current == 0) {
     if (holds_something_else(connection, schema)) {
@@ -96,7 +96,7 @@ void bring_up_to_date(Connection& connection, const std::string& schema) {
   connection.script("SET LOCAL search_path TO " + name + ", pg_temp");
   connection.script("SET LOCAL client_min_messages TO warning");
   for (std::int64_t next = version.current; next < newest; ++next) {
-    const Migration& migration = migrations()[static_cast<std::size_t>(next)];
+    const Migration& migration = known[static_cast<std::size_t>(next)];
     for (const std::string_view file : migration.files) connection.script(std::string(file));
     version = {next + 1, migration.works_with};
   }
@@ -115,14 +115,15 @@ std::int64_t stored_schema_version(Connection& connection, const std::string& sc
   return read_version(connection, schema).value_or(Version{}).current;
 }
 
-void open_schema(Connection& connection, const std::string& schema, bool migrate) {
-  const auto newest = static_cast<std::int64_t>(migrations().size());
+void open_schema(Connection& connection, const std::string& schema, bool migrate,
+                 std::span<const Migration> known) {
+  const auto newest = static_cast<std::int64_t>(known.size());
   const std::optional<Version> version = read_version(connection, schema);
   if (version) {
-    refuse_newer(*version, schema);
+    refuse_newer(*version, schema, known);
     if (version->current >= newest) return;
   }
-  if (migrate) return bring_up_to_date(connection, schema);
+  if (migrate) return bring_up_to_date(connection, schema, known);
   throw StoreError({ErrorCode::wrong_version, "",
                     version ? "schema '" + schema + "' has version " + std::to_string(version->current) +
                                   ", this Duramen needs " + std::to_string(newest) +

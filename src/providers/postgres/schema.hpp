@@ -24,8 +24,10 @@ struct Migration {
 [[nodiscard]] std::span<const Migration> migrations();
 
 /// Makes the schema, or brings it to the version of this Duramen, unless `migrate` is false. One at a time: the others
-/// wait for the one who does. Throws StoreError, SqlError, ConnectionError.
-void open_schema(Connection& connection, const std::string& schema, bool migrate);
+/// wait for the one who does. `known` are this Duramen's versions, unless a test plays a later one. Throws StoreError,
+/// SqlError, ConnectionError.
+void open_schema(Connection& connection, const std::string& schema, bool migrate,
+                 std::span<const Migration> known = migrations());
 
 /// The version of the schema as it is now; 0 if there is none any more. Throws SqlError, ConnectionError.
 [[nodiscard]] std::int64_t stored_schema_version(Connection& connection, const std::string& schema);
