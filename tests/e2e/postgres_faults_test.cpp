@@ -7,9 +7,10 @@
 #include <cstdlib>
 #include <iostream>
 #include <map>
-#include <set>
+#include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <duramen/client.hpp>
 #include <duramen/postgres.hpp>
@@ -25,50 +26,62 @@ namespace {
 using namespace std::chrono_literals;
 using Steady = std::chrono::steady_clock;
 
-/// A runtime with steady work: one thread starts instances and remembers those that were acknowledged.
+/// A runtime with steady work: always so many instances on their way, and a note of every start that was acknowledged.
 class Load {
  public:
   static constexpr int steps = 4;
+  static constexpr std::size_t at_once = 60;
 
   explicit Load(const std::string& conninfo)
       : store_(postgres::open({.conninfo = conninfo, .longest_reconnect_pause = 500ms})),
         runtime_(store_, registry(), options()),
         client_(store_),
-        starter_([this](const std::stop_token& stop) {
-          for (int i = 0; !stop.stop_requested(); ++i) {
-            const std::string id = "i" + std::to_string(i);
-            // A start that failed may have been stored all the same; asked again, the store says so.
-            while (!stop.stop_requested()) {
-              if (client_.start(id, "count", steps)) {
-                const std::lock_guard lock(mutex_);
-                acknowledged_.insert(id);
-                break;
-              }
-              std::this_thread::sleep_for(10ms);
-            }
-            std::this_thread::sleep_for(10ms);
-          }
-        }) {}
+        starter_([this](const std::stop_token& stop) { start_many(stop); }),
+        watcher_([this] { watch_ends(); }) {}
+  ~Load() { stop(); }
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
 
   [[nodiscard]] std::size_t acknowledged() const {
     const std::lock_guard lock(mutex_);
     return acknowledged_.size();
   }
-  /// How long until more starts have been acknowledged.
-  Duration until_more() {
+  [[nodiscard]] std::size_t ended() const {
+    const std::lock_guard lock(mutex_);
+    return ended_;
+  }
+  [[nodiscard]] std::size_t in_flight() const {
+    const std::lock_guard lock(mutex_);
+    return acknowledged_.size() - ended_;
+  }
+  void until_busy() {
+    while (in_flight() < at_once / 2) std::this_thread::sleep_for(1ms);
+  }
+  /// How long until starts are acknowledged again, and until instances end again.
+  struct Recovery {
+    Duration starts;
+    Duration ends;
+  };
+  Recovery until_more() {
     const auto began = Steady::now();
-    const std::size_t before = acknowledged();
-    while (acknowledged() < before + 3) std::this_thread::sleep_for(1ms);
-    return std::chrono::duration_cast<Duration>(Steady::now() - began);
+    const auto since = [&] { return std::chrono::duration_cast<Duration>(Steady::now() - began); };
+    const std::size_t starts = acknowledged();
+    const std::size_t ends = ended();
+    Recovery took{};
+    while (took.starts == Duration{} || took.ends == Duration{}) {
+      if (took.starts == Duration{} && acknowledged() >= starts + 3) took.starts = since() + 1ms;
+      if (took.ends == Duration{} && ended() >= ends + 3) took.ends = since() + 1ms;
+      std::this_thread::sleep_for(1ms);
+    }
+    return took;
   }
   void expect_each_finished_once() {
-    starter_.request_stop();
-    starter_.join();
+    stop();
     for (const std::string& id : acknowledged_) {
-      auto end = client_.wait(id, 60s);
-      while (!end && end.error().retryable) end = client_.wait(id, 60s);
+      const auto end = client_.wait(id, 60s);
       ASSERT_TRUE(end) << id << ": " << end.error().describe();
       ASSERT_EQ(end->status, Status::completed) << id;
+      EXPECT_EQ(end->output_as<int>(), steps) << id;
       std::map<EventId, int> completions;
       int ends = 0;
       for (const Event& event : client_.read_history(id).value()) {
@@ -79,12 +92,27 @@ class Load {
       for (const auto& [source, times] : completions) EXPECT_EQ(times, 1) << id << ", activity " << source.value;
       EXPECT_EQ(ends, 1) << id;
     }
+    // Nothing is left that nobody comes for; nor is there an instance that nobody started.
+    const StoreMetrics metrics = store_.provider()->get_metrics().value();
+    EXPECT_EQ(metrics.total_instances(), acknowledged_.size());
+    const auto left = [&] {
+      const QueueDepths depths = store_.provider()->get_queue_depths().value();
+      return depths.worker_due + depths.worker_later + depths.worker_leased + depths.orchestrator_due +
+             depths.orchestrator_later + depths.orchestrator_leased;
+    };
+    const auto patience = Steady::now() + 30s;
+    while (left() > 0 && Steady::now() < patience) std::this_thread::sleep_for(10ms);
+    EXPECT_EQ(left(), 0u);
   }
 
  private:
   static Registry registry() {
     Registry registry;
-    registry.add("Increment", [](ActivityContext&, int value) { return value + 1; });
+    // Long enough that many are under way whenever something happens.
+    registry.add("Increment", [](ActivityContext& ctx, int value) -> ActivityTask<int> {
+      co_await ctx.sleep(100ms);
+      co_return value + 1;
+    });
     registry.add("count", [](OrchestrationContext& ctx, int target) -> Task<int> {
       int value = 0;
       while (value < target) value = co_await ctx.schedule_activity<int>("Increment", value);
@@ -102,12 +130,56 @@ class Load {
     return options;
   }
 
+  void start_many(const std::stop_token& stop) {
+    for (int i = 0; !stop.stop_requested(); ++i) {
+      while (in_flight() >= at_once && !stop.stop_requested()) std::this_thread::sleep_for(1ms);
+      if (stop.stop_requested()) return;
+      const std::string id = "i" + std::to_string(i);
+      // A start that failed may have been stored all the same; asked again, the store says so.
+      while (!client_.start(id, "count", steps)) std::this_thread::sleep_for(5ms);
+      const std::lock_guard lock(mutex_);
+      acknowledged_.push_back(id);
+    }
+  }
+  /// In the order in which they were started, which is about the one in which they end.
+  void watch_ends() {
+    while (true) {
+      std::string next;
+      {
+        const std::lock_guard lock(mutex_);
+        if (ended_ < acknowledged_.size()) next = acknowledged_[ended_];
+        if (next.empty() && finishing_) return;
+      }
+      if (next.empty()) {
+        std::this_thread::sleep_for(1ms);
+        continue;
+      }
+      const auto end = client_.wait(next, 60s);
+      if (!end && end.error().retryable) continue;
+      EXPECT_TRUE(end) << next << " is stuck: " << end.error().describe();
+      const std::lock_guard lock(mutex_);
+      ++ended_;
+    }
+  }
+  void stop() {
+    starter_.request_stop();
+    if (starter_.joinable()) starter_.join();
+    {
+      const std::lock_guard lock(mutex_);
+      finishing_ = true;
+    }
+    if (watcher_.joinable()) watcher_.join();
+  }
+
   Store store_;
   Runtime runtime_;
   Client client_;
   mutable std::mutex mutex_;
-  std::set<std::string> acknowledged_;
+  std::vector<std::string> acknowledged_;
+  std::size_t ended_ = 0;
+  bool finishing_ = false;
   std::jthread starter_;
+  std::thread watcher_;
 };
 
 TEST(PostgresFaults, ServersRestartedUnderLoadLoseNothing) {
@@ -123,10 +195,18 @@ TEST(PostgresFaults, ServersRestartedUnderLoadLoseNothing) {
                                                                   {PostgresServer::Stop::kill, "kill -9"}};
   for (int round = 0; round < rounds; ++round) {
     const auto& [how, name] = ways[round % 3];
+    load.until_busy();
+    const std::size_t in_flight = load.in_flight();
     server.stop(how);
+    const auto gone = Steady::now();
     server.start();
-    std::cout << "restart " << round + 1 << " (" << name << "): work goes on " << load.until_more().count()
-              << " ms after the server is back, " << load.acknowledged() << " started" << std::endl;
+    const auto away = std::chrono::duration_cast<Duration>(Steady::now() - gone);
+    const Load::Recovery recovery = load.until_more();
+    std::cout << "restart " << round + 1 << " (" << name << "): " << in_flight << " in flight, server away "
+              << away.count() << " ms; after that, starts are acknowledged again after " << recovery.starts.count()
+              << " ms, instances end again after " << recovery.ends.count() << " ms; " << load.acknowledged()
+              << " started" << std::endl;
+    EXPECT_GE(in_flight, Load::at_once / 2);
   }
   load.expect_each_finished_once();
 }
@@ -141,7 +221,7 @@ TEST(PostgresFaults, NodesFollowAFailoverToASynchronousStandby) {
   primary.start({"synchronous_standby_names=*"});
 
   Load load{"host=" + primary.directory() + "," + standby.directory() + " port=5432,5433 user=postgres dbname=postgres"};
-  load.until_more();
+  load.until_busy();
   primary.stop(PostgresServer::Stop::kill);
   const auto gone = Steady::now();
   standby.promote();
