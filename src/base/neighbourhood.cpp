@@ -28,6 +28,13 @@ bool Neighbourhood::offer(StartRequest& request, UniqueFunction<void(Result<Star
   return false;
 }
 
+bool Neighbourhood::offer(const std::shared_ptr<LocalCancel>& request) {
+  std::lock_guard lock(runtimes_mutex_);
+  if (runtimes_.size() != 1) return false;
+  runtimes_.front()->cancel(request);
+  return true;
+}
+
 std::uint64_t Neighbourhood::await_end(const InstanceId& instance, OnEnd on_end) {
   std::lock_guard lock(waiters_mutex_);
   waiters_[instance].push_back(Waiter{++next_ticket_, std::move(on_end)});

@@ -6,6 +6,12 @@
 
 namespace duramen::inline v0 {
 
+namespace {
+thread_local bool runs_executor = false;
+}  // namespace
+
+bool ThreadExecutor::is_this_thread() noexcept { return runs_executor; }
+
 void name_thread(std::thread& thread, const std::string& name) {
   pthread_setname_np(thread.native_handle(), name.substr(0, 15).c_str());
 }
@@ -49,6 +55,7 @@ void ThreadExecutor::stop() {
 }
 
 void ThreadExecutor::run() {
+  runs_executor = true;
   std::vector<Job> batch;
   while (true) {
     {

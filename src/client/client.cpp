@@ -2,6 +2,7 @@
 #include <duramen/client.hpp>
 
 #include "base/neighbourhood.hpp"
+#include "base/thread_executor.hpp"
 #include "client/arguments.hpp"
 #include "client/errors.hpp"
 #include "client/impl.hpp"
@@ -43,6 +44,24 @@ Result<std::optional<Payload>> value_of(Provider& provider, const InstanceId& in
   return Error{ErrorCode::not_found, "wait_for_key_value",
                "instance \"" + instance.value + "\" has ended without a value for the key \"" + key + "\"",
                false};
+}
+
+/// How long a runtime here has to take up a cancel before the store is asked. Real time: its loop may be held up by
+/// code that does not come to an end, and then nobody should wait for it.
+constexpr Duration patience{1000};
+
+/// Whether a runtime in this process has cancelled it, in one commit. If not, nothing has happened.
+bool cancelled_at_hand(detail::Neighbourhood& neighbourhood, const InstanceId& instance,
+                       const work::CancelInstance& message) {
+  if (ThreadExecutor::is_this_thread()) return false;  // in a callback: the runtime may be waiting for us
+  client::Once<bool> answer;
+  auto request = std::make_shared<detail::LocalCancel>();
+  request->instance = instance;
+  request->message = message;
+  request->done = answer.setter();
+  if (!neighbourhood.offer(request)) return false;
+  if (const auto stored = answer.wait_for(patience)) return *stored;
+  return !request->claim() && answer.wait();
 }
 
 }  // namespace
@@ -127,9 +146,11 @@ Result<Payload> Client::wait_for_key_value(const InstanceId& instance, const std
 Result<bool> Client::cancel(const InstanceId& instance, std::string reason, CancelMode mode) {
   if (Result<void> ok = client::check_instance("cancel", instance); !ok) return ok.error();
   if (Result<void> ok = client::check_cancel("cancel", reason); !ok) return ok.error();
+  work::CancelInstance request{std::move(reason), mode, CancelOrigin::client, {}};
+  if (cancelled_at_hand(*impl_->store.neighbourhood(), instance, request)) return true;
   OutboundMessage message;
   message.target = instance;
-  message.item = work::CancelInstance{std::move(reason), mode, CancelOrigin::client, {}};
+  message.item = std::move(request);
   auto outcome = impl_->provider.enqueue_for_orchestrator(std::span(&message, 1));
   if (!outcome) return outcome.error();
   if (outcome->front() == EnqueueOutcome::not_found) return client::no_instance("cancel", instance);

@@ -1,10 +1,12 @@
 // Times every call to the store.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <duramen/forwarding_provider.hpp>
 
@@ -16,6 +18,16 @@ class MeteredProvider final : public ForwardingProvider {
  public:
   MeteredProvider(std::shared_ptr<Provider> inner, const Instruments& instruments)
       : ForwardingProvider(std::move(inner)), instruments_(instruments) {}
+
+  /// Passed on whole, so that a store which reads many at once still does; counted as one call.
+  std::vector<Result<std::vector<Event>>> read_histories(std::span<const HistoryRequest> requests) override {
+    const std::uint64_t began = now();
+    auto histories = inner().read_histories(requests);
+    const auto failed = std::ranges::find_if(histories, [](const auto& history) { return !history; });
+    instruments_.provider_call("read_history", static_cast<double>(now() - began) * 1e-9,
+                               failed == histories.end() ? nullptr : &failed->error());
+    return histories;
+  }
 
  protected:
   std::optional<Error> before(ProviderCall& call) override {

@@ -249,6 +249,12 @@ void Node::start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)
   });
 }
 
+void Node::cancel(std::shared_ptr<detail::LocalCancel> request) {
+  env_.loop().post([this, request = std::move(request)] {
+    if (request->claim()) turns_.cancel(request->instance, request->message, std::move(request->done));
+  });
+}
+
 // -- for all ---------------------------------------------------------------------------------------------------------
 
 void Node::sweep_at(TimePoint due) {

@@ -54,6 +54,7 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
   [[nodiscard]] const NodeId& node() const override { return options_.node; }
   [[nodiscard]] bool runs(const work::StartOrchestration& start) const override;
   void start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done) override;
+  void cancel(std::shared_ptr<detail::LocalCancel> request) override;
 
  private:
   /// Asking for one kind of work: at most one question at a time, and one more if something came up meanwhile.

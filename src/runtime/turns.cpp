@@ -27,6 +27,10 @@ WorkAck as_ack(FinishedActivity activity) {
   return WorkAck{activity.lease, std::move(activity.instance), std::move(activity.result)};
 }
 
+bool is_stored(const Result<CommitResult>& result) {
+  return result && (result->outcome == CommitOutcome::committed || result->outcome == CommitOutcome::already_committed);
+}
+
 /// A resident may be of an execution that another node has ended meanwhile.
 bool is_of(const FinishedActivity& activity, const core::ExecutionIdentity& identity) {
   const ActivityKey& key = activity.lease.key;
@@ -145,7 +149,7 @@ void Turns::evict() {
   }
 }
 
-// -- three ways in ---------------------------------------------------------------------------------------------------
+// -- four ways in ---------------------------------------------------------------------------------------------------
 
 void Turns::start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done) {
   const InstanceId instance = request.instance;
@@ -170,6 +174,27 @@ void Turns::start(StartRequest request, UniqueFunction<void(Result<StartOutcome>
   commit(instance, std::move(turn), [done = std::move(done)](const Result<CommitResult>& result) mutable {
     if (!result) return done(result.error());
     done(result->outcome == CommitOutcome::start_refused ? result->start : StartOutcome::created);
+  });
+}
+
+void Turns::cancel(const InstanceId& instance, const work::CancelInstance& request,
+                   UniqueFunction<void(bool stored)> done) {
+  const auto found = slots_.find(instance);
+  if (found == slots_.end() || found->second.busy || !found->second.execution) return done(false);
+  Slot& slot = found->second;
+  recent_.splice(recent_.end(), recent_, slot.recent);
+  set_busy(slot, true);
+  const EventId before = slot.execution->last_event_id();
+  const WorkItem message = request;
+  Turn turn = run(*slot.execution, {}, {&message, 1});
+  if (turn.commit.events.empty()) {  // it is being cancelled already
+    set_busy(slot, false);
+    return done(true);
+  }
+  // Refused if a message waits in the store: a cancel does not overtake what was sent before it.
+  turn.commit.basis = ConditionalLease{before};
+  commit(instance, std::move(turn), [done = std::move(done)](const Result<CommitResult>& result) mutable {
+    done(is_stored(result));
   });
 }
 
@@ -495,9 +520,7 @@ void Turns::commit(const InstanceId& instance, Turn turn, UniqueFunction<void(co
                    reserved_places_ -= stored->begun.size();
                    Slot& slot = slots_.at(instance);
                    set_busy(slot, false);
-                   const bool is_stored = result && (result->outcome == CommitOutcome::committed ||
-                                                     result->outcome == CommitOutcome::already_committed);
-                   if (is_stored) {
+                   if (is_stored(result)) {
                      committed(instance, *stored, *result);
                    } else {
                      if (result && result->outcome == CommitOutcome::invalid) {

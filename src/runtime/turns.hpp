@@ -5,7 +5,7 @@
 //
 //   finished activity ─┐                          ┌─ committed ──▶ activities begin, the next turn, waiters told
 //   fetched messages ──┼─▶ slot ─▶ run_turn ─▶ commit ─┤
-//   start ─────────────┘                          └─ refused ────▶ the coroutine ran ahead: thrown away; the store has
+//   start, cancel ─────┘                          └─ refused ────▶ the coroutine ran ahead: thrown away; the store has
 //                                                                  the messages and hands them out again
 #pragma once
 
@@ -55,6 +55,8 @@ class Turns {
 
   /// Creates the instance and runs its first turn, in one commit.
   void start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done);
+  /// Runs the turn that cancels an instance at hand, and stores both at once. False if that cannot be: nothing was stored.
+  void cancel(const InstanceId& instance, const work::CancelInstance& request, UniqueFunction<void(bool stored)> done);
   /// Takes over instances that the store leased to us.
   void take(std::vector<OrchestrationItem> items);
   /// Takes the end of one of our activities: straight into a turn if its instance is at hand, else by way of the store.

@@ -51,6 +51,31 @@ void Simulation::World::add_cancel(OutboundMessage message, Duration after) {
 }
 
 void Simulation::World::try_cancel(const OutboundMessage& message) {
+  if (SimulatedNode* node = random_.coin() ? random_node() : nullptr) {
+    auto request = std::make_shared<detail::LocalCancel>();
+    request->instance = message.target;
+    request->message = std::get<work::CancelInstance>(message.item);
+    auto settled = std::make_shared<bool>(false);
+    request->done = [this, message, node, settled](bool stored) {
+      if (node->env.dead() || std::exchange(*settled, true)) return;
+      stored ? cancel_settled(message) : ask_store_to_cancel(message);
+    };
+    node->runtime->cancel(request);
+    // The node may die over it.
+    client_.loop().post_at(clock_.lease_now() + 2 * options_.runtime.turn_lease, [this, message, settled] {
+      if (!std::exchange(*settled, true)) ask_store_to_cancel(message);
+    });
+    return;
+  }
+  ask_store_to_cancel(message);
+}
+
+void Simulation::World::cancel_settled(const OutboundMessage& message) {
+  --unsettled_;
+  note("client", "cancelled", message.target.value);
+}
+
+void Simulation::World::ask_store_to_cancel(const OutboundMessage& message) {
   auto outcome = client_store_.enqueue_for_orchestrator(std::span(&message, 1));
   bool again = !outcome;
   if (outcome && outcome->front() == EnqueueOutcome::not_found) {
@@ -60,8 +85,7 @@ void Simulation::World::try_cancel(const OutboundMessage& message) {
     client_.loop().post_at(clock_.lease_now() + retry_pause, [this, message] { try_cancel(message); });
     return;
   }
-  --unsettled_;
-  note("client", "cancelled", message.target.value);
+  cancel_settled(message);
 }
 
 void Simulation::World::add_message(OutboundMessage message, Duration after) {

@@ -69,6 +69,8 @@ class Simulation::World {
   void try_start(std::size_t index);
   void start_settled(std::size_t index, const Result<StartOutcome>& outcome);
   void try_cancel(const OutboundMessage& message);
+  void ask_store_to_cancel(const OutboundMessage& message);
+  void cancel_settled(const OutboundMessage& message);
   void try_send(const InstanceId& target);
   void listen(SimulatedNode& node, const InstanceId& instance);
   [[nodiscard]] SimulatedNode* random_node();

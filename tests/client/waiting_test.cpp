@@ -66,6 +66,7 @@ class IdleRuntime final : public detail::LocalRuntime {
   [[nodiscard]] const NodeId& node() const override { return node_; }
   [[nodiscard]] bool runs(const work::StartOrchestration&) const override { return true; }
   void start(StartRequest, UniqueFunction<void(Result<StartOutcome>)> done) override { started = std::move(done); }
+  void cancel(std::shared_ptr<detail::LocalCancel>) override {}
   UniqueFunction<void(Result<StartOutcome>)> started;
 
  private:

@@ -1,0 +1,172 @@
+// A cancel in the process whose runtime has the instance at hand: one commit instead of two, with the same outcome.
+#include <atomic>
+#include <latch>
+
+#include <duramen/forwarding_provider.hpp>
+
+#include "runtime/world.hpp"
+
+namespace duramen::test {
+namespace {
+
+/// Counts what changes instances, and hands out no messages while it is told not to.
+class Watched final : public ForwardingProvider {
+ public:
+  using ForwardingProvider::ForwardingProvider;
+  std::atomic<int> requests{0};
+  std::atomic<int> commits{0};
+  std::atomic<bool> withhold{false};
+
+  Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(std::span<const OutboundMessage> messages) override {
+    ++requests;
+    return ForwardingProvider::enqueue_for_orchestrator(messages);
+  }
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> turns) override {
+    ++commits;
+    return ForwardingProvider::ack_orchestration_items(turns);
+  }
+  Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override {
+    if (withhold) return OrchestrationBatch{};
+    return ForwardingProvider::fetch_orchestration_items(request);
+  }
+};
+
+class CancelAtHand : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    registry.add("Wait", [this](ActivityContext& ctx) -> ActivityTask<int> {
+      begun.set(true);
+      co_await ctx.cancelled();
+      stopped.set(ctx.cancel_reason());
+      co_return 0;
+    });
+    registry.add("wait", [](OrchestrationContext& ctx) -> Task<int> {
+      co_return co_await ctx.schedule_activity<int>("Wait", std::monostate{});
+    });
+    registry.add("approval", [](OrchestrationContext& ctx) -> Task<std::string> {
+      co_return co_await ctx.schedule_wait<std::string>("approved");
+    });
+  }
+  Runtime run() {
+    RuntimeOptions options;
+    options.log = [](const LogRecord&) {};
+    options.poll_interval = 5ms;
+    return Runtime(store, registry, options);
+  }
+
+  std::shared_ptr<Watched> provider =
+      std::make_shared<Watched>(std::make_shared<testing::MemoryProvider>(system_clock()));
+  Store store{provider};
+  Registry registry;
+  Client client{store};
+  Signal<bool> begun;
+  Signal<std::optional<CancelReason>> stopped;
+};
+
+TEST_F(CancelAtHand, TheRequestAndTheTurnItCausesAreOneCommit) {
+  const Runtime runtime = run();
+  client.start("a", "wait").value();
+  ASSERT_TRUE(begun.wait());
+  const int before = provider->commits;
+  EXPECT_TRUE(client.cancel("a", "not needed").value());
+  EXPECT_EQ(provider->requests, 0);
+  EXPECT_EQ(provider->commits - before, 1);
+  // It is decided when the call returns.
+  const auto info = client.get_instance("a").value();
+  EXPECT_EQ(info.status, Status::cancelled);
+  EXPECT_EQ(info.failure->message, "not needed");
+  EXPECT_EQ(stopped.wait(), CancelReason::orchestration_terminal_cancelled);
+}
+
+TEST_F(CancelAtHand, ACancelDoesNotOvertakeAnEventThatWasSentBefore) {
+  const Runtime runtime = run();
+  client.start("a", "approval").value();
+  provider->withhold = true;
+  client.raise_event("a", "approved", std::string("yes")).value();
+  EXPECT_TRUE(client.cancel("a", "took too long").value());
+  provider->withhold = false;
+  const InstanceState end = client.wait("a", forever).value();
+  EXPECT_EQ(end.status, Status::completed);
+  EXPECT_EQ(end.output_as<std::string>(), "yes");
+}
+
+TEST_F(CancelAtHand, ACallbackOfTheRuntimeMayCancel) {
+  const Runtime runtime = run();
+  Signal<bool> cancelled;
+  StartRequest request;
+  request.instance = "a";
+  request.start.orchestration = "wait";
+  client.start_async(std::move(request), [&](const Result<StartOutcome>& outcome) {
+    cancelled.set(outcome && client.cancel("a", "at once").value());
+  });
+  EXPECT_EQ(cancelled.wait(), true);
+  EXPECT_EQ(client.wait("a", forever).value().status, Status::cancelled);
+}
+
+TEST_F(CancelAtHand, ATurnThatHoldsUpTheRuntimeDoesNotHoldUpTheOneWhoCancels) {
+  std::latch entered(1);
+  std::latch go_on(1);
+  registry.add("slow", [&](OrchestrationContext&) -> Task<int> {
+    entered.count_down();
+    go_on.wait();
+    co_return 0;
+  });
+  const Runtime runtime = run();
+  client.start("a", "wait").value();
+  ASSERT_TRUE(begun.wait());
+  StartRequest slow;
+  slow.instance = "slow";
+  slow.start.orchestration = "slow";
+  client.start_async(std::move(slow), [](const Result<StartOutcome>&) {});
+  entered.wait();
+  EXPECT_TRUE(client.cancel("a", "not needed").value());
+  EXPECT_EQ(provider->requests, 1);
+  go_on.count_down();
+  EXPECT_EQ(client.wait("a", forever).value().status, Status::cancelled);
+  EXPECT_EQ(client.wait("slow", forever).value().status, Status::completed);
+}
+
+TEST_F(CancelAtHand, AnInstanceThatIsBeingCancelledGracefullyStaysSoWhenAskedAgain) {
+  Signal<bool> compensating;
+  registry.add("Undo", [&](ActivityContext& ctx) -> ActivityTask<int> {
+    compensating.set(true);
+    co_await ctx.cancelled();
+    co_return 0;
+  });
+  registry.add(
+      "trip",
+      [](OrchestrationContext& ctx) -> Task<int> {
+        auto booked = co_await attempt(ctx.schedule_activity<int>("Wait", std::monostate{}));
+        const auto undo = [](OrchestrationContext& c) -> Task<int> {
+          co_return co_await c.schedule_activity<int>("Undo", std::monostate{});
+        };
+        co_await ctx.shield(1h, undo(ctx));
+        co_return 0;
+      },
+      OrchestrationOptions().graceful());
+  const Runtime runtime = run();
+  client.start("a", "trip").value();
+  ASSERT_TRUE(begun.wait());
+  EXPECT_TRUE(client.cancel("a", "stay at home").value());
+  ASSERT_TRUE(compensating.wait());
+  const std::size_t events = client.read_history("a").value().size();
+  EXPECT_TRUE(client.cancel("a", "really").value());
+  EXPECT_EQ(client.get_instance("a").value().status, Status::cancelling);
+  EXPECT_EQ(client.read_history("a").value().size(), events);
+  EXPECT_TRUE(client.cancel("a", "now", CancelMode::terminate).value());
+  EXPECT_EQ(client.wait("a", forever).value().status, Status::cancelled);
+}
+
+TEST_F(CancelAtHand, WithTwoRuntimesInTheProcessTheStoreFindsTheRightOne) {
+  const Runtime one = run();
+  const Runtime two = run();
+  client.start("a", "wait").value();
+  ASSERT_TRUE(begun.wait());
+  EXPECT_TRUE(client.cancel("a", "not needed").value());
+  EXPECT_EQ(provider->requests, 1);
+  EXPECT_EQ(client.wait("a", forever).value().status, Status::cancelled);
+  EXPECT_EQ(stopped.wait(), CancelReason::orchestration_terminal_cancelled);
+}
+
+}  // namespace
+}  // namespace duramen::test
