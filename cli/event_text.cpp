@@ -48,9 +48,7 @@ std::string EventTeller::tell(const Event& e) {
           [&](const event::ActivityCompleted& b) { return about() + returned(b.result); },
           [&](const event::ActivityFailed& b) { return about() + ": " + b.details.describe(); },
           [&](const event::TimerFired&) { return about(); },
-          [&](const event::SubOrchestrationCompleted& b) {
-            return about() + returned(b.result);
-          },
+          [&](const event::SubOrchestrationCompleted& b) { return about() + returned(b.result); },
           [&](const event::SubOrchestrationFailed& b) { return about() + ": " + b.details.describe(); },
           [](const event::ExternalEvent& b) { return b.name + with(b.data); },
           [](const event::QueueEventDelivered& b) { return b.name + ": " + in_short(b.data); },

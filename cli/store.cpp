@@ -1,7 +1,6 @@
 #include "store.hpp"
 
 #include "postgres_address.hpp"
-
 #include <duramen/sqlite.hpp>
 #ifdef DURAMEN_CLI_POSTGRES
 #include <duramen/postgres.hpp>

@@ -157,7 +157,8 @@ class Doctor {
     add("locks", Grade::good, held);
     if (!dropped.empty()) {
       add("locks", Grade::warning,
-          count(let_go, "activity lease") + " ended without a result, and nobody has taken the work up again: "
+          count(let_go, "activity lease") +
+              " ended without a result, and nobody has taken the work up again: "
               "a node died or gave it back; is a runtime up that has the code?",
           std::move(dropped));
     }
@@ -195,13 +196,14 @@ class Doctor {
     return {};
   }
 
-  /// Activities that were handed out, and are in nobody's hand. Where somebody serves the store that lasts for
-  /// a moment only.
+  /// Activities that were handed out, and are in nobody's hand. Where somebody serves the store that lasts
+  /// for a moment only.
   [[nodiscard]] std::size_t let_go_long_ago(const InstanceInfo& info, const PendingWork& pending) const {
     if (now_ - info.updated_at < arguments_.options.long_time) return 0;
-    return static_cast<std::size_t>(std::ranges::count_if(pending.activities, [&](const PendingActivity& activity) {
-      return activity.owner.empty() && activity.attempt != 0 && activity.visible_at <= now_;
-    }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(pending.activities, [&](const PendingActivity& activity) {
+          return activity.owner.empty() && activity.attempt != 0 && activity.visible_at <= now_;
+        }));
   }
 
   /// An answer from outside may take its time.
@@ -296,17 +298,18 @@ Result<Answer> run(Session& session, const DoctorArguments& arguments) {
   answer.page.emplace_back(std::move(items));
   answer.page.emplace_back(
       Text{problems == 0 ? "nothing is wrong" : count(problems, "problem"), Tone::strong});
-  answer.documents.push_back(JsonObject()
-                                 .add("healthy", problems == 0)
-                                 .add("schema_version", doctor.version() ? Json(doctor.version()->stored) : Json())
-                                 .add("known_schema_version", doctor.version() ? Json(doctor.version()->known) : Json())
-                                 .add("findings", json_array(*findings, [](const Finding& finding) -> Json {
-                                        return JsonObject()
-                                            .add("check", finding.check)
-                                            .add("grade", name_of(finding.grade))
-                                            .add("text", finding.text)
-                                            .add("instance_ids", json_array(finding.instances));
-                                      })));
+  answer.documents.push_back(
+      JsonObject()
+          .add("healthy", problems == 0)
+          .add("schema_version", doctor.version() ? Json(doctor.version()->stored) : Json())
+          .add("known_schema_version", doctor.version() ? Json(doctor.version()->known) : Json())
+          .add("findings", json_array(*findings, [](const Finding& finding) -> Json {
+                 return JsonObject()
+                     .add("check", finding.check)
+                     .add("grade", name_of(finding.grade))
+                     .add("text", finding.text)
+                     .add("instance_ids", json_array(finding.instances));
+               })));
   if (problems != 0) answer.exit = ExitCode::no;
   return answer;
 }

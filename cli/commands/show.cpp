@@ -40,6 +40,7 @@ Fields fields_of(const Found& found, TimePoint now) {
   if (info.custom_status) fields.add("Says", *info.custom_status);
   if (info.output) fields.add("Output", in_short(*info.output, 4000));
   if (info.failure) fields.add("Failure", {info.failure->describe(), Tone::bad});
+  if (info.failure && !info.failure->type.empty()) fields.add("Failure type", info.failure->type);
   if (info.parent) fields.add("Parent", info.parent->instance.value);
   fields.add("Created", date_and_time(info.created_at) + " UTC (" + ago(info.created_at, now) + ")");
   fields.add(is_final(info.status) ? "Ended" : "Last turn",

@@ -40,27 +40,31 @@ TEST_P(Doctor, IsContentWithAHealthyStore) {
   ASSERT_EQ(run({"delete", "poisoned", "--yes"}).exit, 0);
   const CliResult result = run({"doctor", "--stuck-after", "1h"});
   EXPECT_EQ(result.exit, 0) << result.out;
-  EXPECT_THAT(result.out,
-              AllOf(HasSubstr("schema: "), HasSubstr("clock: the clocks agree"), HasSubstr("locks: 0 turns in hand"),
-                    HasSubstr("stuck: none of 4"), HasSubstr("orphans: every open child"), HasSubstr("parked: no message"),
-                    HasSubstr("poison: no instance"), HasSubstr("nothing is wrong"), Not(HasSubstr("warning"))));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("schema: "), HasSubstr("clock: the clocks agree"),
+                                HasSubstr("locks: 0 turns in hand"), HasSubstr("stuck: none of 4"),
+                                HasSubstr("orphans: every open child"), HasSubstr("parked: no message"),
+                                HasSubstr("poison: no instance"), HasSubstr("nothing is wrong"),
+                                Not(HasSubstr("warning"))));
 }
 
 TEST_P(Doctor, TellsTheSchemaOfTheStoreAndTheOneItKnows) {
   const Json document = json({"doctor"}, 1);
   EXPECT_GE(document["schema_version"].get<int>(), 1);
   EXPECT_EQ(document["schema_version"], document["known_schema_version"]);
-  EXPECT_THAT(findings("schema"), ElementsAre(HasSubstr("ok: version " + document["schema_version"].dump() +
-                                                        ", the newest that this duramen knows; 9 instances")));
+  EXPECT_THAT(findings("schema"),
+              ElementsAre(HasSubstr("ok: version " + document["schema_version"].dump() +
+                                    ", the newest that this duramen knows; 9 instances")));
 }
 
 TEST_P(Doctor, FindsPoison) {
-  EXPECT_THAT(findings("poison"), ElementsAre(AllOf(HasSubstr("problem: 1 instance failed as poison"), HasSubstr("(poisoned)"))));
+  EXPECT_THAT(findings("poison"),
+              ElementsAre(AllOf(HasSubstr("problem: 1 instance failed as poison"), HasSubstr("(poisoned)"))));
 }
 
 TEST_P(Doctor, FindsWhatIsStuckAndWhatOnlyWaits) {
-  EXPECT_THAT(findings("stuck", {"--stuck-after", "1ms"}),
-              ElementsAre(HasSubstr("problem: \"nobody\": a message to it (StartOrchestration) has been waiting")));
+  EXPECT_THAT(
+      findings("stuck", {"--stuck-after", "1ms"}),
+      ElementsAre(HasSubstr("problem: \"nobody\": a message to it (StartOrchestration) has been waiting")));
   EXPECT_THAT(findings("waiting", {"--stuck-after", "1ms"}),
               ElementsAre(HasSubstr("warning: 2 instances can only go on with an event")));
   EXPECT_THAT(run({"doctor", "--stuck-after", "1ms"}).out, HasSubstr("2 problems"));
@@ -68,17 +72,21 @@ TEST_P(Doctor, FindsWhatIsStuckAndWhatOnlyWaits) {
 
 TEST_P(Doctor, FindsAChildWithoutAParent) {
   EXPECT_THAT(findings("orphans"), ElementsAre(HasSubstr("ok: ")));
-  place->sql("UPDATE instances SET status = 'Completed', updated_at = updated_at - 3600000 WHERE instance_id = 'family'");
-  EXPECT_THAT(findings("orphans"), ElementsAre(AllOf(HasSubstr("problem: 1 open child instance without an open parent"),
-                                                     HasSubstr("(family::sub::1.2)"))));
+  place->sql(
+      "UPDATE instances SET status = 'Completed', updated_at = updated_at - 3600000 WHERE instance_id = "
+      "'family'");
+  EXPECT_THAT(findings("orphans"),
+              ElementsAre(AllOf(HasSubstr("problem: 1 open child instance without an open parent"),
+                                HasSubstr("(family::sub::1.2)"))));
   place->sql("DELETE FROM instances WHERE instance_id = 'family'");
   EXPECT_THAT(findings("orphans"), ElementsAre(HasSubstr("problem: 1 open child instance")));
 }
 
 TEST_P(Doctor, FindsInstancesOfTheFuture) {
   place->sql("UPDATE instances SET updated_at = updated_at + 3600000 WHERE instance_id = 'order-1'");
-  EXPECT_THAT(findings("clock"), ElementsAre(AllOf(HasSubstr("problem: some instances were last changed in the future"),
-                                                   HasSubstr("(order-1)"))));
+  EXPECT_THAT(findings("clock"),
+              ElementsAre(AllOf(HasSubstr("problem: some instances were last changed in the future"),
+                                HasSubstr("(order-1)"))));
 }
 
 TEST_P(Doctor, FindsAClockThatIsOff) {
@@ -99,13 +107,15 @@ TEST_P(Doctor, TellsWhoHoldsWhatAndWhatWasLetGo) {
   ASSERT_EQ(run({"start", "Slow", "--id", "slow"}).exit, 0);
   while (json({"stats"})["queues"]["worker_leased"] != 1) {
   }
-  EXPECT_THAT(findings("locks"), ElementsAre(HasSubstr("ok: 0 turns in hand, 1 activity lease of node node-x")));
+  EXPECT_THAT(findings("locks"),
+              ElementsAre(HasSubstr("ok: 0 turns in hand, 1 activity lease of node node-x")));
   server.signal(SIGKILL);
   EXPECT_EQ(server.finish().exit, 128 + SIGKILL);
   place->sql("UPDATE worker_queue SET lease_until = 1");  // its time is over
-  EXPECT_THAT(findings("locks", {"--stuck-after", "1ms"}),
-              ElementsAre(HasSubstr("ok: 0 turns in hand"),
-                          AllOf(HasSubstr("warning: 1 activity lease ended without a result"), HasSubstr("(slow)"))));
+  EXPECT_THAT(
+      findings("locks", {"--stuck-after", "1ms"}),
+      ElementsAre(HasSubstr("ok: 0 turns in hand"),
+                  AllOf(HasSubstr("warning: 1 activity lease ended without a result"), HasSubstr("(slow)"))));
 }
 
 TEST_P(Doctor, SaysWhenItHasNotSeenAll) {
@@ -114,7 +124,8 @@ TEST_P(Doctor, SaysWhenItHasNotSeenAll) {
 
 TEST_P(Doctor, FindsParkedMessages) {
   ASSERT_EQ(run({"raise", "later", "go"}).exit, 0);
-  EXPECT_THAT(findings("parked"), ElementsAre(HasSubstr("warning: 1 message for instances that do not exist")));
+  EXPECT_THAT(findings("parked"),
+              ElementsAre(HasSubstr("warning: 1 message for instances that do not exist")));
 }
 
 DURAMEN_ON_EVERY_STORE(Doctor);

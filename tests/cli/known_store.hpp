@@ -65,7 +65,7 @@ class KnownStore : public OnKnownStore, public ::testing::WithParamInterface<Sto
  protected:
   KnownStore() : OnKnownStore(GetParam()) {}
 };
-#define DURAMEN_ON_EVERY_STORE(suite)                                              \
+#define DURAMEN_ON_EVERY_STORE(suite)                                        \
   INSTANTIATE_TEST_SUITE_P(Store, suite, ::testing::ValuesIn(store_kinds()), \
                            [](const auto& info) { return name_of(info.param); })
 

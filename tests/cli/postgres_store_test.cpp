@@ -47,8 +47,10 @@ TEST_F(OnPostgres, AStoreIsMadeOnlyWhenAskedForAndThenUsed) {
 
 TEST_F(OnPostgres, TheAddressNamesTheSchema) {
   const std::string name = "tenant " + std::to_string(::getpid()) + "%";
-  const std::string address = server + "&schema=tenant%20" + std::to_string(::getpid()) + "%25&connect_timeout=20";
-  EXPECT_THAT(duramen({"list", "--store", address}).err, HasSubstr("there is no store in schema '" + name + "'"));
+  const std::string address =
+      server + "&schema=tenant%20" + std::to_string(::getpid()) + "%25&connect_timeout=20";
+  EXPECT_THAT(duramen({"list", "--store", address}).err,
+              HasSubstr("there is no store in schema '" + name + "'"));
   EXPECT_FALSE(is_there(name));
   EXPECT_EQ(duramen({"start", "Hello", "--id", "h", "--create", "--store", address}).exit, 0);
   EXPECT_TRUE(is_there(name));
@@ -68,20 +70,23 @@ TEST_F(OnPostgres, ASchemaOfANewerDuramenIsToldOrRefused) {
     std::string version = std::to_string(schema.number("SELECT version FROM " + table));
     std::string works_with = std::to_string(schema.number("SELECT works_with FROM " + table));
     ~AsItWas() {
-      schema.connection().script("UPDATE " + table + " SET version = " + version + ", works_with = " + works_with);
+      schema.connection().script("UPDATE " + table + " SET version = " + version +
+                                 ", works_with = " + works_with);
     }
   };
   const AsItWas was{*schema};
   schema->connection().script("UPDATE " + schema->name() + ".schema_version SET version = 70");
   const CliResult newer = duramen({"doctor", "--store", store()});
   EXPECT_EQ(newer.exit, 0) << newer.out << newer.err;
-  EXPECT_THAT(newer.out, AllOf(HasSubstr("warning"), HasSubstr("version 70, made by a newer Duramen"), HasSubstr("knows " + was.version)));
+  EXPECT_THAT(newer.out, AllOf(HasSubstr("warning"), HasSubstr("version 70, made by a newer Duramen"),
+                               HasSubstr("knows " + was.version)));
   EXPECT_EQ(Json::parse(duramen({"doctor", "--json", "--store", store()}).out)["schema_version"], 70);
 
   schema->connection().script("UPDATE " + schema->name() + ".schema_version SET works_with = 70");
   const CliResult refused = duramen({"doctor", "--store", store()});
   EXPECT_EQ(refused.exit, 4);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("has version 70"), HasSubstr("use the newer Duramen that wrote it")));
+  EXPECT_THAT(refused.err,
+              AllOf(HasSubstr("has version 70"), HasSubstr("use the newer Duramen that wrote it")));
 }
 
 TEST_F(OnPostgres, WhatWasExportedFromAFileIsImported) {

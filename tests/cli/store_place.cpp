@@ -15,7 +15,8 @@ namespace {
 
 class SqlitePlace final : public StorePlace {
  public:
-  explicit SqlitePlace(const TempDir& directory) : path_(directory.file("store.db")), script_(directory.file("script.sql")) {}
+  explicit SqlitePlace(const TempDir& directory)
+      : path_(directory.file("store.db")), script_(directory.file("script.sql")) {}
 
   [[nodiscard]] std::string address() const override { return "sqlite:" + path_; }
   [[nodiscard]] Store open() const override {
@@ -43,7 +44,8 @@ class PostgresPlace final : public StorePlace {
   }
   [[nodiscard]] Store open() const override { return postgres::open(schema_.options()); }
   void sql(const std::string& statements) override {
-    schema_.connection().script("SET search_path TO " + schema_.name() + ";" + statements + ";RESET search_path");
+    schema_.connection().script("SET search_path TO " + schema_.name() + ";" + statements +
+                                ";RESET search_path");
   }
 
  private:
@@ -72,7 +74,8 @@ std::string postgres_address(const std::string& conninfo, const std::string& dat
 std::unique_ptr<StorePlace> make_place(StoreKind kind, const TempDir& directory, std::string& why_not) {
   if (kind == StoreKind::sqlite) return std::make_unique<SqlitePlace>(directory);
 #ifdef DURAMEN_CLI_POSTGRES
-  if (const PostgresCluster* const cluster = PostgresCluster::get()) return std::make_unique<PostgresPlace>(*cluster);
+  if (const PostgresCluster* const cluster = PostgresCluster::get())
+    return std::make_unique<PostgresPlace>(*cluster);
   why_not = "no PostgreSQL here: " + PostgresCluster::why_not();
 #else
   why_not = "built without PostgreSQL";
