@@ -1,7 +1,15 @@
-// Servers that go away under load, and come back: nothing that was acknowledged is lost, nothing is seen twice, nothing
-// is stuck.
+// Servers that go away under load, and come back: nothing that was acknowledged is lost, nothing is seen
+// twice, nothing is stuck.
 //
 // DURAMEN_POSTGRES_RESTARTS says how many restarts there are, one after the other; three unless it is set.
+#include "support/postgres_cluster.hpp"
+#include "support/postgres_server.hpp"
+#include <duramen/client.hpp>
+#include <duramen/postgres.hpp>
+#include <duramen/runtime.hpp>
+
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -12,21 +20,14 @@
 #include <thread>
 #include <vector>
 
-#include <duramen/client.hpp>
-#include <duramen/postgres.hpp>
-#include <duramen/runtime.hpp>
-#include <gtest/gtest.h>
-
-#include "support/postgres_cluster.hpp"
-#include "support/postgres_server.hpp"
-
 namespace duramen::test {
 namespace {
 
 using namespace std::chrono_literals;
 using Steady = std::chrono::steady_clock;
 
-/// A runtime with steady work: always so many instances on their way, and a note of every start that was acknowledged.
+/// A runtime with steady work: always so many instances on their way, and a note of every start that was
+/// acknowledged.
 class Load {
  public:
   static constexpr int steps = 4;
@@ -89,7 +90,8 @@ class Load {
         if (event_class(event) == EventClass::terminal) ++ends;
       }
       EXPECT_EQ(completions.size(), static_cast<std::size_t>(steps)) << id;
-      for (const auto& [source, times] : completions) EXPECT_EQ(times, 1) << id << ", activity " << source.value;
+      for (const auto& [source, times] : completions)
+        EXPECT_EQ(times, 1) << id << ", activity " << source.value;
       EXPECT_EQ(ends, 1) << id;
     }
     // Nothing is left that nobody comes for; nor is there an instance that nobody started.
@@ -190,9 +192,10 @@ TEST(PostgresFaults, ServersRestartedUnderLoadLoseNothing) {
   server.start();
   Load load{server.conninfo()};
   load.until_more();
-  constexpr std::pair<PostgresServer::Stop, const char*> ways[] = {{PostgresServer::Stop::fast, "fast"},
-                                                                  {PostgresServer::Stop::immediate, "immediate"},
-                                                                  {PostgresServer::Stop::kill, "kill -9"}};
+  constexpr std::pair<PostgresServer::Stop, const char*> ways[] = {
+      {PostgresServer::Stop::fast, "fast"},
+      {PostgresServer::Stop::immediate, "immediate"},
+      {PostgresServer::Stop::kill, "kill -9"}};
   for (int round = 0; round < rounds; ++round) {
     const auto& [how, name] = ways[round % 3];
     load.until_busy();
@@ -203,9 +206,9 @@ TEST(PostgresFaults, ServersRestartedUnderLoadLoseNothing) {
     const auto away = std::chrono::duration_cast<Duration>(Steady::now() - gone);
     const Load::Recovery recovery = load.until_more();
     std::cout << "restart " << round + 1 << " (" << name << "): " << in_flight << " in flight, server away "
-              << away.count() << " ms; after that, starts are acknowledged again after " << recovery.starts.count()
-              << " ms, instances end again after " << recovery.ends.count() << " ms; " << load.acknowledged()
-              << " started" << std::endl;
+              << away.count() << " ms; after that, starts are acknowledged again after "
+              << recovery.starts.count() << " ms, instances end again after " << recovery.ends.count()
+              << " ms; " << load.acknowledged() << " started" << std::endl;
     EXPECT_GE(in_flight, Load::at_once / 2);
   }
   load.expect_each_finished_once();
@@ -220,15 +223,15 @@ TEST(PostgresFaults, NodesFollowAFailoverToASynchronousStandby) {
   primary.stop(PostgresServer::Stop::fast);
   primary.start({"synchronous_standby_names=*"});
 
-  Load load{"host=" + primary.directory() + "," + standby.directory() + " port=5432,5433 user=postgres dbname=postgres"};
+  Load load{"host=" + primary.directory() + "," + standby.directory() +
+            " port=5432,5433 user=postgres dbname=postgres"};
   load.until_busy();
   primary.stop(PostgresServer::Stop::kill);
   const auto gone = Steady::now();
   standby.promote();
   load.until_more();
-  std::cout << "failover: work goes on "
-            << std::chrono::duration_cast<Duration>(Steady::now() - gone).count() << " ms after the primary was killed"
-            << std::endl;
+  std::cout << "failover: work goes on " << std::chrono::duration_cast<Duration>(Steady::now() - gone).count()
+            << " ms after the primary was killed" << std::endl;
   load.expect_each_finished_once();
 }
 

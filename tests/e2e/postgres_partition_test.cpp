@@ -1,8 +1,18 @@
 // Three nodes, and one of them is cut off from the server for longer than its leases last.
 //
-// With real networks where that can be had: a namespace for each node, and a link that drops everything. Elsewhere the
-// node is frozen, as DURAMEN_PARTITION=freeze also makes it.
-#include <unistd.h>
+// With real networks where that can be had: a namespace for each node, and a link that drops everything.
+// Elsewhere the node is frozen, as DURAMEN_PARTITION=freeze also makes it.
+#include "e2e/child_process.hpp"
+#include "support/postgres_cluster.hpp"
+#include "support/postgres_network.hpp"
+#include "support/postgres_server.hpp"
+#include "support/signal.hpp"
+#include "support/temp_dir.hpp"
+#include <duramen/client.hpp>
+#include <duramen/postgres.hpp>
+#include <duramen/runtime.hpp>
+
+#include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdio>
@@ -14,18 +24,7 @@
 #include <memory>
 #include <string>
 #include <thread>
-
-#include <duramen/client.hpp>
-#include <duramen/postgres.hpp>
-#include <duramen/runtime.hpp>
-#include <gtest/gtest.h>
-
-#include "e2e/child_process.hpp"
-#include "support/postgres_cluster.hpp"
-#include "support/postgres_network.hpp"
-#include "support/postgres_server.hpp"
-#include "support/signal.hpp"
-#include "support/temp_dir.hpp"
+#include <unistd.h>
 
 namespace duramen::test {
 namespace {
@@ -130,7 +129,8 @@ class Partition : public ::testing::Test {
       server->allow("host all all " + network->range() + " trust");
       server->start({"listen_addresses=" + network->address()});
     } else {
-      std::cout << "no network namespaces here (they need root and the command ip): the node is frozen instead\n";
+      std::cout
+          << "no network namespaces here (they need root and the command ip): the node is frozen instead\n";
       server.emplace();
       server->start();
     }
@@ -138,7 +138,8 @@ class Partition : public ::testing::Test {
   }
   [[nodiscard]] std::unique_ptr<ChildProcess> node(const std::string& name, int machine) {
     const std::string conninfo =
-        network ? "host=" + network->address() + " user=postgres dbname=postgres connect_timeout=2 tcp_user_timeout=2000"
+        network ? "host=" + network->address() +
+                      " user=postgres dbname=postgres connect_timeout=2 tcp_user_timeout=2000"
                 : server->conninfo();
     auto process = std::make_unique<ChildProcess>(std::vector<std::string>{
         "--worker", conninfo, schema->name(), network ? network->machine(machine) : "-", name, dir.file("")});
@@ -160,7 +161,8 @@ class Partition : public ::testing::Test {
       if (event_class(event) == EventClass::terminal) ++ends;
     }
     EXPECT_EQ(completions.size(), activities) << instance.value;
-    for (const auto& [source, count] : completions) EXPECT_EQ(count, 1) << instance.value << " " << source.value;
+    for (const auto& [source, count] : completions)
+      EXPECT_EQ(count, 1) << instance.value << " " << source.value;
     EXPECT_EQ(ends, 1) << instance.value;
   }
 

@@ -1,4 +1,15 @@
-// A real pgbouncer between the nodes and the server: what works through it in which mode, and what needs the direct way.
+// A real pgbouncer between the nodes and the server: what works through it in which mode, and what needs the
+// direct way.
+#include "providers/postgres/identifier.hpp"
+#include "support/postgres_cluster.hpp"
+#include "support/postgres_pooler.hpp"
+#include "support/signal.hpp"
+#include <duramen/client.hpp>
+#include <duramen/postgres.hpp>
+#include <duramen/runtime.hpp>
+
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <functional>
 #include <map>
@@ -7,16 +18,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <duramen/client.hpp>
-#include <duramen/postgres.hpp>
-#include <duramen/runtime.hpp>
-#include <gtest/gtest.h>
-
-#include "providers/postgres/identifier.hpp"
-#include "support/postgres_cluster.hpp"
-#include "support/postgres_pooler.hpp"
-#include "support/signal.hpp"
 
 namespace duramen::test {
 namespace {
@@ -130,7 +131,8 @@ class Pooler : public ::testing::Test {
     EXPECT_EQ(client.wait(prefix + "hello", forever).value().output_as<std::string>(), "Hello, pgbouncer!");
     EXPECT_EQ(client.wait(prefix + "fan", forever).value().output_as<int>(), 210);
   }
-  /// One node has the activity and another makes the turn that cancels it. Nobody looks by itself for an hour.
+  /// One node has the activity and another makes the turn that cancels it. Nobody looks by itself for an
+  /// hour.
   void expect_cancel_by_push() {
     const auto there = postgres::open_provider(options).value();
     const auto here = postgres::open_provider(options).value();
@@ -146,7 +148,9 @@ class Pooler : public ::testing::Test {
     ASSERT_TRUE(begun.wait());
     // Whoever comes second says hello: from then on both listen.
     until([&] {
-      return postgres::counters(*there).notifications_received + postgres::counters(*here).notifications_received > 0;
+      return postgres::counters(*there).notifications_received +
+                 postgres::counters(*here).notifications_received >
+             0;
     });
     client.cancel("w", "enough").value();
     EXPECT_EQ(stopped.wait(), "orchestration_terminal_cancelled");
@@ -190,7 +194,8 @@ class Pooler : public ::testing::Test {
         if (event_class(event) == EventClass::terminal) ++ends;
       }
       EXPECT_EQ(completions.size(), static_cast<std::size_t>(steps)) << id;
-      for (const auto& [source, times] : completions) EXPECT_EQ(times, 1) << id << ", activity " << source.value;
+      for (const auto& [source, times] : completions)
+        EXPECT_EQ(times, 1) << id << ", activity " << source.value;
       EXPECT_EQ(ends, 1) << id;
     }
   }
@@ -242,7 +247,8 @@ TEST_F(Pooler, ANodeHearsTheOthersAndNotItselfInSessionMode) {
   const auto heard = [&](const Provider& store) { return postgres::counters(store).notifications_received; };
   int started = 0;
   const auto start = [&](Provider& store) {
-    const StartRequest request{.instance = "i" + std::to_string(started++), .start = {.orchestration = "Orch"}};
+    const StartRequest request{.instance = "i" + std::to_string(started++),
+                               .start = {.orchestration = "Orch"}};
     ASSERT_TRUE(store.start_instances({&request, 1}));
   };
   until([&] {
@@ -283,7 +289,8 @@ TEST_F(Pooler, WhatANodeThatCannotListenDoesIsHeardByThoseWhoCan) {
   const auto two = deaf->subscribe("deaf", unused);
   int started = 0;
   until([&] {
-    const StartRequest request{.instance = "i" + std::to_string(started++), .start = {.orchestration = "Orch"}};
+    const StartRequest request{.instance = "i" + std::to_string(started++),
+                               .start = {.orchestration = "Orch"}};
     EXPECT_TRUE(deaf->start_instances({&request, 1}));
     return ear.turns > 0;
   });
@@ -298,15 +305,16 @@ TEST_F(Pooler, NotificationsLeaveTheSessionsOfOthersAsDurableAsTheyWere) {
   until([&] { return warnings.speak_of("listen_conninfo"); });
   int started = 0;
   until([&] {
-    const StartRequest request{.instance = "i" + std::to_string(started++), .start = {.orchestration = "Orch"}};
+    const StartRequest request{.instance = "i" + std::to_string(started++),
+                               .start = {.orchestration = "Orch"}};
     EXPECT_TRUE(one->start_instances({&request, 1}));
     return postgres::counters(*one).notifications_sent > 3;
   });
   // Whoever comes next on any of the sessions.
   std::vector<std::unique_ptr<postgres::detail::Connection>> both;
   for (int i = 0; i < 2; ++i) {
-    both.push_back(std::make_unique<postgres::detail::Connection>(postgres::detail::ConnInfo{options.conninfo}, 30s,
-                                                                  false, nullptr));
+    both.push_back(std::make_unique<postgres::detail::Connection>(
+        postgres::detail::ConnInfo{options.conninfo}, 30s, false, nullptr));
     both.back()->run("BEGIN");
     EXPECT_EQ(both.back()->run("SELECT current_setting('synchronous_commit')").string(0, 0), "on");
     EXPECT_EQ(both.back()->run("SELECT count(*) FROM pg_listening_channels()").integer(0, 0), 0);
@@ -335,7 +343,9 @@ TEST_F(Pooler, PreparedStatementsInTransactionModeAreGivenUpAndTenantsDoNotMix) 
   EXPECT_TRUE(warnings.speak_of("prepare_statements = false")) << warnings.text();
   for (const auto& [name, own] : {std::pair{schema->name(), "one."}, {neighbour.name(), "two."}}) {
     EXPECT_EQ(schema->number("SELECT count(*) FROM \"" + name + "\".instances"), 10);
-    EXPECT_EQ(schema->number("SELECT count(*) FROM \"" + name + "\".instances WHERE instance_id LIKE '" + own + "%'"), 10);
+    EXPECT_EQ(schema->number("SELECT count(*) FROM \"" + name + "\".instances WHERE instance_id LIKE '" +
+                             own + "%'"),
+              10);
   }
 }
 

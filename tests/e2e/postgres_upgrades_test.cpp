@@ -1,28 +1,27 @@
 // New code and new schemas, while real nodes go on working.
-#include <signal.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <cstdio>
-#include <functional>
-#include <memory>
-#include <set>
-#include <string>
-#include <string_view>
-#include <thread>
-#include <vector>
-
-#include <duramen/client.hpp>
-#include <duramen/postgres.hpp>
-#include <duramen/runtime.hpp>
-#include <gtest/gtest.h>
-
 #include "e2e/child_process.hpp"
 #include "providers/postgres/error.hpp"
 #include "providers/postgres/identifier.hpp"
 #include "providers/postgres/schema.hpp"
 #include "support/postgres_cluster.hpp"
 #include "support/signal.hpp"
+#include <duramen/client.hpp>
+#include <duramen/postgres.hpp>
+#include <duramen/runtime.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <set>
+#include <signal.h>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unistd.h>
+#include <vector>
 
 namespace duramen::test {
 namespace {
@@ -61,7 +60,8 @@ Registry registry_of(const std::vector<std::string>& versions) {
 }
 
 /// Works until it is asked to stop, or is killed.
-int run_worker(const std::string& conninfo, const std::string& schema, const std::vector<std::string>& versions) {
+int run_worker(const std::string& conninfo, const std::string& schema,
+               const std::vector<std::string>& versions) {
   sigset_t stop;
   ::sigemptyset(&stop);
   ::sigaddset(&stop, SIGTERM);
@@ -89,7 +89,8 @@ class Upgrades : public ::testing::Test {
     DURAMEN_NEEDS_POSTGRES();
     schema = std::make_unique<PostgresSchema>(PostgresCluster::get()->conninfo());
   }
-  [[nodiscard]] std::unique_ptr<ChildProcess> worker(const std::string& in, const std::vector<std::string>& versions) {
+  [[nodiscard]] std::unique_ptr<ChildProcess> worker(const std::string& in,
+                                                     const std::vector<std::string>& versions) {
     std::vector<std::string> arguments{"--worker", schema->conninfo(), in};
     arguments.insert(arguments.end(), versions.begin(), versions.end());
     auto process = std::make_unique<ChildProcess>(arguments);
@@ -160,7 +161,8 @@ TEST_F(Upgrades, ARollingDeploymentLosesNothingAndMixesNothing) {
   }
 }
 
-/// What a later Duramen knows: this one's schema, one that only adds to it, and one that takes something away.
+/// What a later Duramen knows: this one's schema, one that only adds to it, and one that takes something
+/// away.
 class LaterVersions : public Upgrades {
  protected:
   void SetUp() override {
@@ -207,7 +209,8 @@ TEST_F(LaterVersions, AMigrationThatOnlyAddsIsMadeOnceUnderNodesThatGoOnWorking)
   std::atomic<bool> migrated = false;
   std::jthread load([&] {
     for (int after = 0; after < 20; after += migrated ? 1 : 0) {
-      while (!client.start("i" + std::to_string(started), "count_to", steps)) std::this_thread::sleep_for(5ms);
+      while (!client.start("i" + std::to_string(started), "count_to", steps))
+        std::this_thread::sleep_for(5ms);
       ++started;
     }
   });
@@ -254,8 +257,9 @@ TEST_F(LaterVersions, AStoreThatNeedsANewerDuramenIsRefusedWithBothVersions) {
   EXPECT_EQ(opened.error().code, ErrorCode::wrong_version);
   EXPECT_FALSE(opened.error().retryable);
   const auto now = detail::migrations().size();
-  for (const std::string& words : {options.schema, "needs a Duramen that knows version " + std::to_string(now + 2),
-                                   "knows up to " + std::to_string(now), std::string("use the newer Duramen")}) {
+  for (const std::string& words :
+       {options.schema, "needs a Duramen that knows version " + std::to_string(now + 2),
+        "knows up to " + std::to_string(now), std::string("use the newer Duramen")}) {
     EXPECT_NE(opened.error().message.find(words), std::string::npos) << opened.error().message;
   }
 }

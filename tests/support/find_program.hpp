@@ -1,11 +1,10 @@
 // Looks for a program that a test needs, where a shell of the system administrator would.
 #pragma once
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <sstream>
 #include <string>
+#include <unistd.h>
 
 namespace duramen::test {
 

@@ -5,11 +5,10 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <sstream>
 #include <stdexcept>
+#include <sys/wait.h>
+#include <unistd.h>
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
@@ -54,10 +53,11 @@ bool PostgresNetwork::can_be_had() {
 }
 
 PostgresNetwork::PostgresNetwork(int machines) : machines_(machines) {
-  // Names and addresses that no other test has at the same time. The name of an interface has at most fifteen letters.
+  // Names and addresses that no other test has at the same time; the addresses are set aside for tests of
+  // networks. The name of an interface has at most fifteen letters.
   const int id = ::getpid();
   name_ = "dm" + std::to_string(id % 1'000'000);
-  prefix_ = "10." + std::to_string(200 + id / 250 % 50) + "." + std::to_string(id % 250) + ".";
+  prefix_ = "198." + std::to_string(18 + id / 250 % 2) + "." + std::to_string(id % 250) + ".";
   try {
     must("link add " + name_ + "b type bridge");
     must("addr add " + address() + "/24 dev " + name_ + "b");
@@ -92,7 +92,9 @@ void PostgresNetwork::remove() noexcept {
 }
 
 // Out of the bridge, the link is still there, and leads nowhere.
-void PostgresNetwork::cut_off(int number) { must("link set " + name_ + "h" + std::to_string(number) + " nomaster"); }
+void PostgresNetwork::cut_off(int number) {
+  must("link set " + name_ + "h" + std::to_string(number) + " nomaster");
+}
 
 void PostgresNetwork::heal(int number) {
   must("link set " + name_ + "h" + std::to_string(number) + " master " + name_ + "b");

@@ -4,17 +4,16 @@
 #include "support/postgres_cluster.hpp"
 #include "support/postgres_process.hpp"
 
-#include <signal.h>
-#include <stdlib.h>  // mkdtemp
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <signal.h>
 #include <stdexcept>
+#include <stdlib.h>  // mkdtemp
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 namespace duramen::test {
 
@@ -60,7 +59,8 @@ void PostgresPooler::start() {
   const std::string ready = PostgresCluster::get()->programs() + "/pg_isready";
   for (int i = 0; i < 600; ++i) {
     int status = 1;
-    ::waitpid(launch_as_owner({ready, "-q", "-h", directory_, "-p", port, "-d", "postgres"}, "/dev/null"), &status, 0);
+    ::waitpid(launch_as_owner({ready, "-q", "-h", directory_, "-p", port, "-d", "postgres"}, "/dev/null"),
+              &status, 0);
     if (status == 0) return;
     if (::waitpid(child_, nullptr, WNOHANG) == child_) {
       child_ = -1;
@@ -69,7 +69,8 @@ void PostgresPooler::start() {
     std::this_thread::sleep_for(20ms);
   }
   std::ifstream log{log_};
-  throw std::runtime_error("pgbouncer does not start: " + std::string(std::istreambuf_iterator<char>{log}, {}));
+  throw std::runtime_error("pgbouncer does not start: " +
+                           std::string(std::istreambuf_iterator<char>{log}, {}));
 }
 
 void PostgresPooler::kill() {

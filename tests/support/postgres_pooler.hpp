@@ -1,9 +1,8 @@
 // A pgbouncer of a test's own in front of a server.
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
+#include <sys/types.h>
 
 namespace duramen::test {
 
@@ -12,8 +11,8 @@ class PostgresPooler {
   /// False where there is no pgbouncer.
   [[nodiscard]] static bool can_be_had();
 
-  /// In front of the server whose socket is in `server_directory`; `mode` is "session" or "transaction". At most
-  /// `sessions` of the server are used. Started. Throws std::runtime_error.
+  /// In front of the server whose socket is in `server_directory`; `mode` is "session" or "transaction". At
+  /// most `sessions` of the server are used. Started. Throws std::runtime_error.
   PostgresPooler(const std::string& server_directory, const std::string& mode, int sessions);
   ~PostgresPooler();
   PostgresPooler(const PostgresPooler&) = delete;
@@ -35,8 +34,8 @@ class PostgresPooler {
 }  // namespace duramen::test
 
 /// Skips a test where there is no pgbouncer.
-#define DURAMEN_NEEDS_PGBOUNCER()                                                \
-  if (!duramen::test::PostgresPooler::can_be_had()) {                            \
-    GTEST_SKIP() << "no pgbouncer here (Debian: pgbouncer)";                     \
-  }                                                                              \
+#define DURAMEN_NEEDS_PGBOUNCER()                            \
+  if (!duramen::test::PostgresPooler::can_be_had()) {        \
+    GTEST_SKIP() << "no pgbouncer here (Debian: pgbouncer)"; \
+  }                                                          \
   static_assert(true)

@@ -1,20 +1,19 @@
-// TLS with certificates that the test makes: who the server is, who the client is, and what is never said about it.
+// TLS with certificates that the test makes: who the server is, who the client is, and what is never said
+// about it.
 #include "store.hpp"
-
 #include "support/find_program.hpp"
 #include "support/postgres_process.hpp"
 #include "support/postgres_server.hpp"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <fstream>
 #include <mutex>
+#include <netinet/in.h>
 #include <optional>
 #include <sstream>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 namespace duramen::test {
 namespace {
@@ -47,14 +46,16 @@ class Certified {
     }
     sign("server", "db.duramen.test", "subjectAltName=DNS:db.duramen.test");
     sign("client", "app", "extendedKeyUsage=clientAuth");
-    openssl("pkcs8 -topk8 -in " + file("client.key") + " -out " + file("locked.key") + " -passout pass:" + passphrase);
+    openssl("pkcs8 -topk8 -in " + file("client.key") + " -out " + file("locked.key") +
+            " -passout pass:" + passphrase);
     const std::string own = "127.0.0.1/32";
     server.allow("hostssl all app " + own + " cert");
     server.allow("hostssl all somebody " + own + " scram-sha-256");
     server.start({"listen_addresses=127.0.0.1", "ssl=on", "ssl_cert_file=" + file("server.crt"),
                   "ssl_key_file=" + file("server.key"), "ssl_ca_file=" + file("ca.crt")});
-    detail::Connection{detail::ConnInfo{server.conninfo()}, 30s, false, nullptr}.script("CREATE ROLE app LOGIN SUPERUSER; CREATE ROLE somebody LOGIN SUPERUSER PASSWORD '" +
-                                                                                        std::string(password) + "'");
+    detail::Connection{detail::ConnInfo{server.conninfo()}, 30s, false, nullptr}.script(
+        "CREATE ROLE app LOGIN SUPERUSER; CREATE ROLE somebody LOGIN SUPERUSER PASSWORD '" +
+        std::string(password) + "'");
   }
   /// As the server's files are: readable by nobody but their owner, who is the one that needs them.
   [[nodiscard]] std::string file(const std::string& name) const { return server.directory() + "/" + name; }
@@ -68,7 +69,8 @@ class Certified {
     return copy;
   }
   [[nodiscard]] std::string conninfo(const std::string& more) const {
-    return "host=db.duramen.test hostaddr=127.0.0.1 port=" + std::to_string(server.port()) + " dbname=postgres " + more;
+    return "host=db.duramen.test hostaddr=127.0.0.1 port=" + std::to_string(server.port()) +
+           " dbname=postgres " + more;
   }
 
   PostgresServer server;
@@ -86,8 +88,9 @@ class Certified {
   void sign(const std::string& name, const std::string& subject, const std::string& extension) const {
     openssl("req -new -nodes -subj /CN=" + subject + key_of(name) + " -out " + file(name + ".csr"));
     std::ofstream{file(name + ".ext")} << extension << "\n";
-    openssl("x509 -req -days 2 -in " + file(name + ".csr") + " -CA " + file("ca.crt") + " -CAkey " + file("ca.key") +
-            " -CAcreateserial -extfile " + file(name + ".ext") + " -out " + file(name + ".crt"));
+    openssl("x509 -req -days 2 -in " + file(name + ".csr") + " -CA " + file("ca.crt") + " -CAkey " +
+            file("ca.key") + " -CAcreateserial -extfile " + file(name + ".ext") + " -out " +
+            file(name + ".crt"));
   }
 };
 
@@ -144,10 +147,12 @@ class PostgresTls : public ::testing::Test {
 TEST_F(PostgresTls, AServerIsTrustedOnlyIfTheAuthorityHasSignedItsCertificateForItsName) {
   expect_works(certified->conninfo(with_password() + verified()));
   expect_refused(certified->conninfo(with_password() + verified("other-ca")), "certificate verify failed");
-  expect_refused("host=elsewhere.duramen.test hostaddr=127.0.0.1 port=" + std::to_string(certified->server.port()) +
-                     " dbname=postgres" + with_password() + verified(),
-                 "does not match host name \"elsewhere.duramen.test\"");
-  expect_refused(certified->conninfo(with_password("hunter5") + verified()), "password authentication failed");
+  expect_refused(
+      "host=elsewhere.duramen.test hostaddr=127.0.0.1 port=" + std::to_string(certified->server.port()) +
+          " dbname=postgres" + with_password() + verified(),
+      "does not match host name \"elsewhere.duramen.test\"");
+  expect_refused(certified->conninfo(with_password("hunter5") + verified()),
+                 "password authentication failed");
 }
 
 TEST_F(PostgresTls, AClientWithACertificateNeedsNoPasswordAndAllItsConnectionsAreEncrypted) {
@@ -168,7 +173,8 @@ TEST_F(PostgresTls, AClientWithACertificateNeedsNoPasswordAndAllItsConnectionsAr
   const auto subscription = store->subscribe("n", ear);  // on a connection of its own
   detail::Connection aside{detail::ConnInfo{certified->server.conninfo()}, 30s, false, nullptr};
   const std::string of_ours =
-      "SELECT count(*) FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid) WHERE a.application_name = 'encrypted'";
+      "SELECT count(*) FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid) WHERE a.application_name = "
+      "'encrypted'";
   while (aside.run(of_ours).integer(0, 0) < 2) std::this_thread::sleep_for(10ms);
   EXPECT_EQ(aside.run(of_ours + " AND NOT s.ssl").integer(0, 0), 0);
 }
