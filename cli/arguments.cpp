@@ -29,7 +29,7 @@ std::string at_least_one(const std::string& text) {
 class Parser {
  public:
   Parser() : app_("Look at and look after durable instances in a Duramen store.", "duramen") {
-    app_.get_formatter()->column_width(32);
+    app_.get_formatter()->column_width(26);
     app_.get_formatter()->label("REQUIRED", "");
     app_.require_subcommand(0, 1);
     app_.fallthrough();
@@ -97,7 +97,7 @@ class Parser {
     App* app = app_.add_subcommand(name, what);
     app->set_help_flag("-h,--help", "Show this help");
     app->footer(
-        "Every command also takes --store ADDRESS (or $DURAMEN_STORE), --json, --color WHEN and --yes.");
+        "Every command also takes --store ADDRESS (or $DURAMEN_STORE), --json,\n--color WHEN and --yes.");
     auto arguments = std::make_shared<T>();
     app->callback([this, app, arguments] {
       for (const auto& check : checks_[app]) check();
@@ -217,7 +217,7 @@ class Parser {
   }
 
   void add_payload(App* app, PayloadSource& to, const std::string& name, const std::string& what) {
-    app->add_option(name, to.json, what + " as JSON; @FILE, or - for standard input")->type_name("JSON");
+    app->add_option(name, to.json, what + " as JSON; @FILE or - for standard input")->type_name("JSON");
     app->add_option("--text", to.text, what + " as plain text; @FILE or -")->type_name("TEXT");
     checks_[app].emplace_back([&to, name] {
       if (to.json && to.text) wrong(name + " or --text, not both");

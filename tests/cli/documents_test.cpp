@@ -56,7 +56,7 @@ std::set<std::string> own_options(const std::string& command) {
   std::set<std::string> found;
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("  -")) continue;
-    for (const std::string& option : options_in(line.substr(0, 31))) found.insert(option);
+    for (const std::string& option : options_in(line.substr(0, line.find("  ", 2)))) found.insert(option);
   }
   found.erase("--help");
   return found;
@@ -76,6 +76,15 @@ TEST(Documents, ThereAreTheCommandsThatWereAskedFor) {
                               "list", "show", "history", "tree", "explain", "start", "wait", "cancel",
                               "raise", "enqueue", "kv", "delete", "prune", "stats", "top", "doctor", "export",
                               "import", "replay", "run", "version", "completion"));
+}
+
+TEST(Documents, HelpFitsInto80Columns) {
+  std::vector<std::string> all = commands();
+  all.emplace_back("--help");
+  for (const std::string& command : all) {
+    std::istringstream lines(duramen({command, "--help"}).out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+  }
 }
 
 TEST(Documents, TheReferencePageHasEveryCommandWithItsOptions) {
