@@ -34,7 +34,8 @@ std::unique_ptr<Connection> connect(const std::string& conninfo) {
 std::string with_setting(const std::string& conninfo, const std::string& setting) {
   std::string text;
   std::string options = "-c " + setting;
-  for (const auto& [keyword, value] : ConnInfo{conninfo}.values()) {
+  const ConnInfo parts{conninfo};
+  for (const auto& [keyword, value] : parts.values()) {
     if (keyword == "options") {
       options = value + " " + options;
       continue;
