@@ -322,7 +322,40 @@ TEST_F(Pooler, NotificationsLeaveTheSessionsOfOthersAsDurableAsTheyWere) {
   for (const auto& connection : both) connection->run("ROLLBACK");
 }
 
-// Without names of their own, statements of one tenant would run in the schema of another.
+/// The session that a client is led to just now.
+std::int64_t session_of(postgres::detail::Connection& client) {
+  return client.run("SELECT pg_backend_pid()::bigint").integer(0, 0);
+}
+
+TEST_F(Pooler, AStatementThatAnotherStoreHasPreparedIsNotTakenForOnesOwn) {
+  begin("transaction");
+  const auto client = [&](bool prepares) {
+    return std::make_unique<postgres::detail::Connection>(postgres::detail::ConnInfo{options.conninfo}, 30s,
+                                                          prepares, nullptr);
+  };
+  const auto theirs = client(true);
+  const auto ours = client(true);
+  const auto holder = client(false);
+  const auto another_holder = client(false);
+  const postgres::detail::Query their_statement{"statement", "SELECT 1::bigint"};
+  const postgres::detail::Query our_statement{"statement", "SELECT 2::bigint"};
+  // Of the two sessions, they prepare theirs in one, and we ours in the other.
+  holder->run("BEGIN");
+  EXPECT_EQ(theirs->run(their_statement, {}).integer(0, 0), 1);
+  const std::int64_t their_session = session_of(*theirs);
+  another_holder->run("BEGIN");
+  holder->run("ROLLBACK");
+  EXPECT_EQ(ours->run(our_statement, {}).integer(0, 0), 2);
+  ASSERT_NE(session_of(*ours), their_session);
+  // Then only theirs is free.
+  holder->run("BEGIN");
+  another_holder->run("ROLLBACK");
+  ASSERT_EQ(session_of(*ours), their_session);
+  EXPECT_EQ(ours->run(our_statement, {}).integer(0, 0), 2);
+  EXPECT_FALSE(ours->prepares());
+  holder->run("ROLLBACK");
+}
+
 TEST_F(Pooler, PreparedStatementsInTransactionModeAreGivenUpAndTenantsDoNotMix) {
   begin("transaction");
   options.prepare_statements = true;

@@ -168,10 +168,10 @@ TEST_F(Retries, ARetryThatIsLeftBehindByContinueAsNewDisturbsNobody) {
 
 TEST_F(Retries, ManyAtOnceDoNotMix) {
   std::atomic<int> failures{0};
+  std::mutex mutex;
+  std::map<std::string, int> seen;
   world.registry.add("Odd", [&](ActivityContext& ctx, int value) {
     // By its key: every second attempt of each works.
-    static std::mutex mutex;
-    static std::map<std::string, int> seen;
     std::lock_guard lock(mutex);
     if (++seen[ctx.instance_id().value] < 2) {
       ++failures;
