@@ -21,6 +21,12 @@ double CommitTimer::median_ms() const {
   return median(calls_ms_);
 }
 
+double CommitTimer::p99_ms() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<double> sorted = calls_ms_;
+  return percentile(sorted, 0.99);
+}
+
 dm::Result<std::vector<dm::StartOutcome>> CommitTimer::start_instances(
     std::span<const dm::StartRequest> requests) {
   return time([&] { return inner().start_instances(requests); });

@@ -15,6 +15,7 @@ class CommitTimer final : public duramen::testing::ForwardingProvider {
 
   /// Of all durable calls so far, waiting for the store included.
   [[nodiscard]] double median_ms() const;
+  [[nodiscard]] double p99_ms() const;
 
   [[nodiscard]] duramen::Result<std::vector<duramen::StartOutcome>> start_instances(
       std::span<const duramen::StartRequest> requests) override;

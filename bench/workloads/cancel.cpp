@@ -23,9 +23,8 @@ namespace dm = duramen;
 
 namespace {
 
-constexpr std::size_t load_width = 20;
-
-void measure(const Scene& scene, const std::string& workload, const char* orchestration, bool loaded) {
+/// `load`: how many hellos are in flight all the time.
+void measure(const Scene& scene, const std::string& workload, const char* orchestration, std::size_t load) {
   const Arguments& arguments = scene.arguments;
   scene.progress(workload);
   const auto rate = scene.stores.on_this_disk() ? std::optional(disk_rate(scene.directory, 0.25)) : std::nullopt;
@@ -40,7 +39,8 @@ void measure(const Scene& scene, const std::string& workload, const char* orches
   const dm::Store store(timer);
   const dm::Runtime runtime(store, std::move(registry), {.activity_lease = std::chrono::seconds{30}});
   dm::Client client(store);
-  Lanes lanes(client, "Hello", "load", load_width);
+  const bool loaded = load > 0;
+  Lanes lanes(client, "Hello", "load", load);
   if (loaded) lanes.start({});
 
   StoreCounts before;
@@ -60,7 +60,7 @@ void measure(const Scene& scene, const std::string& workload, const char* orches
   row.workload = workload;
   row.store = arguments.store;
   row.durability = scene.stores.durability();
-  row.width = loaded ? load_width : 1;
+  row.width = loaded ? load : 1;
   row.count = latencies.size();
   row.seconds = usage.wall_seconds();
   row.per_second = static_cast<double>(row.count) / row.seconds;
@@ -78,7 +78,7 @@ void measure(const Scene& scene, const std::string& workload, const char* orches
       row.syncs = synced / static_cast<double>(row.count);
       if (rows) row.row_writes = *rows / static_cast<double>(row.count);
     }
-    tell_bar(scene, workload, *row.p99_ms, 2 * *row.synced_commit_ms + 3, "2 synced commits + 3 ms");
+    tell_bar(scene, workload, *row.p99_ms, 2 * *row.synced_commit_ms + 3, "2 synced commits + 3 ms", *timer);
   }
   scene.report.add(row);
 }
@@ -86,10 +86,12 @@ void measure(const Scene& scene, const std::string& workload, const char* orches
 }  // namespace
 
 void run_cancel(Scene& scene) {
-  measure(scene, "cancel-coroutine", wait_in_coroutine, false);
-  measure(scene, "cancel-function", wait_in_function, false);
-  measure(scene, "cancel-coroutine-loaded", wait_in_coroutine, true);
-  measure(scene, "cancel-function-loaded", wait_in_function, true);
+  measure(scene, "cancel-coroutine", wait_in_coroutine, 0);
+  measure(scene, "cancel-function", wait_in_function, 0);
+  for (const std::size_t load : {std::size_t{20}, std::size_t{1000}}) {
+    measure(scene, "cancel-coroutine-loaded", wait_in_coroutine, load);
+    measure(scene, "cancel-function-loaded", wait_in_function, load);
+  }
 }
 
 }  // namespace bench

@@ -3,8 +3,10 @@
 #include "bench/bench_store.hpp"
 #include "bench/commit_timer.hpp"
 #include "bench/disk.hpp"
+#include "bench/lanes.hpp"
 #include "bench/workload.hpp"
 #include "bench/workloads/cancels.hpp"
+#include "bench/workloads/greeting.hpp"
 #include "bench/workloads/waiting.hpp"
 #include "bench/workloads/worker_process.hpp"
 #include <duramen/client.hpp>
@@ -23,10 +25,11 @@ namespace {
 
 constexpr double bar_ms = 50;
 constexpr double on_server_ms = 30;
+constexpr std::size_t load_width = 20;
 
 /// `turns_here`: this process runs the orchestration, so its commit takes the lease from the other one.
-/// Otherwise this process is a client and nothing else.
-void measure(const Scene& scene, const std::string& workload, bool turns_here) {
+/// Otherwise this process is a client. `loaded`: it also runs hellos.
+void measure(const Scene& scene, const std::string& workload, bool turns_here, bool loaded) {
   scene.progress(workload);
   const auto rate = scene.stores.on_this_disk() ? std::optional(disk_rate(scene.directory, 0.25)) : std::nullopt;
   reset_peak_rss();
@@ -36,12 +39,15 @@ void measure(const Scene& scene, const std::string& workload, bool turns_here) {
   WorkerProcess worker(bench_store->address(), !turns_here);
   const dm::Store store(timer);
   std::optional<dm::Runtime> runtime;
-  if (turns_here) {
+  if (turns_here || loaded) {
     dm::Registry registry;
-    add_waiting_orchestrations(registry);
+    if (loaded) registry = greeting_registry();
+    if (turns_here) add_waiting_orchestrations(registry);
     runtime.emplace(store, std::move(registry));
   }
   dm::Client client(store);
+  Lanes lanes(client, "Hello", "load", loaded ? load_width : 0);
+  if (loaded) lanes.start({});
 
   const Usage usage;
   auto latencies =
@@ -55,13 +61,18 @@ void measure(const Scene& scene, const std::string& workload, bool turns_here) {
   row.per_second = static_cast<double>(row.count) / row.seconds;
   row.cpu_cores = usage.cores();
   row.rss_mib = usage.rss_mib();
+  row.width = loaded ? load_width : 1;
+  if (loaded) {
+    lanes.stop();
+    lanes.wait();
+  }
   set_percentiles(row, latencies);
   row.disk_rate = rate;
   row.synced_commit_ms = timer->median_ms();
   if (scene.arguments.on_postgres()) {
-    tell_bar(scene, workload, *row.p99_ms, 2 * *row.synced_commit_ms + on_server_ms, "2 synced commits + 30 ms");
+    tell_bar(scene, workload, *row.p99_ms, 2 * *row.synced_commit_ms + on_server_ms, "2 synced commits + 30 ms", *timer);
   } else {
-    tell_bar(scene, workload, *row.p99_ms, bar_ms, "fixed");
+    tell_bar(scene, workload, *row.p99_ms, bar_ms, "fixed", *timer);
   }
   scene.report.add(row);
 }
@@ -69,8 +80,10 @@ void measure(const Scene& scene, const std::string& workload, bool turns_here) {
 }  // namespace
 
 void run_cancel2(Scene& scene) {
-  measure(scene, "cancel2-client", false);
-  measure(scene, "cancel2-steal", true);
+  measure(scene, "cancel2-client", false, false);
+  measure(scene, "cancel2-steal", true, false);
+  measure(scene, "cancel2-client-loaded", false, true);
+  measure(scene, "cancel2-steal-loaded", true, true);
 }
 
 }  // namespace bench

@@ -116,7 +116,9 @@ TEST(Bench, EveryOtherWorkloadRunsOnSqlite) {
   }
   EXPECT_EQ(names, (std::vector<std::string>{"latency", "fanout", "cancel-coroutine", "cancel-function",
                                              "cancel-coroutine-loaded", "cancel-function-loaded",
-                                             "cancel2-client", "cancel2-steal", "store", "store-acks",
+                                             "cancel-coroutine-loaded", "cancel-function-loaded",
+                                             "cancel2-client", "cancel2-steal", "cancel2-client-loaded",
+                                             "cancel2-steal-loaded", "store", "store-acks",
                                              "store-renewals", "fairness"}));
 }
 
@@ -179,8 +181,10 @@ TEST(Bench, EveryOtherWorkloadOfPostgresRunsThere) {
   }
   EXPECT_EQ(names, (std::vector<std::string>{"latency", "fanout", "timers", "events-queue", "events-each", "processes-1",
                                              "processes-2", "processes-4", "cancel-coroutine", "cancel-function",
+                                             "cancel-coroutine-loaded", "cancel-function-loaded",
                                              "cancel-coroutine-loaded", "cancel-function-loaded", "cancel2-client",
-                                             "cancel2-steal", "masscancel-running", "masscancel-queued"}))
+                                             "cancel2-steal", "cancel2-client-loaded", "cancel2-steal-loaded",
+                                             "masscancel-running", "masscancel-queued"}))
       << output.text;
 }
 
