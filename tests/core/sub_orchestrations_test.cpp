@@ -272,5 +272,23 @@ TEST(SubOrchestrations, EveryKindOfEndCancelsOpenChildren) {
   EXPECT_EQ(end_by([](Instance& i) { i.complete(EventId{9}); }), "orchestration_terminal_failed");
 }
 
+// -- by name alone ------------------------------------------------------------------------------------------
+
+Task<int> without_input(Context& ctx) {
+  const int count = co_await ctx.schedule_activity<int>("Count");
+  co_return count + co_await ctx.schedule_sub_orchestration<int>("add");
+}
+
+TEST(SubOrchestrations, WhatTakesNoInputIsScheduledByItsNameAlone) {
+  Instance instance{without_input};
+  instance.start();
+  instance.complete("Count", 2);
+  instance.complete_child("add", 40);
+  EXPECT_THAT(instance.story(), ElementsAre("started", "Count scheduled", "Count completed", HasSubstr("add"),
+                                            HasSubstr("add"), "completed: 42"));
+  const auto& scheduled = std::get<event::ActivityScheduled>(instance.history().at(1).body);
+  EXPECT_EQ(scheduled.input, Payload::none());
+}
+
 }  // namespace
 }  // namespace duramen::core_test
