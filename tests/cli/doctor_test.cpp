@@ -90,9 +90,11 @@ TEST_P(Doctor, FindsInstancesOfTheFuture) {
 }
 
 TEST_P(Doctor, FindsAClockThatIsOff) {
+#if __has_feature(address_sanitizer)
+  GTEST_SKIP() << "the sanitizer wants to be loaded first, and so does the clock";
+#endif
   const CliSetting behind{.environment = {{"LD_PRELOAD", std::string(DURAMEN_MODULES) + "/shifted_clock.so"},
-                                          {"SHIFT_SECONDS", "-3600"},
-                                          {"ASAN_OPTIONS", "verify_asan_link_order=0"}}};
+                                          {"SHIFT_SECONDS", "-3600"}}};
   // A file has no clock of its own: it shows by what others wrote.
   EXPECT_THAT(findings("clock", {}, behind),
               ElementsAre(HasSubstr(GetParam() == StoreKind::sqlite
