@@ -10,6 +10,8 @@ RETURNS TABLE (
   o_last_event_id bigint, o_message_ids bigint[], o_attempts integer[], o_items text[],
   o_keys text[], o_values text[], o_encodings text[], o_updated_at bigint[], o_token bigint, o_next_due bigint)
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
+-- Message by message, whatever the server believes about tables it has not looked at yet.
+SET enable_material = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_now bigint := coalesce(p_now, now_ms());
@@ -44,11 +46,14 @@ BEGIN
             SELECT 1 FROM unnest(p_names, p_versions) AS r (name, version)
               WHERE r.name = i.name
                 AND (r.version IS NULL OR r.version = i.version OR i.status IN ('Pending', 'ContinuedAsNew'))))
-          -- Each instance once, by its first message; those that were handed out before wait for their turn alone.
-          AND NOT EXISTS (SELECT 1 FROM orchestrator_queue o
-                            WHERE o.instance_key = q.instance_key AND (o.visible_at, o.id) < (q.visible_at, q.id))
-          AND NOT EXISTS (SELECT 1 FROM orchestrator_queue o
-                            WHERE o.instance_key = q.instance_key AND o.visible_at <= v_now AND o.attempt > 0)
+          -- Each instance once, by its first message; those that were handed out before wait for their turn alone. In this
+          -- order: an instance may have very many messages, and only for the first of them all are looked at.
+          AND CASE WHEN EXISTS (SELECT 1 FROM orchestrator_queue o
+                                  WHERE o.instance_key = q.instance_key AND (o.visible_at, o.id) < (q.visible_at, q.id))
+                   THEN false
+                   ELSE NOT EXISTS (SELECT 1 FROM orchestrator_queue o
+                                      WHERE o.instance_key = q.instance_key AND o.visible_at <= v_now AND o.attempt > 0)
+              END
         ORDER BY q.visible_at, q.id LIMIT p_limit FOR UPDATE OF i SKIP LOCKED) f;
   END IF;
 
