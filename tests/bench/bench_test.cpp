@@ -143,7 +143,7 @@ bool has_no_postgres(const Output& output) {
 
 TEST(Bench, ComparesWithTheRawStoreOnAPostgresServerOfItsOwnAndLeavesNothingBehind) {
   const EmptyDirectory directory;
-  const std::string arguments = "hello chain --store postgres --count 40 --width 5 --pairs 1 --json --dir ";
+  const std::string arguments = "hello chain --store postgres --count 10 --width 5 --pairs 1 --json --dir ";
   const Output errors = run(arguments + directory.path(), "2>&1 >/dev/null");
   if (has_no_postgres(errors)) GTEST_SKIP() << errors.text;
   const Output output = run(arguments + directory.path(), "2>/dev/null");
@@ -160,10 +160,10 @@ TEST(Bench, ComparesWithTheRawStoreOnAPostgresServerOfItsOwnAndLeavesNothingBehi
     EXPECT_GT(line["disk_rate"].get<double>(), 0);
   }
   // The two turns of a hello: an instance, two rows of history and the work come, change and go.
-  EXPECT_EQ(lines[0]["row_writes"], 6.0);
+  EXPECT_NEAR(lines[0]["row_writes"].get<double>(), 6.0, 0.5);
   EXPECT_LE(lines[0]["syncs"].get<double>(), 2.1);
-  // A step: its turn, the instance, the work that ended and the work that is next.
-  EXPECT_EQ(lines[1]["row_writes"], 4.0);
+  // A step: its turn, the instance, the work that ended and the work that is next, which the last step has not.
+  EXPECT_NEAR(lines[1]["row_writes"].get<double>(), 4.0, 0.5);
   EXPECT_NEAR(lines[1]["syncs"].get<double>(), 1.0, 0.1);
   EXPECT_TRUE(directory.is_empty());
 }
