@@ -25,6 +25,11 @@ void Committer::add(TurnCommit commit, TurnDone done) {
   flush_soon();
 }
 
+void Committer::add_first(TurnCommit commit, TurnDone done) {
+  first_.push_back({std::move(commit), std::move(done)});
+  flush_soon();
+}
+
 void Committer::add(WorkAck ack, AckDone done) {
   acks_.push_back({std::move(ack), std::move(done)});
   flush_soon();
@@ -40,7 +45,7 @@ void Committer::flush_soon() {
 }
 
 void Committer::flush() {
-  if (in_flight_ || (turns_.empty() && acks_.empty())) return;
+  if (in_flight_ || nothing_waits()) return;
   auto batch = next_batch();
   if (in_flight_size_ == 1 && env_.loop_is_idle()) {
     store(*batch);
@@ -52,14 +57,17 @@ void Committer::flush() {
 
 std::shared_ptr<Committer::Batch> Committer::next_batch() {
   auto batch = std::make_shared<Batch>();
-  const std::size_t count = std::min(turns_.size(), options_.max_batch);
-  batch->commits.reserve(count);
-  batch->commit_done.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    batch->commits.push_back(std::move(turns_[i].entry));
-    batch->commit_done.push_back(std::move(turns_[i].done));
+  const std::size_t most = std::min(first_.size() + turns_.size(), options_.max_batch);
+  batch->commits.reserve(most);
+  batch->commit_done.reserve(most);
+  for (auto* waiting : {&first_, &turns_}) {
+    const std::size_t count = std::min(waiting->size(), options_.max_batch - batch->commits.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      batch->commits.push_back(std::move((*waiting)[i].entry));
+      batch->commit_done.push_back(std::move((*waiting)[i].done));
+    }
+    waiting->erase(waiting->begin(), waiting->begin() + static_cast<std::ptrdiff_t>(count));
   }
-  turns_.erase(turns_.begin(), turns_.begin() + static_cast<std::ptrdiff_t>(count));
   for (auto& waiting : std::exchange(acks_, {})) {
     batch->acks.push_back(std::move(waiting.entry));
     batch->ack_done.push_back(std::move(waiting.done));
@@ -109,7 +117,7 @@ void Committer::finish(const std::shared_ptr<Batch>& batch) {
   in_flight_ = false;
   in_flight_size_ = 0;
   // What gathered meanwhile leaves first, so that the store works while the loop tells everyone.
-  if (!turns_.empty() || !acks_.empty()) send(next_batch());
+  if (!nothing_waits()) send(next_batch());
   for (std::size_t i = 0; i < batch->ack_done.size(); ++i) {
     batch->ack_done[i](batch->ack_results ? Result<AckResult>{(*batch->ack_results)[i]}
                                           : Result<AckResult>{batch->ack_results.error()});

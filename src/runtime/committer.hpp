@@ -30,12 +30,14 @@ class Committer {
   Committer(Env& env, Provider& provider, Options options, const Log& log, const Instruments& instruments);
 
   void add(TurnCommit commit, TurnDone done);
+  /// In the next batch, before those that wait already: somebody wants something stopped.
+  void add_first(TurnCommit commit, TurnDone done);
   void add(WorkAck ack, AckDone done);
 
   /// Nothing gathered, nothing on its way.
-  [[nodiscard]] bool idle() const noexcept { return !in_flight_ && turns_.empty() && acks_.empty(); }
+  [[nodiscard]] bool idle() const noexcept { return !in_flight_ && nothing_waits(); }
   /// How many turns and activity ends are not stored yet.
-  [[nodiscard]] std::size_t load() const noexcept { return turns_.size() + acks_.size() + in_flight_size_; }
+  [[nodiscard]] std::size_t load() const noexcept { return first_.size() + turns_.size() + acks_.size() + in_flight_size_; }
 
  private:
   struct Batch {
@@ -54,6 +56,7 @@ class Committer {
     Done done;
   };
 
+  [[nodiscard]] bool nothing_waits() const noexcept { return first_.empty() && turns_.empty() && acks_.empty(); }
   void flush_soon();
   void flush();
   [[nodiscard]] std::shared_ptr<Batch> next_batch();
@@ -69,6 +72,7 @@ class Committer {
   const Instruments& instruments_;
 
   // The loop's.
+  std::vector<Waiting<TurnCommit, TurnDone>> first_;
   std::vector<Waiting<TurnCommit, TurnDone>> turns_;
   std::vector<Waiting<WorkAck, AckDone>> acks_;
   std::size_t in_flight_size_ = 0;

@@ -193,9 +193,10 @@ void Turns::cancel(const InstanceId& instance, const work::CancelInstance& reque
   }
   // Refused if a message waits in the store: a cancel does not overtake what was sent before it.
   turn.commit.basis = ConditionalLease{before};
-  commit(instance, std::move(turn), [done = std::move(done)](const Result<CommitResult>& result) mutable {
-    done(is_stored(result));
-  });
+  commit(
+      instance, std::move(turn),
+      [done = std::move(done)](const Result<CommitResult>& result) mutable { done(is_stored(result)); },
+      Urgency::urgent);
 }
 
 void Turns::take(std::vector<OrchestrationItem> items) {
@@ -494,7 +495,8 @@ void Turns::dispatch_leases(TurnCommit& commit) {
   }
 }
 
-void Turns::commit(const InstanceId& instance, Turn turn, UniqueFunction<void(const Result<CommitResult>&)> done) {
+void Turns::commit(const InstanceId& instance, Turn turn, UniqueFunction<void(const Result<CommitResult>&)> done,
+                   Urgency urgency) {
   // The commit itself goes to the store; what we need of it afterwards is copied out first.
   auto stored = std::make_shared<Stored>();
   stored->execution = turn.commit.execution;
@@ -515,23 +517,27 @@ void Turns::commit(const InstanceId& instance, Turn turn, UniqueFunction<void(co
     if (std::holds_alternative<work::TimerFired>(message.item)) stored->timers.push_back(message.visible_at);
   }
   stored->sent = env_.clock().lease_now();
-  committer_.add(std::move(turn.commit),
-                 [this, instance, stored, done = std::move(done)](Result<CommitResult> result) mutable {
-                   reserved_places_ -= stored->begun.size();
-                   Slot& slot = slots_.at(instance);
-                   set_busy(slot, false);
-                   if (is_stored(result)) {
-                     committed(instance, *stored, *result);
-                   } else {
-                     if (result && result->outcome == CommitOutcome::invalid) {
-                       log_(LogLevel::error,
-                            "the store refused a turn of " + instance.value + " as invalid; it will be run again");
-                     }
-                     slot.execution.reset();  // it ran ahead of the store
-                   }
-                   if (done) done(result);
-                   next(instance);
-                 });
+  Committer::TurnDone answered = [this, instance, stored,
+                                  done = std::move(done)](Result<CommitResult> result) mutable {
+    reserved_places_ -= stored->begun.size();
+    Slot& slot = slots_.at(instance);
+    set_busy(slot, false);
+    if (is_stored(result)) {
+      committed(instance, *stored, *result);
+    } else {
+      if (result && result->outcome == CommitOutcome::invalid) {
+        log_(LogLevel::error, "the store refused a turn of " + instance.value + " as invalid; it will be run again");
+      }
+      slot.execution.reset();  // it ran ahead of the store
+    }
+    if (done) done(result);
+    next(instance);
+  };
+  if (urgency == Urgency::urgent) {
+    committer_.add_first(std::move(turn.commit), std::move(answered));
+  } else {
+    committer_.add(std::move(turn.commit), std::move(answered));
+  }
 }
 
 void Turns::committed(const InstanceId& instance, Stored& turn, CommitResult& result) {

@@ -132,7 +132,9 @@ class Turns {
   void count(const Stored& turn) const;
   [[nodiscard]] std::uint64_t random_token();
   void dispatch_leases(TurnCommit& commit);
-  void commit(const InstanceId& instance, Turn turn, UniqueFunction<void(const Result<CommitResult>&)> done);
+  enum class Urgency : bool { usual, urgent };
+  void commit(const InstanceId& instance, Turn turn, UniqueFunction<void(const Result<CommitResult>&)> done,
+              Urgency urgency = Urgency::usual);
   void committed(const InstanceId& instance, Stored& turn, CommitResult& result);
 
   // Fixed at construction.
