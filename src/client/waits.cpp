@@ -4,8 +4,11 @@
 #include "base/time_text.hpp"
 #include "client/errors.hpp"
 
+#include <algorithm>
 #include <string>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace duramen::inline v0::client {
 
@@ -20,6 +23,28 @@ Result<std::optional<InstanceState>> end_of(Provider& provider, const InstanceId
   if (!is_final((*info)->status)) return std::optional<InstanceState>{};
   return std::optional(
       InstanceState{(*info)->status, std::move((*info)->output), std::move((*info)->failure)});
+}
+
+// Fewer are looked at one by one: that also finds out what has become of one that is gone.
+constexpr std::size_t many = 4;
+constexpr std::size_t ids_per_question = 1000;
+
+/// Those that have ended, with one question for many; all of them where it is not worth asking or the answer is missing.
+std::vector<InstanceId> ended_among(Provider& provider, std::vector<InstanceId> ids) {
+  if (ids.size() < many) return ids;
+  std::vector<InstanceId> ended;
+  for (std::size_t from = 0; from < ids.size(); from += ids_per_question) {
+    const auto begin = ids.begin() + static_cast<std::ptrdiff_t>(from);
+    const std::size_t count = std::min(ids_per_question, ids.size() - from);
+    InstanceQuery query;
+    query.filter.ids.emplace(begin, begin + static_cast<std::ptrdiff_t>(count));
+    query.filter.statuses = {Status::completed, Status::failed, Status::cancelled};
+    query.limit = count;
+    const auto page = provider.list_instances(query);
+    if (!page) return ids;
+    for (const InstanceInfo& info : page->instances) ended.push_back(info.instance);
+  }
+  return ended;
 }
 
 }  // namespace
@@ -141,7 +166,7 @@ void Waits::instances_changed(std::span<const ChangedInstance> instances) {
       }
     }
   }
-  if (instances.empty()) return background_.post([this] { look_at_all(); });
+  if (instances.empty()) return background_.post([this] { look_for_changes(); });
   for (const Handle& wait : concerned) look(wait);
 }
 
@@ -149,10 +174,36 @@ void Waits::look_at_all() {
   std::vector<Handle> all;
   {
     std::lock_guard lock(mutex_);
-    looking_ = false;
     for (const auto& [instance, waits] : open_) all.insert(all.end(), waits.begin(), waits.end());
   }
   for (const Handle& wait : all) look(wait);
+}
+
+/// Another process has changed something, and most of it concerns nobody here: whoever waits for an end is looked at only
+/// if it has come.
+void Waits::look_for_changes() {
+  std::vector<Handle> to_look_at;
+  std::unordered_map<InstanceId, std::vector<Handle>> ends;
+  {
+    std::lock_guard lock(mutex_);
+    looking_ = false;
+    for (const auto& [instance, waits] : open_) {
+      for (const Handle& wait : waits) {
+        if (wait->interest == Interest::end) {
+          ends[instance].push_back(wait);
+        } else {
+          to_look_at.push_back(wait);
+        }
+      }
+    }
+  }
+  std::vector<InstanceId> ids;
+  for (const auto& [instance, waits] : ends) ids.push_back(instance);
+  for (const InstanceId& ended : ended_among(provider_, std::move(ids))) {
+    const std::vector<Handle>& waits = ends[ended];
+    to_look_at.insert(to_look_at.end(), waits.begin(), waits.end());
+  }
+  for (const Handle& wait : to_look_at) look(wait);
 }
 
 void Waits::poll() {

@@ -148,6 +148,8 @@ class Waits final : public ProviderListener, public std::enable_shared_from_this
   void fail(const Handle& wait, Error error);
   /// Looks at the store for everyone, in the background.
   void look_at_all();
+  /// The same after a hint that does not say what was changed.
+  void look_for_changes();
   void run_in_background(Job job) { background_.post(std::move(job)); }
 
   void orchestrator_work_ready() override {}

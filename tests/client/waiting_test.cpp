@@ -60,6 +60,50 @@ TEST_P(Waiting, AnInstanceThatIsDeletedWhileWaitedForIsNotFound) {
   EXPECT_EQ(end.error().code, ErrorCode::not_found);
 }
 
+/// A store whose changes another process makes: it says that there are some, but not which.
+class Distant final : public ForwardingProvider {
+ public:
+  using ForwardingProvider::ForwardingProvider;
+  [[nodiscard]] std::unique_ptr<Subscription> subscribe(NodeId /*node*/, ProviderListener& listener) override {
+    listener_ = &listener;
+    return std::make_unique<Subscription>();
+  }
+  void hint() { listener_->instances_changed({}); }
+
+ private:
+  ProviderListener* listener_ = nullptr;
+};
+
+TEST_P(Waiting, AfterAHintFromAnotherProcessOneQuestionFindsThoseOfManyThatHaveEnded) {
+  constexpr int all = 20;
+  const auto distant = std::make_shared<Distant>(provider);
+  Client far{Store(distant)};
+  std::atomic<int> looks = 0;
+  std::atomic<int> questions = 0;
+  Signal<bool> all_have_looked;
+  provider->watch([&](std::string_view operation) {
+    if (operation == "list_instances") ++questions;
+    if (operation == "get_instance" && ++looks == all) all_have_looked.set(true);
+  });
+  Signal<std::string> ended;
+  for (int i = 0; i < all; ++i) {
+    const InstanceId instance("i" + std::to_string(i));
+    begin(instance);
+    far.wait_async(instance, [&, instance](const Result<InstanceState>& end) {
+      if (end) ended.set(instance.value);
+    });
+  }
+  ASSERT_TRUE(all_have_looked.wait());
+  go_on("i7", {event::OrchestrationCompleted{Payload::json("7")}});
+  looks = 0;
+  questions = 0;
+  distant->hint();
+  EXPECT_EQ(ended.wait(), "i7");
+  EXPECT_EQ(questions, 1);
+  EXPECT_EQ(looks, 1);
+  provider->watch({});
+}
+
 /// A runtime that leaves its starts to the test.
 class IdleRuntime final : public detail::LocalRuntime {
  public:
