@@ -63,7 +63,8 @@ def chart(title, x_label, y_label, series, log_x=True):
         path = " ".join(f"{at_x(x):.1f},{at_y(y):.1f}" for x, y in sorted(line))
         out.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         out += [f'<circle cx="{at_x(x):.1f}" cy="{at_y(y):.1f}" r="3" fill="{colour}"/>' for x, y in line]
-        out.append(f'<text x="{WIDTH - RIGHT}" y="{TOP + 4 + 15 * number}" text-anchor="end" fill="{colour}">{name}</text>')
+        place = WIDTH - RIGHT - 90 * (len(series) - 1 - number)  # above the lines, which may be anywhere below
+        out.append(f'<text x="{place}" y="20" text-anchor="end" fill="{colour}">{name}</text>')
     out.append("</svg>")
     return "\n".join(out) + "\n"
 
