@@ -2,6 +2,7 @@
 // twice, nothing is stuck.
 //
 // DURAMEN_POSTGRES_RESTARTS says how many restarts there are, one after the other; three unless it is set.
+#include "e2e/exactly_once.hpp"
 #include "support/postgres_cluster.hpp"
 #include "support/postgres_server.hpp"
 #include <duramen/client.hpp>
@@ -14,7 +15,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
-#include <map>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -83,16 +83,7 @@ class Load {
       ASSERT_TRUE(end) << id << ": " << end.error().describe();
       ASSERT_EQ(end->status, Status::completed) << id;
       EXPECT_EQ(end->output_as<int>(), steps) << id;
-      std::map<EventId, int> completions;
-      int ends = 0;
-      for (const Event& event : client_.read_history(id).value()) {
-        if (std::holds_alternative<event::ActivityCompleted>(event.body)) ++completions[event.source];
-        if (event_class(event) == EventClass::terminal) ++ends;
-      }
-      EXPECT_EQ(completions.size(), static_cast<std::size_t>(steps)) << id;
-      for (const auto& [source, times] : completions)
-        EXPECT_EQ(times, 1) << id << ", activity " << source.value;
-      EXPECT_EQ(ends, 1) << id;
+      expect_each_step_once(client_, id, steps);
     }
     // Nothing is left that nobody comes for; nor is there an instance that nobody started.
     const StoreMetrics metrics = store_.provider()->get_metrics().value();

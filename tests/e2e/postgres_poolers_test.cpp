@@ -1,5 +1,6 @@
 // A real pgbouncer between the nodes and the server: what works through it in which mode, and what needs the
 // direct way.
+#include "e2e/exactly_once.hpp"
 #include "providers/postgres/identifier.hpp"
 #include "support/postgres_cluster.hpp"
 #include "support/postgres_pooler.hpp"
@@ -12,7 +13,6 @@
 
 #include <atomic>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -187,16 +187,7 @@ class Pooler : public ::testing::Test {
       const std::string id = "i" + std::to_string(i);
       until([&] { return observer.get_instance(id).has_value(); });
       EXPECT_EQ(observer.wait(id, forever).value().output_as<int>(), steps);
-      std::map<EventId, int> completions;
-      int ends = 0;
-      for (const Event& event : observer.read_history(id).value()) {
-        if (std::holds_alternative<event::ActivityCompleted>(event.body)) ++completions[event.source];
-        if (event_class(event) == EventClass::terminal) ++ends;
-      }
-      EXPECT_EQ(completions.size(), static_cast<std::size_t>(steps)) << id;
-      for (const auto& [source, times] : completions)
-        EXPECT_EQ(times, 1) << id << ", activity " << source.value;
-      EXPECT_EQ(ends, 1) << id;
+      expect_each_step_once(observer, id, steps);
     }
   }
 

@@ -1,5 +1,6 @@
 // New code and new schemas, while real nodes go on working.
 #include "e2e/child_process.hpp"
+#include "e2e/deployments.hpp"
 #include "providers/postgres/error.hpp"
 #include "providers/postgres/identifier.hpp"
 #include "providers/postgres/schema.hpp"
@@ -12,7 +13,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <set>
@@ -28,24 +28,6 @@ namespace {
 
 using namespace std::chrono_literals;
 namespace detail = postgres::detail;
-
-void say(const std::string& line) {
-  std::printf("%s\n", line.c_str());
-  std::fflush(stdout);
-}
-
-/// Old and new code of one name differ in what they return.
-void add_version(Registry& registry, const std::string& version) {
-  registry.add(
-      "deploy",
-      [version](OrchestrationContext& ctx, int value) -> Task<std::string> {
-        value = co_await ctx.schedule_activity<int>("Add", value);
-        value += co_await ctx.schedule_wait<int>("go");
-        value = co_await ctx.schedule_activity<int>("Add", value);
-        co_return version + " " + std::to_string(value);
-      },
-      version);
-}
 
 Registry registry_of(const std::vector<std::string>& versions) {
   Registry registry;

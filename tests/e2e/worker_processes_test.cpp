@@ -1,6 +1,7 @@
 // Workers that are processes of their own, killed in the middle of activities, of sessions and of a
 // deployment.
 #include "e2e/child_process.hpp"
+#include "e2e/deployments.hpp"
 #include "support/signal.hpp"
 #include "support/temp_dir.hpp"
 #include <duramen/client.hpp>
@@ -9,7 +10,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <set>
@@ -21,24 +21,6 @@ namespace duramen::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-void say(const std::string& line) {
-  std::printf("%s\n", line.c_str());
-  std::fflush(stdout);
-}
-
-/// Old and new code of one name differ in what they return.
-void add_version(Registry& registry, const std::string& version) {
-  registry.add(
-      "deploy",
-      [version](OrchestrationContext& ctx, int value) -> Task<std::string> {
-        value = co_await ctx.schedule_activity<int>("Add", value);
-        value += co_await ctx.schedule_wait<int>("go");
-        value = co_await ctx.schedule_activity<int>("Add", value);
-        co_return version + " " + std::to_string(value);
-      },
-      version);
-}
 
 /// What a worker can do is what its words say: "v1", "v2": which versions; "hang": its activities never end.
 Registry registry_of(const std::vector<std::string>& words) {
