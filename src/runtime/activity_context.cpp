@@ -152,7 +152,8 @@ PauseAwaiter::~PauseAwaiter() {
 
 bool PauseAwaiter::await_ready() const noexcept {
   if (!state_->stop_token().stop_requested()) return false;
-  return !delay_ || state_->take_stop_notice();
+  const bool news = state_->take_stop_notice();  // by cancelled() too: sleeps after it are for cleaning up
+  return !delay_ || news;
 }
 
 void PauseAwaiter::await_suspend(std::coroutine_handle<> handle) {

@@ -1,6 +1,7 @@
 // Time limits of activities, signs of life, and activities that do not stop.
 #include <atomic>
 #include <mutex>
+#include <thread>
 
 #include <duramen/testing/manual_clock.hpp>
 
@@ -224,10 +225,30 @@ TEST_F(Grace, ACoroutineThatSleepsOnIsDestroyedWhereItSleeps) {
   world.client.start("c", "call", "Stubborn").value();
   ASSERT_TRUE(begun.wait());
   world.client.cancel("c", "enough").value();
+  world.until([&] { return cut_short == 1; });  // before the clock moves: the grace period is not to end unnoticed
   world.until([&] { return gone.is_set(); }, [&] { world.clock.advance(1s); });
   EXPECT_EQ(cut_short, 1);
   EXPECT_EQ(warned(), 1u);
   EXPECT_EQ(runtime.abandoned_activities(), 0u);
+}
+
+TEST_F(Grace, ASleepAfterCancelledIsRealAlsoIfTheStopWasThereBefore) {
+  Signal<bool> begun;
+  Signal<bool> rested;
+  world.registry.add("Late", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
+    begun.set(true);
+    while (!ctx.is_cancelled()) std::this_thread::yield();  // busy with something else when the stop comes
+    co_await ctx.cancelled();
+    rested.set(co_await ctx.sleep(1s));
+    co_return value;
+  });
+  Runtime& runtime = world.run(options);
+  world.client.start("c", "call", "Late").value();
+  ASSERT_TRUE(begun.wait());
+  world.client.cancel("c", "enough").value();
+  world.until([&] { return rested.is_set(); }, [&] { world.clock.advance(20ms); });
+  EXPECT_EQ(rested.wait(), true);
+  runtime.shutdown();
 }
 
 TEST_F(Grace, AnActivityThatStopsInTimeCausesNoWarning) {
