@@ -91,13 +91,14 @@ void PostgresNetwork::remove() noexcept {
   }
 }
 
-// Out of the bridge, the link is still there, and leads nowhere.
+// Down, not out of the bridge: a bridge may have the address of one of its ports, and what comes in by that port would
+// still be taken for its own.
 void PostgresNetwork::cut_off(int number) {
-  must("link set " + name_ + "h" + std::to_string(number) + " nomaster");
+  must("link set " + name_ + "h" + std::to_string(number) + " down");
 }
 
 void PostgresNetwork::heal(int number) {
-  must("link set " + name_ + "h" + std::to_string(number) + " master " + name_ + "b");
+  must("link set " + name_ + "h" + std::to_string(number) + " up");
 }
 
 bool PostgresNetwork::enter(const std::string& machine) {
