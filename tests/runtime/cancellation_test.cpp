@@ -38,22 +38,29 @@ class Cancellation : public ::testing::Test {
       co_return value;
     });
     world.registry.add("Quick", [](ActivityContext&, int value) { return value; });
+    // What is cancelled before it has begun does not run at all: tests of what it sees wait for that.
+    world.registry.add("OnceTheOtherHasBegun", [this](ActivityContext&, int value) {
+      (void)begun.wait();
+      return value;
+    });
     world.registry.add("wait_for", [](OrchestrationContext& ctx, std::string activity) -> Task<int> {
       co_return co_await ctx.schedule_activity<int>(activity, 1);
     });
     world.registry.add("race_with_timer", [](OrchestrationContext& ctx, std::string activity) -> Task<std::string> {
-      auto winner = co_await ctx.select2(ctx.schedule_activity<int>(activity, 1), ctx.schedule_timer(10ms));
+      auto slow = ctx.schedule_activity<int>(activity, 1).start();
+      co_await ctx.schedule_activity<int>("OnceTheOtherHasBegun", 3);
+      auto winner = co_await ctx.select2(std::move(slow), ctx.schedule_timer(10ms));
       // The orchestration goes on after the race: the loser must not have to wait for its end.
       auto last = co_await ctx.schedule_activity<int>("Quick", 7);
       co_return (winner.index() == 1 ? "timer " : "activity ") + std::to_string(last);
     });
     world.registry.add("return_early", [](OrchestrationContext& ctx, std::string activity) -> Task<int> {
       auto slow = ctx.schedule_activity<int>(activity, 1).start();
-      co_return co_await ctx.schedule_activity<int>("Quick", 3);
+      co_return co_await ctx.schedule_activity<int>("OnceTheOtherHasBegun", 3);
     });
     world.registry.add("fail_early", [](OrchestrationContext& ctx, std::string activity) -> Task<int> {
       ctx.schedule_activity<int>(activity, 1).detach();
-      co_await ctx.schedule_activity<int>("Quick", 3);
+      co_await ctx.schedule_activity<int>("OnceTheOtherHasBegun", 3);
       throw std::runtime_error("no more");
     });
   }
@@ -72,9 +79,9 @@ TEST_P(CancellationOf, ALostRaceStopsTheActivityWhileTheOrchestrationGoesOn) {
   EXPECT_EQ(stop->cause, StopCause::cancelled);
   EXPECT_EQ(stop->reason, CancelReason::select_loser);
   EXPECT_EQ(event_types(world.client, "race"),
-            (std::vector<std::string>{"OrchestrationStarted", "ActivityScheduled", "TimerCreated", "TimerFired",
-                                      "ActivityScheduled", "ActivityCancelRequested", "ActivityCompleted",
-                                      "OrchestrationCompleted"}));
+            (std::vector<std::string>{"OrchestrationStarted", "ActivityScheduled", "ActivityScheduled",
+                                      "ActivityCompleted", "TimerCreated", "TimerFired", "ActivityScheduled",
+                                      "ActivityCancelRequested", "ActivityCompleted", "OrchestrationCompleted"}));
 }
 
 TEST_P(CancellationOf, ACancelledInstanceStopsItsActivityAndSaysWhy) {
