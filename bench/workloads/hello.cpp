@@ -21,16 +21,19 @@ namespace dm = duramen;
 
 namespace {
 
-/// Enough to fill the log once and to reach every statement; few if they come one at a time.
-std::uint64_t warm_up_instances(std::size_t width) {
-  return std::max<std::uint64_t>(50, std::min<std::uint64_t>(20 * width, 400 + 2 * width));
-}
-
 struct Shape {
   std::string orchestration;
   std::size_t width = 1;
   std::size_t payload = 0;
 };
+
+/// Enough to fill the log once and to reach every statement; few if they come one at a time, or carry much.
+std::uint64_t warm_up_instances(const Shape& shape) {
+  constexpr std::size_t much = 256 * 1024;
+  const std::uint64_t width = shape.width;
+  if (shape.payload >= much) return width;
+  return std::max<std::uint64_t>(50, std::min<std::uint64_t>(20 * width, 400 + 2 * width));
+}
 
 std::string input_of(const Shape& shape) { return shape.payload == 0 ? "world" : std::string(shape.payload, 'w'); }
 
@@ -42,7 +45,7 @@ RunResult run_lanes(const Shape& shape, const RunStore& place, const Limit& limi
   dm::Client client(store);
   {
     Lanes warm_up(client, orchestration, "warm-up", width, input_of(shape));
-    warm_up.start({warm_up_instances(width), {}});
+    warm_up.start({warm_up_instances(shape), {}});
     warm_up.wait();
   }
   place.mark();
