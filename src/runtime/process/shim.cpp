@@ -94,7 +94,9 @@ void stand_by(const ShimPlan& plan, pid_t command, int watch) {
     report(plan.reports, ShimReport::Kind::not_started, errno);
     ::_exit(1);
   }
-  const pid_t command = ::fork();
+  // Not fork(): that takes the lock of malloc, which a thread of the host may have held when this process was made.
+  const auto command =
+      static_cast<pid_t>(::syscall(SYS_clone, static_cast<unsigned long>(SIGCHLD), nullptr, nullptr, nullptr, 0UL));
   if (command == 0) become_command(plan, failed[1]);
   if (command < 0) {
     report(plan.reports, ShimReport::Kind::not_started, errno);
