@@ -28,9 +28,9 @@ std::string known_workloads() {
 
 void add_workload(Arguments& arguments, const std::string& name) {
   const auto& all = all_workloads();
-  const bool known =
-      name == "all" ||
-      std::ranges::any_of(all, [&](const Workload& workload) { return workload.name == name; });
+  const bool known = name == "all" || std::ranges::any_of(all, [&](const Workload& workload) {
+                       return workload.name == name;
+                     });
   if (!known) throw BadArguments("no workload '" + name + "'; there are:" + known_workloads() + " all");
   arguments.workloads.push_back(name);
 }
@@ -53,7 +53,8 @@ bool runs_on(const Workload& workload, const Arguments& arguments) {
   return arguments.on_sqlite() || workload.stores.memory;
 }
 
-/// Only now is the store known. A workload that was named and does not run on it is a mistake; of all, it is left out.
+/// Only now is the store known. A workload that was named and does not run on it is a mistake; of all, it is
+/// left out.
 void settle_workloads(Arguments& arguments) {
   std::vector<std::string> settled;
   for (const std::string& name : arguments.workloads) {
@@ -62,7 +63,8 @@ void settle_workloads(Arguments& arguments) {
         (runs_on(workload, arguments) ? settled : arguments.left_out).push_back(workload.name);
       }
     } else if (!runs_on(find_workload(name), arguments)) {
-      throw BadArguments("workload '" + name + "' does not run on " + arguments.store + "; it needs --store sqlite" +
+      throw BadArguments("workload '" + name + "' does not run on " + arguments.store +
+                         "; it needs --store sqlite" +
                          (find_workload(name).stores.postgres ? " or postgres" : ""));
     } else {
       settled.push_back(name);
@@ -123,20 +125,24 @@ std::string help_text() {
       "  all      every one that runs on the store\n"
       "\n"
       "Options:\n"
-      "  --store S    sqlite (default: a file, synced), memory (no disk: what the engine alone costs), postgres (a\n"
-      "               server of its own, started and removed) or postgres://... (that server; a schema each)\n"
+      "  --store S    sqlite (default: a file, synced), memory (no disk: what the engine alone costs), "
+      "postgres (a\n"
+      "               server of its own, started and removed) or postgres://... (that server; a schema "
+      "each)\n"
       "  --width N    instances in flight, or the batch of `store`; may be given more than once\n"
       "  --seconds S  length of one timed run (default 1)\n"
       "  --count N    instances in one run (cancels, or commits of `store`) instead of a length\n"
       "  --pairs N    timed runs, each followed by its raw counterpart (default 5); 0: one run and no raw\n"
-      "  --payload N  hello, latency, fanout: bytes that each instance is given, and gives its activity (default: a word)\n"
+      "  --payload N  hello, latency, fanout: bytes that each instance is given, and gives its activity "
+      "(default: a word)\n"
       "  --dir D      where files go (default: a fresh directory beside the program). Not a tmpfs: syncing "
       "is free there\n"
       "  --json       one JSON line per workload and width on standard output, instead of a table\n"
       "\n"
       "raw is the same batches of the same store calls, recorded from such a run and made by one thread on a "
       "fresh\n"
-      "file or schema, with nothing else going on. ratio is run per_second / raw per_second, from the medians of all "
+      "file or schema, with nothing else going on. ratio is run per_second / raw per_second, from the "
+      "medians of all "
       "pairs; for\n"
       "chain that is raw step time / run step time. So 1.0 means as fast as the store alone, and higher is "
       "better.\n"

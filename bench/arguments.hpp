@@ -13,11 +13,11 @@ namespace bench {
 
 struct Arguments {
   std::vector<std::string> workloads;
-  std::vector<std::string> left_out;   ///< of all workloads: those that do not run on this store
-  std::string store = "sqlite";        ///< sqlite, memory or postgres
-  std::string server;                  ///< of postgres; empty: one of our own. May hold a password: never shown
-  std::vector<std::size_t> widths;     ///< empty: the workload's own
-  double seconds = 1;                  ///< of one run
+  std::vector<std::string> left_out;  ///< of all workloads: those that do not run on this store
+  std::string store = "sqlite";       ///< sqlite, memory or postgres
+  std::string server;               ///< of postgres; empty: one of our own. May hold a password: never shown
+  std::vector<std::size_t> widths;  ///< empty: the workload's own
+  double seconds = 1;               ///< of one run
   std::optional<std::uint64_t> count;  ///< of one run; overrides seconds
   std::size_t pairs = 5;
   std::size_t payload = 0;  ///< bytes that a hello carries; 0: a short word

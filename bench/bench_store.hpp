@@ -63,7 +63,8 @@ class StoreSource {
   virtual ~StoreSource() = default;
 
   [[nodiscard]] virtual std::unique_ptr<BenchStore> make() const = 0;
-  /// One that holds so many finished hellos, and does not sync: the wait for the disk would hide what they cost.
+  /// One that holds so many finished hellos, and does not sync: the wait for the disk would hide what they
+  /// cost.
   [[nodiscard]] virtual std::unique_ptr<BenchStore> make_with_finished(const HelloTurns& turns,
                                                                        std::size_t count) const = 0;
   /// What a promise to keep something is worth: "full" or "none".

@@ -1,8 +1,8 @@
 // Times the calls of a run that wait for the disk.
 #pragma once
 
-#include <duramen/testing/forwarding_provider.hpp>
 #include <duramen/provider.hpp>
+#include <duramen/testing/forwarding_provider.hpp>
 
 #include <mutex>
 #include <vector>

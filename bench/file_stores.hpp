@@ -16,7 +16,9 @@ class SqliteStore final : public BenchStore {
   /// On a file that is there already, without syncing.
   SqliteStore(std::unique_ptr<ScratchDirectory> directory, const HelloTurns& turns, std::size_t finished);
 
-  [[nodiscard]] const std::shared_ptr<duramen::Provider>& provider() const noexcept override { return provider_; }
+  [[nodiscard]] const std::shared_ptr<duramen::Provider>& provider() const noexcept override {
+    return provider_;
+  }
   [[nodiscard]] StoreCounts counts() const override;
   [[nodiscard]] Spent spent_since(const StoreCounts& before) const override;
   [[nodiscard]] std::string address() const override { return "sqlite " + file(); }
@@ -32,7 +34,9 @@ class SqliteSource final : public StoreSource {
  public:
   explicit SqliteSource(std::filesystem::path parent) : parent_(std::move(parent)) {}
 
-  [[nodiscard]] std::unique_ptr<BenchStore> make() const override { return std::make_unique<SqliteStore>(parent_); }
+  [[nodiscard]] std::unique_ptr<BenchStore> make() const override {
+    return std::make_unique<SqliteStore>(parent_);
+  }
   [[nodiscard]] std::unique_ptr<BenchStore> make_with_finished(const HelloTurns& turns,
                                                                std::size_t count) const override;
   [[nodiscard]] std::string durability() const override { return "full"; }

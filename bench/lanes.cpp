@@ -7,7 +7,8 @@ namespace bench {
 
 namespace dm = duramen;
 
-Lanes::Lanes(dm::Client& client, std::string orchestration, std::string prefix, std::size_t width, std::string input)
+Lanes::Lanes(dm::Client& client, std::string orchestration, std::string prefix, std::size_t width,
+             std::string input)
     : client_(client),
       orchestration_(std::move(orchestration)),
       prefix_(std::move(prefix)),

@@ -60,7 +60,8 @@ int run(const Arguments& arguments) {
     scene.progress("warning: " + parent.string() + " is a " + file_system +
                    ", where syncing is free; name a directory on a disk with --dir");
   }
-  for (const std::string& name : arguments.left_out) scene.progress(name + " does not run on " + arguments.store);
+  for (const std::string& name : arguments.left_out)
+    scene.progress(name + " does not run on " + arguments.store);
   for (const std::string& name : arguments.workloads) find_workload(name).run(scene);
   return 0;
 }

@@ -22,7 +22,8 @@ using Instant = std::chrono::steady_clock::time_point;
 /// CPU time of this process, user and system.
 [[nodiscard]] double cpu_seconds();
 
-/// CPU time of the calling thread. What one thread does by itself is measured with it, whoever else is on the machine.
+/// CPU time of the calling thread. What one thread does by itself is measured with it, whoever else is on the
+/// machine.
 [[nodiscard]] double thread_cpu_seconds();
 
 /// The most memory resident at one time since the last reset, in MiB.

@@ -9,8 +9,8 @@ namespace bench {
 
 class OwnPostgres {
  public:
-  /// Makes a cluster below `directory` and starts a server on it that syncs every commit. Everything else is as a new
-  /// server has it. Throws std::runtime_error.
+  /// Makes a cluster below `directory` and starts a server on it that syncs every commit. Everything else is
+  /// as a new server has it. Throws std::runtime_error.
   explicit OwnPostgres(const std::filesystem::path& directory);
   /// Stops it and removes its data.
   ~OwnPostgres();

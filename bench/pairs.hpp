@@ -24,7 +24,7 @@ struct RunResult {
   std::vector<double> latencies_ms;
   double cpu_cores = 0;
   double rss_mib = 0;
-  double syncs = 0;  ///< per instance or step
+  double syncs = 0;                  ///< per instance or step
   std::optional<double> row_writes;  ///< likewise; absent: not to be known
 };
 

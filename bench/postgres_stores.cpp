@@ -84,8 +84,9 @@ class PostgresStore final : public BenchStore {
 
   /// A transaction that writes uses a number, and is synced before it is acknowledged.
   [[nodiscard]] StoreCounts counts() const override {
-    const auto rows = beside_->run("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint, "
-                                   "(pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint");
+    const auto rows = beside_->run(
+        "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint, "
+        "(pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint");
     return {.synced_commits = rows.number(0, 0), .log_position = rows.number(0, 1)};
   }
   [[nodiscard]] Spent spent_since(const StoreCounts& before) const override {
@@ -100,8 +101,10 @@ class PostgresStore final : public BenchStore {
     Parameters name;
     name.text(schema_);
     return static_cast<double>(
-        beside_->run("SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c "
-                     "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'", name)
+        beside_
+            ->run("SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c "
+                  "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'",
+                  name)
             .integer(0, 0));
   }
 
@@ -128,9 +131,12 @@ class PostgresStore final : public BenchStore {
   }
 
  private:
-  void open(const std::string& conninfo) { provider_ = pg::open_provider(options_of(conninfo, schema_)).value(); }
+  void open(const std::string& conninfo) {
+    provider_ = pg::open_provider(options_of(conninfo, schema_)).value();
+  }
 
-  /// Read from the server's log: its statistics come seconds later. Absent if the log cannot be read, or is gone.
+  /// Read from the server's log: its statistics come seconds later. Absent if the log cannot be read, or is
+  /// gone.
   [[nodiscard]] std::optional<double> rows_between(std::uint64_t from, std::uint64_t to) const {
     if (!reads_log_) return std::nullopt;
     if (from == to) return 0.0;
@@ -138,7 +144,8 @@ class PostgresStore final : public BenchStore {
     range.number(static_cast<std::int64_t>(from)).number(static_cast<std::int64_t>(to));
     try {
       const auto rows = beside_->run(
-          "SELECT coalesce(sum(count), 0)::bigint FROM pg_get_wal_stats('0/0'::pg_lsn + $1, '0/0'::pg_lsn + $2, true) s "
+          "SELECT coalesce(sum(count), 0)::bigint FROM pg_get_wal_stats('0/0'::pg_lsn + $1, '0/0'::pg_lsn + "
+          "$2, true) s "
           "WHERE s.\"resource_manager/record_type\" ~ '^Heap/(INSERT|UPDATE|HOT_UPDATE|DELETE)'",
           range);
       return static_cast<double>(rows.integer(0, 0));
@@ -163,15 +170,17 @@ class PostgresStore final : public BenchStore {
     Parameters parameters;
     parameters.text(schema_).text(table);
     const auto columns = beside_->run(
-        "SELECT column_name::text FROM information_schema.columns WHERE table_schema = $1 AND table_name = $2", parameters);
+        "SELECT column_name::text FROM information_schema.columns WHERE table_schema = $1 AND table_name = "
+        "$2",
+        parameters);
     for (int row = 0; row < columns.count(); ++row) {
       const std::string column = columns.string(row, 0);
       if (std::ranges::any_of(replaced, [&](const Replaced& one) { return one.column == column; })) continue;
       names += ", " + column;
       values += ", t." + column;
     }
-    beside_->script("INSERT INTO " + schema_ + "." + table + " (" + names + ") SELECT " + values + " FROM " + schema_ + "." +
-                    table + " t, " + numbers + " WHERE t." + which);
+    beside_->script("INSERT INTO " + schema_ + "." + table + " (" + names + ") SELECT " + values + " FROM " +
+                    schema_ + "." + table + " t, " + numbers + " WHERE t." + which);
   }
 
   void vacuum(const std::string& command) {
@@ -199,7 +208,8 @@ class PostgresSource final : public StoreSource {
     }
     const auto connection = connect(conninfo_);
     const auto settings = connection->run(
-        "SELECT current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit')");
+        "SELECT current_setting('server_version'), current_setting('fsync'), "
+        "current_setting('synchronous_commit')");
     version_ = settings.string(0, 0).substr(0, settings.string(0, 0).find(' '));
     synced_ = settings.text(0, 1) == "on" && settings.text(0, 2) != "off";
     // On a server that others use too, the log is not ours to read.
@@ -234,7 +244,8 @@ class PostgresSource final : public StoreSource {
 
 }  // namespace
 
-std::unique_ptr<StoreSource> make_postgres_source(const std::string& conninfo, const std::filesystem::path& directory) {
+std::unique_ptr<StoreSource> make_postgres_source(const std::string& conninfo,
+                                                  const std::filesystem::path& directory) {
   return std::make_unique<PostgresSource>(conninfo, directory);
 }
 

@@ -27,7 +27,8 @@ RawRow read_row(const std::string& file, const std::string& table) {
   sqlite3* connection = nullptr;
   require(connection, sqlite3_open(file.c_str(), &connection));
   sqlite3_stmt* statement = nullptr;
-  require(connection, sqlite3_prepare_v2(connection, ("SELECT * FROM " + table).c_str(), -1, &statement, nullptr));
+  require(connection,
+          sqlite3_prepare_v2(connection, ("SELECT * FROM " + table).c_str(), -1, &statement, nullptr));
   while (sqlite3_step(statement) == SQLITE_ROW) {
     row.columns.clear();
     row.values.clear();
@@ -67,7 +68,8 @@ RawRows::RawRows(const HelloTurns& turns, const std::filesystem::path& parent) {
 class RawConnection::Statement {
  public:
   Statement(sqlite3* connection, const std::string& sql) : connection_(connection) {
-    require(connection, sqlite3_prepare_v3(connection, sql.c_str(), -1, SQLITE_PREPARE_PERSISTENT, &statement_, nullptr));
+    require(connection,
+            sqlite3_prepare_v3(connection, sql.c_str(), -1, SQLITE_PREPARE_PERSISTENT, &statement_, nullptr));
   }
   ~Statement() { sqlite3_finalize(statement_); }
   Statement(const Statement&) = delete;
@@ -95,7 +97,8 @@ class RawConnection::Statement {
 class RawConnection::Insert {
  public:
   Insert(sqlite3* connection, const RawRow& row) : row_(row), statement_(connection, sql(row)) {
-    for (std::size_t i = 0; i < row.values.size(); ++i) statement_.bind(static_cast<int>(i) + 1, row.values[i].get());
+    for (std::size_t i = 0; i < row.values.size(); ++i)
+      statement_.bind(static_cast<int>(i) + 1, row.values[i].get());
     if (row.table == "orchestrator_queue") statement_.clear(index("id"));
     key_ = row.table == "instances" ? index("key") : index("instance_key");
     position_ = index("position");
@@ -139,7 +142,8 @@ void make_schema(const std::string& file) { (void)dm::sqlite::open_provider({.pa
 
 RawConnection::RawConnection(const std::string& file, const RawRows& rows, bool synced) {
   make_schema(file);
-  require(nullptr, sqlite3_open_v2(file.c_str(), &connection_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr));
+  require(nullptr,
+          sqlite3_open_v2(file.c_str(), &connection_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr));
   execute("PRAGMA secure_delete=OFF; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16384;");
   execute(synced ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=OFF");
   const auto insert = [&](const char* name, const RawRow& row) {
@@ -157,11 +161,15 @@ RawConnection::RawConnection(const std::string& file, const RawRows& rows, bool 
   prepare("begin", "BEGIN IMMEDIATE");
   prepare("commit", "COMMIT");
   prepare("finish", "DELETE FROM worker_queue WHERE instance_key = ? AND execution = 1 AND activity = 2");
-  prepare("renew", "UPDATE worker_queue SET lease_until = ?2 WHERE instance_key = ?1 AND execution = 1 AND activity = 2");
+  prepare(
+      "renew",
+      "UPDATE worker_queue SET lease_until = ?2 WHERE instance_key = ?1 AND execution = 1 AND activity = 2");
   prepare("end",
-          "UPDATE instances SET status = ?2, last_event_id = ?3, updated_at = ?4, commit_token = ?5, output = ?6, "
+          "UPDATE instances SET status = ?2, last_event_id = ?3, updated_at = ?4, commit_token = ?5, output "
+          "= ?6, "
           "output_encoding = ?7 WHERE key = ?1");
-  const char* changed[] = {"status", "last_event_id", "updated_at", "commit_token", "output", "output_encoding"};
+  const char* changed[] = {"status",       "last_event_id", "updated_at",
+                           "commit_token", "output",        "output_encoding"};
   for (int i = 0; i < 6; ++i) {
     const auto found = std::ranges::find(rows.completed.columns, changed[i]);
     const auto at = static_cast<std::size_t>(found - rows.completed.columns.begin());

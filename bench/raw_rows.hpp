@@ -1,7 +1,9 @@
-// SQLite without a provider: the rows that a hello leaves behind, written straight to a file of the same schema.
+// SQLite without a provider: the rows that a hello leaves behind, written straight to a file of the same
+// schema.
 //
-// The rows are copied from a store that a provider wrote, column by column, so that raw and provider write the same
-// bytes whatever the schema is. Nothing is looked up, checked or encoded: this is what the same effect costs at least.
+// The rows are copied from a store that a provider wrote, column by column, so that raw and provider write
+// the same bytes whatever the schema is. Nothing is looked up, checked or encoded: this is what the same
+// effect costs at least.
 #pragma once
 
 #include "bench/workloads/hello_turns.hpp"

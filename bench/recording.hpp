@@ -1,8 +1,8 @@
 // Keeps what a run asked of its store, so that the same can be asked again.
 #pragma once
 
-#include <duramen/testing/forwarding_provider.hpp>
 #include <duramen/provider.hpp>
+#include <duramen/testing/forwarding_provider.hpp>
 
 #include <cstddef>
 #include <mutex>

@@ -128,8 +128,8 @@ void Report::print_json(const Figure& figure) const {
 void Report::print_line(const Figure& figure) {
   if (!std::exchange(figures_begun_, true)) {
     print_origin();
-    std::printf("\n%-10s %-34s %8s %5s %10s %9s %8s %7s\n", "workload", "figure", "size", "runs", "/s", "ns each",
-                "B each", "growth");
+    std::printf("\n%-10s %-34s %8s %5s %10s %9s %8s %7s\n", "workload", "figure", "size", "runs", "/s",
+                "ns each", "B each", "growth");
   }
   std::printf("%-10s %-34s %8zu %5zu %10s %9s %8s %7s\n", figure.workload.c_str(), figure.figure.c_str(),
               figure.size, figure.runs, as_text(figure.per_second, "%.0f").c_str(),

@@ -1,6 +1,6 @@
-// Any text as an event: it is read or refused, never worse. What is read is written as something that reads the same.
+// Any text as an event: it is read or refused, never worse. What is read is written as something that reads
+// the same.
 #include "require.hpp"
-
 #include <duramen/history.hpp>
 
 #include <cstddef>

@@ -23,7 +23,8 @@ Payload payload(Bytes& bytes) {
 
 Failure failure(Bytes& bytes) {
   Failure made = Failure::application("E0", "it failed");
-  made.kind = static_cast<FailureKind>(bytes.below(static_cast<std::size_t>(FailureKind::infrastructure) + 1));
+  made.kind =
+      static_cast<FailureKind>(bytes.below(static_cast<std::size_t>(FailureKind::infrastructure) + 1));
   made.retryable = bytes.below(2) == 0;
   return made;
 }
@@ -32,7 +33,9 @@ CancelReason reason(Bytes& bytes) {
   return static_cast<CancelReason>(bytes.below(static_cast<std::size_t>(CancelReason::poison) + 1));
 }
 
-TimePoint time(Bytes& bytes) { return from_unix_ms(1'000'000 + 30 * static_cast<std::int64_t>(bytes.byte())); }
+TimePoint time(Bytes& bytes) {
+  return from_unix_ms(1'000'000 + 30 * static_cast<std::int64_t>(bytes.byte()));
+}
 
 /// Mostly a small number; at times one that is far away.
 std::uint64_t number(Bytes& bytes) {
@@ -42,7 +45,8 @@ std::uint64_t number(Bytes& bytes) {
 }
 
 ParentLink link(Bytes& bytes) {
-  return {InstanceId(bytes.below(4) == 0 ? "other" : "i"), Incarnation{1}, ExecutionId{1}, EventId{number(bytes)}};
+  return {InstanceId(bytes.below(4) == 0 ? "other" : "i"), Incarnation{1}, ExecutionId{1},
+          EventId{number(bytes)}};
 }
 
 std::vector<CarriedEvent> carried(Bytes& bytes) {
@@ -50,8 +54,8 @@ std::vector<CarriedEvent> carried(Bytes& bytes) {
   const std::size_t count = bytes.below(4);
   for (std::size_t i = 0; i < count; ++i) {
     const bool queue = bytes.below(2) == 0;
-    events.push_back({queue ? CarriedEvent::Kind::queue : CarriedEvent::Kind::external, named(queue ? "q" : "e", bytes),
-                      payload(bytes)});
+    events.push_back({queue ? CarriedEvent::Kind::queue : CarriedEvent::Kind::external,
+                      named(queue ? "q" : "e", bytes), payload(bytes)});
   }
   return events;
 }
@@ -83,8 +87,8 @@ EventBody body(Bytes& bytes) {
     case 9:
       return event::ActivityScheduled{named("A", bytes), payload(bytes), {}, {}, {}};
     case 10:
-      return event::ActivityScheduled{bytes.below(2) == 0 ? "__duramen:new_guid" : "__duramen:utc_now",
-                                      Payload::none(), {}, {}, {}};
+      return event::ActivityScheduled{
+          bytes.below(2) == 0 ? "__duramen:new_guid" : "__duramen:utc_now", Payload::none(), {}, {}, {}};
     case 11:
       return event::TimerCreated{time(bytes)};
     case 12:
@@ -92,10 +96,11 @@ EventBody body(Bytes& bytes) {
     case 13:
       return event::QueueSubscribed{named("q", bytes)};
     case 14:
-      return event::SubOrchestrationScheduled{named("C", bytes), InstanceId(named("kid", bytes)), payload(bytes), {},
-                                              bytes.below(2) == 0};
+      return event::SubOrchestrationScheduled{
+          named("C", bytes), InstanceId(named("kid", bytes)), payload(bytes), {}, bytes.below(2) == 0};
     case 15:
-      return event::OrchestrationChained{named("D", bytes), InstanceId(named("detached", bytes)), payload(bytes), {}};
+      return event::OrchestrationChained{
+          named("D", bytes), InstanceId(named("detached", bytes)), payload(bytes), {}};
     case 16:
       return event::CustomStatusUpdated{"status"};
     case 17:
@@ -123,7 +128,8 @@ EventBody body(Bytes& bytes) {
 bool has_source(const EventBody& what) {
   const Event event{{}, {}, {}, what};
   if (event_class(event) == EventClass::cancel) return true;
-  return std::holds_alternative<event::ActivityCompleted>(what) || std::holds_alternative<event::ActivityFailed>(what) ||
+  return std::holds_alternative<event::ActivityCompleted>(what) ||
+         std::holds_alternative<event::ActivityFailed>(what) ||
          std::holds_alternative<event::TimerFired>(what) ||
          std::holds_alternative<event::SubOrchestrationCompleted>(what) ||
          std::holds_alternative<event::SubOrchestrationFailed>(what);
@@ -162,7 +168,8 @@ WorkItem make_message(Bytes& bytes) {
     case 10:
       return work::QueueMessage{named("q", bytes), payload(bytes)};
     default: {
-      work::CancelInstance cancel{"enough", bytes.below(2) == 0 ? CancelMode::graceful : CancelMode::terminate};
+      work::CancelInstance cancel{"enough",
+                                  bytes.below(2) == 0 ? CancelMode::graceful : CancelMode::terminate};
       if (bytes.below(3) == 0) cancel.parent = link(bytes);
       return cancel;
     }

@@ -1,4 +1,5 @@
-// Bytes as a history and messages: almost every input is something an engine could be given, most of it wrong.
+// Bytes as a history and messages: almost every input is something an engine could be given, most of it
+// wrong.
 #pragma once
 
 #include <duramen/history.hpp>

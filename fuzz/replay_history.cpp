@@ -1,14 +1,13 @@
-// Any history and any messages, given to the engine. It may report them as wrong; it may not crash, leak or hang, and
-// what it decides is well-formed. A history that it made itself it must understand.
+// Any history and any messages, given to the engine. It may report them as wrong; it may not crash, leak or
+// hang, and what it decides is well-formed. A history that it made itself it must understand.
 //
-// Layout of the input: which program, whether it is known at all, then commands: messages in batches, damage to the
-// history, an execution thrown away, an event from nowhere.
-#include "history_from_bytes.hpp"
-#include "require.hpp"
-
+// Layout of the input: which program, whether it is known at all, then commands: messages in batches, damage
+// to the history, an execution thrown away, an event from nowhere.
 #include "core/execution.hpp"
 #include "core/property/generate.hpp"
 #include "core/property/interpret.hpp"
+#include "history_from_bytes.hpp"
+#include "require.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +35,8 @@ class Subject {
     for (std::size_t steps = 0; !bytes_.empty() && steps < 200; ++steps) {
       switch (bytes_.below(10)) {
         case 0:
-          history_.push_back(fuzz::make_event(bytes_, history_.empty() ? EventId{1} : history_.back().id.next()));
+          history_.push_back(
+              fuzz::make_event(bytes_, history_.empty() ? EventId{1} : history_.back().id.next()));
           begin_again(false);
           break;
         case 1:
@@ -57,8 +57,8 @@ class Subject {
   std::unique_ptr<core::Execution> make() {
     core::ExecutionOptions options;
     options.max_actions_per_turn = 200;
-    return std::make_unique<core::Execution>(core::ExecutionIdentity{"i", Incarnation{1}, ExecutionId{1}}, handler_,
-                                             options);
+    return std::make_unique<core::Execution>(core::ExecutionIdentity{"i", Incarnation{1}, ExecutionId{1}},
+                                             handler_, options);
   }
 
   /// A new execution replays everything; if the engine made it, that decides nothing new.
@@ -85,7 +85,8 @@ class Subject {
       last = event.id;
     }
     if (!turn.events.empty()) {
-      require(turn.ended() == (event_class(turn.events.back()) == EventClass::terminal), "an end is an event");
+      require(turn.ended() == (event_class(turn.events.back()) == EventClass::terminal),
+              "an end is an event");
       require(!turn.ended() || turn.activities.empty(), "nothing is sent to a worker at the end");
     }
     history_.insert(history_.end(), turn.events.begin(), turn.events.end());

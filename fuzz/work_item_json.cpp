@@ -1,6 +1,6 @@
-// Any text as a message or as an activity to run: read or refused, and what is read is written as the same again.
+// Any text as a message or as an activity to run: read or refused, and what is read is written as the same
+// again.
 #include "require.hpp"
-
 #include <duramen/work_item.hpp>
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // duramen_instructions WORK COUNT: does so many hellos, or steps of a chain, on one thread and nothing else.
 //
-// To be run under callgrind: with one thread, a clock that stands still and chance that is seeded, the number of
-// instructions depends on the code alone, so that it can be compared from one change to the next on any machine. The
-// difference between two counts leaves out what starting and stopping cost.
+// To be run under callgrind: with one thread, a clock that stands still and chance that is seeded, the number
+// of instructions depends on the code alone, so that it can be compared from one change to the next on any
+// machine. The difference between two counts leaves out what starting and stopping cost.
 
 #include "base/neighbourhood.hpp"
 #include "bench/workloads/greeting.hpp"
@@ -51,9 +51,8 @@ class OneThread {
   /// Returns whether the instance has ended, when nothing is left to do.
   bool run(const std::string& instance, const std::string& orchestration, dm::Payload input) {
     bool ended = false;
-    std::ignore = store_.neighbourhood()->await_end(instance, [&](const auto& end) {
-      ended = end.status == dm::Status::completed;
-    });
+    std::ignore = store_.neighbourhood()->await_end(
+        instance, [&](const auto& end) { ended = end.status == dm::Status::completed; });
     dm::StartRequest request;
     request.instance = instance;
     request.start.orchestration = orchestration;
@@ -95,7 +94,8 @@ int main(int argc, char** argv) {
   const std::string_view work = argv[1];
   const std::string_view number = argv[2];
   int count = 0;
-  if (std::from_chars(number.data(), number.data() + number.size(), count).ec != std::errc{} || count < 1) return usage();
+  if (std::from_chars(number.data(), number.data() + number.size(), count).ec != std::errc{} || count < 1)
+    return usage();
 
   OneThread world;
   if (work == "chain") return world.run("chain", "Chain", dm::encode_payload(count)) ? 0 : 1;

@@ -27,7 +27,8 @@ namespace {
 void measure(const Scene& scene, const std::string& workload, const char* orchestration, std::size_t load) {
   const Arguments& arguments = scene.arguments;
   scene.progress(workload);
-  const auto rate = scene.stores.on_this_disk() ? std::optional(disk_rate(scene.directory, 0.25)) : std::nullopt;
+  const auto rate =
+      scene.stores.on_this_disk() ? std::optional(disk_rate(scene.directory, 0.25)) : std::nullopt;
   reset_peak_rss();
 
   const auto bench_store = scene.stores.make();

@@ -31,7 +31,8 @@ constexpr std::size_t load_width = 20;
 /// Otherwise this process is a client. `loaded`: it also runs hellos.
 void measure(const Scene& scene, const std::string& workload, bool turns_here, bool loaded) {
   scene.progress(workload);
-  const auto rate = scene.stores.on_this_disk() ? std::optional(disk_rate(scene.directory, 0.25)) : std::nullopt;
+  const auto rate =
+      scene.stores.on_this_disk() ? std::optional(disk_rate(scene.directory, 0.25)) : std::nullopt;
   reset_peak_rss();
 
   const auto bench_store = scene.stores.make();
@@ -70,7 +71,8 @@ void measure(const Scene& scene, const std::string& workload, bool turns_here, b
   row.disk_rate = rate;
   row.synced_commit_ms = timer->median_ms();
   if (scene.arguments.on_postgres()) {
-    tell_bar(scene, workload, *row.p99_ms, 2 * *row.synced_commit_ms + on_server_ms, "2 synced commits + 30 ms", *timer);
+    tell_bar(scene, workload, *row.p99_ms, 2 * *row.synced_commit_ms + on_server_ms,
+             "2 synced commits + 30 ms", *timer);
   } else {
     tell_bar(scene, workload, *row.p99_ms, bar_ms, "fixed", *timer);
   }

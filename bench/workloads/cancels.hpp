@@ -47,8 +47,9 @@ inline void tell_bar(const Scene& scene, const std::string& workload, double p99
                      const std::string& bar, const CommitTimer& commits) {
   char text[240];
   std::snprintf(text, sizeof text,
-                ": p99 %.2f ms, bar %.2f ms (%s): %s; the durable calls of the run: p50 %.2f ms, p99 %.2f ms", p99_ms,
-                bar_ms, bar.c_str(), p99_ms <= bar_ms ? "held" : "MISSED", commits.median_ms(), commits.p99_ms());
+                ": p99 %.2f ms, bar %.2f ms (%s): %s; the durable calls of the run: p50 %.2f ms, p99 %.2f ms",
+                p99_ms, bar_ms, bar.c_str(), p99_ms <= bar_ms ? "held" : "MISSED", commits.median_ms(),
+                commits.p99_ms());
   scene.progress(workload + text);
 }
 

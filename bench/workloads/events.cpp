@@ -1,4 +1,5 @@
-// events-queue: one orchestration takes very many messages from its queue. events-each: very many orchestrations get one.
+// events-queue: one orchestration takes very many messages from its queue. events-each: very many
+// orchestrations get one.
 
 #include "bench/measure.hpp"
 #include "bench/pairs.hpp"
@@ -66,7 +67,8 @@ RunResult run_queue(const RunStore& place, std::uint64_t count) {
   (void)client.start("drain", "Drain", static_cast<int>(count)).value();
   std::vector<dm::OutboundMessage> messages;
   for (std::uint64_t i = 0; i < count; ++i) {
-    messages.push_back({.target = "drain", .item = dm::work::QueueMessage{.name = "jobs", .data = dm::Payload::text("job")}});
+    messages.push_back({.target = "drain",
+                        .item = dm::work::QueueMessage{.name = "jobs", .data = dm::Payload::text("job")}});
     send(*place.provider, messages, messages_per_call);
   }
   send(*place.provider, messages, 1);

@@ -49,7 +49,8 @@ class Saturator {
   Saturator& operator=(const Saturator&) = delete;
 
  private:
-  [[noreturn]] static void run(const std::string& file, const HelloTurns& turns, std::size_t batch, int tell) {
+  [[noreturn]] static void run(const std::string& file, const HelloTurns& turns, std::size_t batch,
+                               int tell) {
     try {
       const auto provider = dm::sqlite::open_provider({.path = file}).value();
       std::uint64_t number = 0;
@@ -58,7 +59,8 @@ class Saturator {
         for (std::size_t i = 0; i < batch; ++i) firsts.push_back(turns.first(number + i));
         const auto created = commit_all(*provider, firsts);
         std::vector<dm::TurnCommit> seconds;
-        for (std::size_t i = 0; i < batch; ++i) seconds.push_back(turns.second(number + i, created[i].incarnation));
+        for (std::size_t i = 0; i < batch; ++i)
+          seconds.push_back(turns.second(number + i, created[i].incarnation));
         (void)commit_all(*provider, seconds);
         number += batch;
         if (!begun && ::write(tell, "b", 1) != 1) ::_exit(1);
@@ -117,8 +119,8 @@ void measure(const Scene& scene, const HelloTurns& turns, std::size_t batch) {
   set_percentiles(row, waits_ms);
   scene.report.add(row);
   char text[120];
-  std::snprintf(text, sizeof text, "fairness beside batches of %zu: p99 %.1f ms, %s %.0f ms", batch, *row.p99_ms,
-                *row.p99_ms <= bar_ms ? "within" : "MORE THAN", bar_ms);
+  std::snprintf(text, sizeof text, "fairness beside batches of %zu: p99 %.1f ms, %s %.0f ms", batch,
+                *row.p99_ms, *row.p99_ms <= bar_ms ? "within" : "MORE THAN", bar_ms);
   scene.progress(text);
 }
 

@@ -1,4 +1,5 @@
-// growth: what a fetch, a commit and a cancel cost in a store with few finished instances, and in one with very many.
+// growth: what a fetch, a commit and a cancel cost in a store with few finished instances, and in one with
+// very many.
 //
 // Nothing is synced here: the wait for the disk would hide what the question is about.
 
@@ -54,10 +55,13 @@ class FilledStore {
     timed(commit, [&] { created = commit_all(*provider_, first); });
 
     // Cancel: asked for, found, and decided with the lease of the activity taken away.
-    const dm::OutboundMessage request{.target = first[0].instance, .item = dm::work::CancelInstance{.reason = "bench"}};
+    const dm::OutboundMessage request{.target = first[0].instance,
+                                      .item = dm::work::CancelInstance{.reason = "bench"}};
     dm::OrchestrationBatch batch;
-    double cancelled = nanoseconds_of([&] { (void)provider_->enqueue_for_orchestrator({&request, 1}).value(); });
-    timed(fetch, [&] { batch = provider_->fetch_orchestration_items({.node = "bench", .lease = 30s}).value(); });
+    double cancelled =
+        nanoseconds_of([&] { (void)provider_->enqueue_for_orchestrator({&request, 1}).value(); });
+    timed(fetch,
+          [&] { batch = provider_->fetch_orchestration_items({.node = "bench", .lease = 30s}).value(); });
     if (batch.items.size() != 1) throw std::runtime_error("growth: one instance was expected");
     dm::TurnCommit last;
     last.token = dm::CommitToken{~number};
@@ -79,7 +83,9 @@ class FilledStore {
     body();
     return 1e6 * milliseconds_between(began, now());
   }
-  void timed(Cost cost, const std::function<void()>& body) { nanoseconds_[cost].push_back(nanoseconds_of(body)); }
+  void timed(Cost cost, const std::function<void()>& body) {
+    nanoseconds_[cost].push_back(nanoseconds_of(body));
+  }
 
   std::unique_ptr<BenchStore> store_;
   const HelloTurns& turns_;
@@ -105,14 +111,18 @@ void run_growth(Scene& scene) {
     const double before = median(small.nanoseconds()[cost]);
     for (const FilledStore* store : {&small, &large}) {
       const double each = median(store->nanoseconds()[cost]);
-      Figure figure{.workload = "growth", .figure = names[cost], .size = store->size(), .runs = rounds,
-                    .per_second = 1e9 / each, .ns_each = each};
+      Figure figure{.workload = "growth",
+                    .figure = names[cost],
+                    .size = store->size(),
+                    .runs = rounds,
+                    .per_second = 1e9 / each,
+                    .ns_each = each};
       if (store == &large) figure.growth = each / before;
       scene.report.add(figure);
       if (store == &large) {
         char text[120];
-        std::snprintf(text, sizeof text, "growth: %s costs %.2f times as much, %s %.1f", names[cost], each / before,
-                      each / before <= bar ? "within" : "MORE THAN", bar);
+        std::snprintf(text, sizeof text, "growth: %s costs %.2f times as much, %s %.1f", names[cost],
+                      each / before, each / before <= bar ? "within" : "MORE THAN", bar);
         scene.progress(text);
       }
     }

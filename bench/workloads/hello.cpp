@@ -35,7 +35,9 @@ std::uint64_t warm_up_instances(const Shape& shape) {
   return std::max<std::uint64_t>(50, std::min<std::uint64_t>(20 * width, 400 + 2 * width));
 }
 
-std::string input_of(const Shape& shape) { return shape.payload == 0 ? "world" : std::string(shape.payload, 'w'); }
+std::string input_of(const Shape& shape) {
+  return shape.payload == 0 ? "world" : std::string(shape.payload, 'w');
+}
 
 RunResult run_lanes(const Shape& shape, const RunStore& place, const Limit& limit) {
   const std::string& orchestration = shape.orchestration;

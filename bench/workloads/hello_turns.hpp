@@ -1,4 +1,5 @@
-// The two turns of a hello, as the engine makes them, with other names: for workloads that ask the store directly.
+// The two turns of a hello, as the engine makes them, with other names: for workloads that ask the store
+// directly.
 #pragma once
 
 #include <duramen/provider.hpp>

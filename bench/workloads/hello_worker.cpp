@@ -43,8 +43,8 @@ void run(dm::Client& client, const std::string& name, std::size_t width, const L
   lanes.start(limit);
   lanes.wait();
   char text[96];
-  std::snprintf(text, sizeof text, "%llu %.6f %.3f", static_cast<unsigned long long>(lanes.count()), lanes.seconds(),
-                current_rss_mib());
+  std::snprintf(text, sizeof text, "%llu %.6f %.3f", static_cast<unsigned long long>(lanes.count()),
+                lanes.seconds(), current_rss_mib());
   report(text);
 }
 
@@ -65,7 +65,8 @@ int hello_worker(const std::vector<std::string>& words) {
   return 0;
 }
 
-HelloWorker::HelloWorker(const std::string& store, const std::string& name, std::size_t width, const Limit& limit)
+HelloWorker::HelloWorker(const std::string& store, const std::string& name, std::size_t width,
+                         const Limit& limit)
     : program_(words_for(name, width, limit), store) {
   if (program_.read_line() != "ready") throw std::runtime_error("the other process did not get ready");
 }

@@ -1,4 +1,5 @@
-// hello in a process of its own: for what can only be seen from outside, or needs several of them on one store.
+// hello in a process of its own: for what can only be seen from outside, or needs several of them on one
+// store.
 #pragma once
 
 #include "bench/child_program.hpp"

@@ -85,7 +85,8 @@ void run_idle(Scene& scene) {
   row.cpu_cores = usage.cores();
   row.rss_mib = usage.rss_mib();
   scene.report.add(row);
-  scene.judge_at_most(arguments.on_postgres() ? "idle: queries per second" : "idle: store calls per second", row.per_second, most_calls_per_second);
+  scene.judge_at_most(arguments.on_postgres() ? "idle: queries per second" : "idle: store calls per second",
+                      row.per_second, most_calls_per_second);
   scene.judge_at_most("idle: cores", row.cpu_cores, most_cores);
 }
 

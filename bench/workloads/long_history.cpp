@@ -59,7 +59,8 @@ March run(const Scene& scene, std::size_t steps) {
   }
   if (began.size() != steps + 1) throw std::runtime_error("long: a step was run twice");
   March result;
-  for (std::size_t i = 0; i < steps; ++i) result.step_ns.push_back(1e6 * milliseconds_between(began[i], began[i + 1]));
+  for (std::size_t i = 0; i < steps; ++i)
+    result.step_ns.push_back(1e6 * milliseconds_between(began[i], began[i + 1]));
   result.bytes = place->close_and_weigh();
   return result;
 }
@@ -93,8 +94,8 @@ void run_long(Scene& scene) {
     scene.report.add(figure);
   }
   scene.judge_at_most("long: the last tenth's step against the first's", last / first, cost_bar);
-  scene.judge_at_most("long: bytes of a step, whole against half", whole.bytes / static_cast<double>(steps) / half_each,
-                      disk_bar);
+  scene.judge_at_most("long: bytes of a step, whole against half",
+                      whole.bytes / static_cast<double>(steps) / half_each, disk_bar);
 }
 
 }  // namespace bench

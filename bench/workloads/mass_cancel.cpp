@@ -99,7 +99,8 @@ dm::Task<void> many(dm::OrchestrationContext& ctx, std::uint64_t count) {
 void measure(const Scene& scene, const std::string& workload, std::uint64_t activities, std::size_t places) {
   scene.progress(workload);
   const Arguments& arguments = scene.arguments;
-  const auto rate = scene.stores.on_this_disk() ? std::optional(disk_rate(scene.directory, 0.25)) : std::nullopt;
+  const auto rate =
+      scene.stores.on_this_disk() ? std::optional(disk_rate(scene.directory, 0.25)) : std::nullopt;
   reset_peak_rss();
   std::vector<double> delivered_ms;
   double slowest_ms = 0;

@@ -42,8 +42,10 @@ double log_mib(const std::string& file) {
 Together run(const Scene& scene, std::size_t processes, std::size_t width) {
   const auto store = scene.stores.make();
   const std::string address = store->address();
-  const std::string file = scene.arguments.on_sqlite() ? address.substr(address.find(' ') + 1) : std::string();
-  const Limit limit = scene.arguments.count ? Limit{scene.arguments.count, {}} : Limit{{}, scene.arguments.seconds};
+  const std::string file =
+      scene.arguments.on_sqlite() ? address.substr(address.find(' ') + 1) : std::string();
+  const Limit limit =
+      scene.arguments.count ? Limit{scene.arguments.count, {}} : Limit{{}, scene.arguments.seconds};
   std::vector<std::unique_ptr<HelloWorker>> workers;
   for (std::size_t i = 0; i < processes; ++i) {
     workers.push_back(std::make_unique<HelloWorker>(address, "p" + std::to_string(i), width, limit));
@@ -80,8 +82,8 @@ void run_processes(Scene& scene) {
     std::vector<double> disk;
     const std::size_t pairs = std::max<std::size_t>(1, scene.arguments.pairs);
     for (std::size_t pair = 0; pair < pairs; ++pair) {
-      scene.progress("processes width " + std::to_string(width) + ": round " + std::to_string(pair + 1) + " of " +
-                     std::to_string(pairs));
+      scene.progress("processes width " + std::to_string(width) + ": round " + std::to_string(pair + 1) +
+                     " of " + std::to_string(pairs));
       if (scene.stores.on_this_disk()) disk.push_back(disk_rate(scene.directory, 0.25));
       for (const std::size_t processes : counts) runs[processes].push_back(run(scene, processes, width));
     }

@@ -17,7 +17,8 @@ class Starts {
   explicit Starts(duramen::Client& client) : client_(client) {}
 
   /// Instances `prefix`-from to `prefix`-(to - 1). Returns when all of them are durable.
-  void run(const std::string& prefix, const std::string& orchestration, std::uint64_t from, std::uint64_t to) {
+  void run(const std::string& prefix, const std::string& orchestration, std::uint64_t from,
+           std::uint64_t to) {
     for (std::uint64_t i = from; i < to; ++i) {
       {
         std::unique_lock lock(mutex_);

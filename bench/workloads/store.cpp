@@ -1,5 +1,5 @@
-// store: turns, ends of activities and lease renewals asked of the store directly by one thread, without an engine;
-// next to raw SQLite writing the same rows.
+// store: turns, ends of activities and lease renewals asked of the store directly by one thread, without an
+// engine; next to raw SQLite writing the same rows.
 
 #include "bench/bench_store.hpp"
 #include "bench/disk.hpp"
@@ -24,7 +24,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// One kind of call, to a provider or to raw SQLite. Everything that is not the call itself is done in prepare.
+/// One kind of call, to a provider or to raw SQLite. Everything that is not the call itself is done in
+/// prepare.
 class Subject {
  public:
   virtual ~Subject() = default;
@@ -65,7 +66,7 @@ Timed time_calls(Subject& subject, std::size_t width, std::optional<std::uint64_
   return timed;
 }
 
-// -- turns: first and second of a batch, in turn -------------------------------------------------------------------
+// -- turns: first and second of a batch, in turn --------------------------------------------------
 
 class ProviderTurns final : public Subject {
  public:
@@ -118,7 +119,7 @@ class RawTurns final : public Subject {
   bool begun_ = false;
 };
 
-// -- ends of activities ----------------------------------------------------------------------------------------
+// -- ends of activities ---------------------------------------------------------------------------
 
 // Activities that run, made in advance so many at a time.
 constexpr std::size_t stock = 1000;
@@ -137,7 +138,8 @@ class ProviderAcks final : public Subject {
   void perform() override {
     const auto results = provider_.ack_work_items(batch_).value();
     for (const dm::AckResult& result : results) {
-      if (result.outcome != dm::AckOutcome::done) throw std::runtime_error("the end of an activity was not stored");
+      if (result.outcome != dm::AckOutcome::done)
+        throw std::runtime_error("the end of an activity was not stored");
     }
   }
 
@@ -182,7 +184,7 @@ class RawAcks final : public Subject {
   std::uint64_t made_ = 0;
 };
 
-// -- renewals --------------------------------------------------------------------------------------------------
+// -- renewals -------------------------------------------------------------------------------------
 
 class ProviderRenewals final : public Subject {
  public:
@@ -225,7 +227,7 @@ class RawRenewals final : public Subject {
   std::int64_t until_ = std::int64_t{1} << 48;
 };
 
-// -- pairs -----------------------------------------------------------------------------------------------------
+// -- pairs ----------------------------------------------------------------------------------------
 
 struct Comparison {
   const Scene& scene;
@@ -244,8 +246,8 @@ void compare(const Comparison& comparison, const std::string& workload, std::siz
   double cpu = 0;
   reset_peak_rss();
   for (std::size_t pair = 0; pair < pairs; ++pair) {
-    scene.progress(workload + " batch " + std::to_string(width) + ": pair " + std::to_string(pair + 1) + " of " +
-                   std::to_string(pairs));
+    scene.progress(workload + " batch " + std::to_string(width) + ": pair " + std::to_string(pair + 1) +
+                   " of " + std::to_string(pairs));
     if (arguments.on_sqlite()) disk.push_back(disk_rate(scene.directory, 0.25));
     Timed ours;
     {

@@ -47,7 +47,9 @@ dm::Task<int> sleeper(dm::OrchestrationContext& ctx, std::int64_t due_ms) {
 struct Schedule {
   dm::TimePoint first;
   std::size_t per_second;
-  [[nodiscard]] dm::TimePoint due(std::size_t number) const { return first + dm::Duration{number * 1000 / per_second}; }
+  [[nodiscard]] dm::TimePoint due(std::size_t number) const {
+    return first + dm::Duration{number * 1000 / per_second};
+  }
 };
 
 void start_all(dm::Client& client, std::size_t count, const Schedule& schedule) {
@@ -70,7 +72,8 @@ void start_all(dm::Client& client, std::size_t count, const Schedule& schedule) 
 void run_timers(Scene& scene) {
   const std::size_t per_second = scene.arguments.on_postgres() ? per_second_on_server : per_second_on_file;
   const std::size_t count = scene.arguments.count.value_or(seconds_of_timers * per_second);
-  scene.progress("timers: " + std::to_string(count) + ", " + std::to_string(per_second) + " of them due each second");
+  scene.progress("timers: " + std::to_string(count) + ", " + std::to_string(per_second) +
+                 " of them due each second");
   const double rate = disk_rate(scene.directory, 0.25);
   reset_peak_rss();
   const auto place = scene.stores.make();
@@ -86,13 +89,16 @@ void run_timers(Scene& scene) {
   const Schedule schedule{first_due, per_second};
   start_all(client, count, schedule);
   const bool in_time = clock.now() < first_due;
-  if (!in_time) scene.progress("timers: warning: the starts took longer than expected; the first timers are late for that");
+  if (!in_time)
+    scene.progress(
+        "timers: warning: the starts took longer than expected; the first timers are late for that");
 
   const StoreCounts before = place->counts();
   const Usage usage;
   // Each instance's end carries the time of its last commit.
   const std::size_t last = count - 1;
-  if (!client.wait("sleeper-" + std::to_string(last), lead + 10min)) throw std::runtime_error("timers: not all fired");
+  if (!client.wait("sleeper-" + std::to_string(last), lead + 10min))
+    throw std::runtime_error("timers: not all fired");
   std::vector<double> late_ms;
   std::size_t unfinished = 0;
   for (std::size_t number = 0; number < count; ++number) {
@@ -110,8 +116,8 @@ void run_timers(Scene& scene) {
     const auto begin = late_ms.begin() + static_cast<std::ptrdiff_t>(from);
     std::vector<double> piece(begin, begin + static_cast<std::ptrdiff_t>(std::min(per_second, count - from)));
     char text[96];
-    std::snprintf(text, sizeof text, "timers due in second %zu: late by %.0f ms (p50), %.0f ms (p99)", from / per_second + 1,
-                  percentile(piece, 0.5), percentile(piece, 0.99));
+    std::snprintf(text, sizeof text, "timers due in second %zu: late by %.0f ms (p50), %.0f ms (p99)",
+                  from / per_second + 1, percentile(piece, 0.5), percentile(piece, 0.99));
     scene.progress(text);
   }
   if (unfinished > 0) {

@@ -7,7 +7,8 @@ namespace bench {
 namespace {
 
 std::vector<std::string> worker_words(bool turns) {
-  std::vector<std::string> words{std::string(cancel_worker_word), std::to_string(ChildProgram::report_descriptor)};
+  std::vector<std::string> words{std::string(cancel_worker_word),
+                                 std::to_string(ChildProgram::report_descriptor)};
   if (turns) words.emplace_back("turns");
   return words;
 }

@@ -1,10 +1,20 @@
 // What an activity can do.
 //
-// An activity is where the world is touched: a plain function `R(dm::ActivityContext&, In)`, run on a thread pool, or a
-// coroutine `dm::ActivityTask<R>(dm::ActivityContext&, In)`, of which one thread carries tens of thousands. It runs at
-// least once: after a crash it is run again, so give its idempotency key to whatever it calls. When it is no longer
-// wanted its stop token fires within milliseconds; what it returns after that reaches nobody.
+// An activity is where the world is touched: a plain function `R(dm::ActivityContext&, In)`, run on a thread
+// pool, or a coroutine `dm::ActivityTask<R>(dm::ActivityContext&, In)`, of which one thread carries tens of
+// thousands. It runs at least once: after a crash it is run again, so give its idempotency key to whatever it
+// calls. When it is no longer wanted its stop token fires within milliseconds; what it returns after that
+// reaches nobody.
 #pragma once
+
+#include <duramen/codec.hpp>
+#include <duramen/failure.hpp>
+#include <duramen/function.hpp>
+#include <duramen/ids.hpp>
+#include <duramen/log.hpp>
+#include <duramen/payload.hpp>
+#include <duramen/result.hpp>
+#include <duramen/time.hpp>
 
 #include <chrono>
 #include <coroutine>
@@ -16,15 +26,6 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-
-#include <duramen/codec.hpp>
-#include <duramen/failure.hpp>
-#include <duramen/function.hpp>
-#include <duramen/ids.hpp>
-#include <duramen/log.hpp>
-#include <duramen/payload.hpp>
-#include <duramen/result.hpp>
-#include <duramen/time.hpp>
 
 namespace duramen::inline v0 {
 
@@ -65,9 +66,11 @@ class PauseAwaiter {
 /// An activity's view of the world that runs it. Belongs to one attempt; valid as long as that runs.
 class ActivityContext {
  public:
-  explicit ActivityContext(std::shared_ptr<detail::ActivityState> state) noexcept : state_(std::move(state)) {}
+  explicit ActivityContext(std::shared_ptr<detail::ActivityState> state) noexcept
+      : state_(std::move(state)) {}
 
-  /// Which attempt at what this is: the instance and execution that asked for it, the event that recorded it, the names.
+  /// Which attempt at what this is: the instance and execution that asked for it, the event that recorded it,
+  /// the names.
   [[nodiscard]] const InstanceId& instance_id() const noexcept;
   [[nodiscard]] ExecutionId execution_id() const noexcept;
   [[nodiscard]] EventId activity_id() const noexcept;
@@ -81,21 +84,24 @@ class ActivityContext {
   [[nodiscard]] const NodeId& node() const noexcept;
   /// 1 for the first time it is handed out.
   [[nodiscard]] std::uint32_t attempt() const noexcept;
-  /// The same for every attempt at this activity and different for any other, also across instances of one name.
+  /// The same for every attempt at this activity and different for any other, also across instances of one
+  /// name.
   [[nodiscard]] std::string idempotency_key() const;
-  /// Greater for every later attempt at this activity. Whoever is written to can refuse a number smaller than one it has
-  /// seen: then an attempt that lost its lease without noticing does no harm.
+  /// Greater for every later attempt at this activity. Whoever is written to can refuse a number smaller than
+  /// one it has seen: then an attempt that lost its lease without noticing does no harm.
   [[nodiscard]] std::uint64_t fencing_token() const noexcept;
 
-  /// A sign of life. Needed if the activity has a heartbeat limit; sent along with the next renewal of its lease, or
-  /// sooner if the limit asks for it. The details are there for the next attempt: how far this one got.
+  /// A sign of life. Needed if the activity has a heartbeat limit; sent along with the next renewal of its
+  /// lease, or sooner if the limit asks for it. The details are there for the next attempt: how far this one
+  /// got.
   void heartbeat();
   template <class T>
   void heartbeat(const T& details) {
     send_heartbeat(encode_payload<T>(details));
   }
   void heartbeat(std::string_view details) { send_heartbeat(Payload::text(std::string(details))); }
-  /// What the last attempt that said something left; absent for the first attempt. Throws DecodeError if it is no T.
+  /// What the last attempt that said something left; absent for the first attempt. Throws DecodeError if it
+  /// is no T.
   template <class T>
   [[nodiscard]] std::optional<T> heartbeat_details() const {
     const std::optional<Payload>& left = last_heartbeat();
@@ -124,9 +130,9 @@ class ActivityContext {
     return block(round_up(delay));
   }
 
-  /// In a coroutine activity: `bool rested = co_await ctx.sleep(5s);`. False if asked to stop meanwhile: once. Sleeps
-  /// after that are not cut short, so that clean-up can wait; when the grace period is over the coroutine is destroyed in
-  /// one. Resumes on the runtime's activity thread.
+  /// In a coroutine activity: `bool rested = co_await ctx.sleep(5s);`. False if asked to stop meanwhile:
+  /// once. Sleeps after that are not cut short, so that clean-up can wait; when the grace period is over the
+  /// coroutine is destroyed in one. Resumes on the runtime's activity thread.
   template <class Rep, class Period>
   [[nodiscard]] detail::PauseAwaiter sleep(std::chrono::duration<Rep, Period> delay) {
     return detail::PauseAwaiter(state_, round_up(delay));
@@ -149,7 +155,8 @@ namespace detail {
 
 class ActivityPromiseBase {
  public:
-  ActivityPromiseBase() noexcept {}  // NOLINT: declared, so that no compiler initialises it from the arguments
+  ActivityPromiseBase() noexcept {
+  }  // NOLINT: declared, so that no compiler initialises it from the arguments
 
   [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
   struct FinalAwaiter {
@@ -211,7 +218,8 @@ class ActivityPromise<void> final : public ActivityPromiseBase {
 
 }  // namespace detail
 
-/// The coroutine type of activities. Lazy; may await anything. Awaiting another ActivityTask runs it in place.
+/// The coroutine type of activities. Lazy; may await anything. Awaiting another ActivityTask runs it in
+/// place.
 template <class T>
 class [[nodiscard("an ActivityTask does nothing until it is awaited")]] ActivityTask {
  public:
@@ -270,4 +278,4 @@ inline ActivityTask<void> ActivityPromise<void>::get_return_object() noexcept {
 }
 }  // namespace detail
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -232,11 +232,11 @@ class Client {
 
   /// All that is recorded of an instance: the histories of its executions.
   [[nodiscard]] Result<RecordedInstance> export_instance(const InstanceId& instance);
-  /// Stores an instance that has ended as it was recorded, result, status and key-values included; its times in lists
-  /// are those of the import. It hangs below its parent if that is in the store.
+  /// Stores an instance that has ended as it was recorded, result, status and key-values included; its times
+  /// in lists are those of the import. It hangs below its parent if that is in the store.
   Result<ImportOutcome> import_instance(RecordedInstance recorded);
-  /// Can it be imported? `invalid_argument` for one that has not ended or whose first execution is not recorded: work in
-  /// flight cannot be carried over. import_instance answers the same.
+  /// Can it be imported? `invalid_argument` for one that has not ended or whose first execution is not
+  /// recorded: work in flight cannot be carried over. import_instance answers the same.
   [[nodiscard]] static Result<void> check_import(const RecordedInstance& recorded);
 
  private:

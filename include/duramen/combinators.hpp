@@ -1,10 +1,14 @@
 // select and join: wait for the first of several things, or for all of them.
 //
-// Branches are DurableFutures, Tasks or other combinators, nested freely. If one is complete before the select begins, it
-// wins and no other is polled; of several, the one that history completed first. Otherwise they are polled in argument
-// order, stopping at one that completes at once. Losers are cancelled when the select resolves, with reason
-// `select_loser`.
+// Branches are DurableFutures, Tasks or other combinators, nested freely. If one is complete before the
+// select begins, it wins and no other is polled; of several, the one that history completed first. Otherwise
+// they are polled in argument order, stopping at one that completes at once. Losers are cancelled when the
+// select resolves, with reason `select_loser`.
 #pragma once
+
+#include <duramen/detail/branches.hpp>
+#include <duramen/future.hpp>
+#include <duramen/task.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -15,10 +19,6 @@
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include <duramen/detail/branches.hpp>
-#include <duramen/future.hpp>
-#include <duramen/task.hpp>
 
 namespace duramen::inline v0 {
 
@@ -47,7 +47,8 @@ DurableFuture<T> as_branch(core::Execution& /*unused*/, DurableFuture<T>&& futur
 }
 template <class T>
 DurableFuture<T> as_branch(core::Execution& execution, Task<T>&& task) {
-  return DurableFuture<T>(std::make_unique<TaskOperation<T>>(execution, std::move(task)), &TaskOperation<T>::take);
+  return DurableFuture<T>(std::make_unique<TaskOperation<T>>(execution, std::move(task)),
+                          &TaskOperation<T>::take);
 }
 
 }  // namespace detail
@@ -103,7 +104,9 @@ class SelectOf final : public Select {
   Either<Ts...> take_winner(std::index_sequence<Is...>) {
     using Variant = typename Either<Ts...>::Variant;
     std::optional<Variant> value;
-    ((Is == winner() ? void(value.emplace(std::in_place_index<Is>, take_value(std::get<Is>(futures_)))) : void()), ...);
+    ((Is == winner() ? void(value.emplace(std::in_place_index<Is>, take_value(std::get<Is>(futures_))))
+                     : void()),
+     ...);
     return Either<Ts...>(std::move(*value));
   }
   std::tuple<DurableFuture<Ts>...> futures_;
@@ -141,9 +144,11 @@ class JoinOf final : public Join {
   [[nodiscard]] static std::tuple<VoidAsMonostate<Ts>...> take(Operation& operation,
                                                                FutureReader<void>::Inner /*unused*/) {
     auto& self = static_cast<JoinOf&>(operation);
-    // Braces: the elements are read in argument order, so the first failure in that order is the one that is thrown.
+    // Braces: the elements are read in argument order, so the first failure in that order is the one that is
+    // thrown.
     return std::apply(
-        [](auto&... future) { return std::tuple<VoidAsMonostate<Ts>...>{take_value(future)...}; }, self.futures_);
+        [](auto&... future) { return std::tuple<VoidAsMonostate<Ts>...>{take_value(future)...}; },
+        self.futures_);
   }
 
  private:
@@ -155,7 +160,8 @@ class SelectList final : public Select {
  public:
   SelectList(core::Execution& execution, std::vector<DurableFuture<T>>&& branches)
       : Select(execution), futures_(std::move(branches)) {
-    if (futures_.empty()) throw std::invalid_argument("select needs at least one branch: nothing would ever win");
+    if (futures_.empty())
+      throw std::invalid_argument("select needs at least one branch: nothing would ever win");
     for (auto& future : futures_) add_branch(future.operation());
   }
   [[nodiscard]] static std::pair<std::size_t, VoidAsMonostate<T>> take(Operation& operation,
@@ -192,11 +198,13 @@ class JoinList final : public Join {
 
 /// A branch that is done when `future` is, and takes nothing from it: race it, and await it itself later.
 ///   auto slow = ctx.schedule_activity(Render, scene).start();
-///   auto winner = co_await ctx.select2(dm::ref(slow), ctx.schedule_timer(5s));   // slow goes on if the timer wins
+///   // `slow` goes on if the timer wins.
+///   auto winner = co_await ctx.select2(dm::ref(slow), ctx.schedule_timer(5s));
 /// The future must outlive the race.
 template <class T>
 [[nodiscard]] DurableFuture<void> ref(DurableFuture<T>& future) {
-  return DurableFuture<void>(std::make_unique<detail::Reference>(future.operation()), &detail::Reference::take);
+  return DurableFuture<void>(std::make_unique<detail::Reference>(future.operation()),
+                             &detail::Reference::take);
 }
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

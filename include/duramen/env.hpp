@@ -1,14 +1,15 @@
 // The world as the runtime sees it: time, randomness and somewhere to run things.
 //
-// The runtime keeps all its state on one loop and reaches the world only through an Env. In production an Env is
-// threads and clocks; in tests it is one queue and a virtual clock, and the same runtime code runs under both.
+// The runtime keeps all its state on one loop and reaches the world only through an Env. In production an Env
+// is threads and clocks; in tests it is one queue and a virtual clock, and the same runtime code runs under
+// both.
 #pragma once
-
-#include <cstdint>
-#include <stop_token>
 
 #include <duramen/function.hpp>
 #include <duramen/time.hpp>
+
+#include <cstdint>
+#include <stop_token>
 
 namespace duramen::inline v0 {
 
@@ -24,8 +25,8 @@ class Executor {
   virtual void post_at(LeaseTime when, Job job) = 0;
 };
 
-/// Work that may block, by what it waits for. Each lane is served on its own, so that a slow activity delays no commit
-/// and a slow store delays no cancellation.
+/// Work that may block, by what it waits for. Each lane is served on its own, so that a slow activity delays
+/// no commit and a slow store delays no cancellation.
 enum class Lane : std::uint8_t {
   store,         ///< store calls, one at a time, in order
   activities,    ///< function activities, many at once
@@ -62,4 +63,4 @@ class Env {
   [[nodiscard]] virtual bool loop_is_idle() const = 0;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

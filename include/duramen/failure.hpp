@@ -1,6 +1,8 @@
-// Why something durable failed, with its structure kept across every boundary: activity to orchestration, child to
-// parent, orchestration to client, process to process.
+// Why something durable failed, with its structure kept across every boundary: activity to orchestration,
+// child to parent, orchestration to client, process to process.
 #pragma once
+
+#include <duramen/export.hpp>
 
 #include <cstdint>
 #include <exception>
@@ -8,8 +10,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-
-#include <duramen/export.hpp>
 
 namespace duramen::inline v0 {
 
@@ -27,7 +27,8 @@ enum class FailureKind : std::uint8_t {
 /// Which limit passed.
 enum class TimeoutKind : std::uint8_t { schedule_to_start, start_to_close, heartbeat, total };
 
-/// Why an activity or child was told to stop. A closed set: tools and alerts may rely on it. The first reason wins.
+/// Why an activity or child was told to stop. A closed set: tools and alerts may rely on it. The first reason
+/// wins.
 enum class CancelReason : std::uint8_t {
   dropped_future,
   select_loser,
@@ -52,29 +53,30 @@ enum class CancelReason : std::uint8_t {
 /// Why something failed: what an exception carries inside one program, and the store between programs.
 struct Failure {
   FailureKind kind = FailureKind::application;
-  std::string type;     ///< what was thrown, or the engine's name for it: "std::runtime_error", "CardDeclined"
+  std::string type;  ///< what was thrown, or the engine's name for it: "std::runtime_error", "CardDeclined"
   std::string message;  ///< for people; for `cancelled` the reason
   bool retryable = false;
-  std::string details;               ///< the application's own structure, as JSON text; empty if none
-  std::uint32_t attempt = 0;         ///< which attempt failed; 0 if that has no meaning
+  std::string details;                 ///< the application's own structure, as JSON text; empty if none
+  std::uint32_t attempt = 0;           ///< which attempt failed; 0 if that has no meaning
   std::optional<TimeoutKind> timeout;  ///< only for kind timeout
 
   /// What user code throws, and what a cancelled instance ends with.
   [[nodiscard]] static Failure application(std::string type, std::string message);
   [[nodiscard]] static Failure cancelled(std::string reason);
 
-  /// One line: "nondeterminism: ...", "cancelled: user request", or just the message of an application failure.
+  /// One line: "nondeterminism: ...", "cancelled: user request", or just the message of an application
+  /// failure.
   [[nodiscard]] std::string describe() const;
 
   friend bool operator==(const Failure&, const Failure&) = default;
 };
 
-/// Describes what is being handled in a catch block: a DurableError keeps its structure, any other std::exception
-/// becomes kind application with its type name and what().
+/// Describes what is being handled in a catch block: a DurableError keeps its structure, any other
+/// std::exception becomes kind application with its type name and what().
 [[nodiscard]] Failure failure_from(const std::exception_ptr& error);
 
-/// What `co_await` throws when the thing awaited failed. Catch this for every failure, or a subclass for one kind of
-/// source.
+/// What `co_await` throws when the thing awaited failed. Catch this for every failure, or a subclass for one
+/// kind of source.
 class DURAMEN_API DurableError : public std::runtime_error {
  public:
   explicit DurableError(Failure failure);
@@ -103,7 +105,8 @@ class DURAMEN_API CancelledError : public DurableError {
   using DurableError::DurableError;
 };
 
-/// A payload is not what the code expects: wrong type, broken JSON. Thrown where it is read, so that it can be caught.
+/// A payload is not what the code expects: wrong type, broken JSON. Thrown where it is read, so that it can
+/// be caught.
 class DURAMEN_API DecodeError : public DurableError {
  public:
   using DurableError::DurableError;
@@ -115,10 +118,12 @@ class DURAMEN_API LimitError : public DurableError {
   explicit LimitError(std::string message);
 };
 
-/// Throw this from an activity to fail with structure: a type to branch on, whether a retry makes sense, details.
+/// Throw this from an activity to fail with structure: a type to branch on, whether a retry makes sense,
+/// details.
 class DURAMEN_API ApplicationError : public DurableError {
  public:
-  ApplicationError(std::string type, std::string message, bool retryable = true, std::string details_json = {});
+  ApplicationError(std::string type, std::string message, bool retryable = true,
+                   std::string details_json = {});
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -1,6 +1,7 @@
 // A provider that passes every call on to another: the base of those that watch, count, fail or lie.
 //
-// Override `before` and `after` to do something with every call, or single methods to do something with theirs.
+// Override `before` and `after` to do something with every call, or single methods to do something with
+// theirs.
 #pragma once
 
 #include <duramen/provider.hpp>
@@ -28,19 +29,27 @@ class ForwardingProvider : public Provider {
   [[nodiscard]] std::string_view name() const noexcept override { return inner_->name(); }
   [[nodiscard]] const Clock& clock() const noexcept override { return inner_->clock(); }
 
-  [[nodiscard]] Result<std::vector<StartOutcome>> start_instances(std::span<const StartRequest> requests) override;
-  [[nodiscard]] Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(std::span<const OutboundMessage> messages) override;
-  [[nodiscard]] Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override;
-  [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution, EventId after) override;
-  [[nodiscard]] Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override;
+  [[nodiscard]] Result<std::vector<StartOutcome>> start_instances(
+      std::span<const StartRequest> requests) override;
+  [[nodiscard]] Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
+      std::span<const OutboundMessage> messages) override;
+  [[nodiscard]] Result<OrchestrationBatch> fetch_orchestration_items(
+      const OrchestrationFetch& request) override;
+  [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
+                                                        EventId after) override;
+  [[nodiscard]] Result<std::vector<CommitResult>> ack_orchestration_items(
+      std::span<const TurnCommit> commits) override;
   [[nodiscard]] Result<void> abandon_orchestration_items(std::span<const TurnAbandon> items) override;
-  [[nodiscard]] Result<std::vector<bool>> renew_orchestration_item_locks(std::span<const TurnLease> leases, Duration extend) override;
+  [[nodiscard]] Result<std::vector<bool>> renew_orchestration_item_locks(std::span<const TurnLease> leases,
+                                                                         Duration extend) override;
   [[nodiscard]] Result<WorkBatch> fetch_work_items(const WorkFetch& request) override;
   [[nodiscard]] Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override;
-  [[nodiscard]] Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases, Duration extend) override;
+  [[nodiscard]] Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
+                                                                       Duration extend) override;
   [[nodiscard]] Result<void> abandon_work_items(std::span<const WorkAbandon> items) override;
   [[nodiscard]] Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) override;
-  [[nodiscard]] Result<std::size_t> renew_sessions(std::span<const std::string> owners, Duration extend, Duration idle_timeout) override;
+  [[nodiscard]] Result<std::size_t> renew_sessions(std::span<const std::string> owners, Duration extend,
+                                                   Duration idle_timeout) override;
   [[nodiscard]] Result<std::size_t> release_sessions(const std::string& owner) override;
   [[nodiscard]] Result<SweepResult> sweep(std::size_t limit) override;
   [[nodiscard]] Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) override;
@@ -49,8 +58,10 @@ class ForwardingProvider : public Provider {
   [[nodiscard]] Result<std::vector<ExecutionInfo>> list_executions(const InstanceId& instance) override;
   [[nodiscard]] Result<std::vector<InstanceInfo>> get_instance_tree(const InstanceId& root) override;
   [[nodiscard]] Result<PendingWork> list_pending_work(const InstanceId& instance) override;
-  [[nodiscard]] Result<std::vector<DeleteResult>> delete_instances(std::span<const InstanceId> instances, DeleteMode mode) override;
-  [[nodiscard]] Result<std::vector<PruneResult>> prune_executions(std::span<const InstanceId> instances, const PruneOptions& options) override;
+  [[nodiscard]] Result<std::vector<DeleteResult>> delete_instances(std::span<const InstanceId> instances,
+                                                                   DeleteMode mode) override;
+  [[nodiscard]] Result<std::vector<PruneResult>> prune_executions(std::span<const InstanceId> instances,
+                                                                  const PruneOptions& options) override;
   [[nodiscard]] Result<StoreMetrics> get_metrics() override;
   [[nodiscard]] Result<QueueDepths> get_queue_depths() override;
 
@@ -75,4 +86,4 @@ class ForwardingProvider : public Provider {
   const std::shared_ptr<Provider> inner_;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

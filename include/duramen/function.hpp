@@ -16,7 +16,8 @@ class UniqueFunction<R(Args...)> {
   UniqueFunction() = default;
 
   template <class F>
-    requires(!std::is_same_v<std::decay_t<F>, UniqueFunction> && std::is_invocable_r_v<R, std::decay_t<F>&, Args...>)
+    requires(!std::is_same_v<std::decay_t<F>, UniqueFunction> &&
+             std::is_invocable_r_v<R, std::decay_t<F>&, Args...>)
   UniqueFunction(F&& f)  // NOLINT: any callable is one
       : call_(std::make_unique<Call<std::decay_t<F>>>(std::forward<F>(f))) {}
 
@@ -38,4 +39,4 @@ class UniqueFunction<R(Args...)> {
   std::unique_ptr<CallBase> call_;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -1,9 +1,15 @@
 // DurableFuture<T>: the result of something scheduled, and the right to it.
 //
-// Lazy: nothing is scheduled, and no place in history taken, until its first poll (an await, a combinator, or start()).
-// Dropped without a poll, it never was. Dropped after a poll and before its end, what it stands for is cancelled, with
-// the reason in history.
+// Lazy: nothing is scheduled, and no place in history taken, until its first poll (an await, a combinator, or
+// start()). Dropped without a poll, it never was. Dropped after a poll and before its end, what it stands for
+// is cancelled, with the reason in history.
 #pragma once
+
+#include <duramen/codec.hpp>
+#include <duramen/detail/leaf.hpp>
+#include <duramen/detail/operation.hpp>
+#include <duramen/result.hpp>
+#include <duramen/retry.hpp>
 
 #include <chrono>
 #include <memory>
@@ -13,12 +19,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <duramen/codec.hpp>
-#include <duramen/detail/leaf.hpp>
-#include <duramen/detail/operation.hpp>
-#include <duramen/result.hpp>
-#include <duramen/retry.hpp>
-
 namespace duramen::inline v0 {
 
 template <class T>
@@ -26,8 +26,8 @@ class DurableFuture;
 
 namespace detail {
 
-/// How to turn a finished operation into a T. A plain pointer to a function, so that a future costs no more than that;
-/// `inner` is the reader that as_result() wraps.
+/// How to turn a finished operation into a T. A plain pointer to a function, so that a future costs no more
+/// than that; `inner` is the reader that as_result() wraps.
 template <class T>
 struct FutureReader {
   using Inner = void (*)();
@@ -79,9 +79,10 @@ Result<T, Failure> read_as_result(Operation& operation, FutureReader<void>::Inne
 
 }  // namespace detail
 
-/// What was asked for, and the right to its result. Move-only. Await it once, hand it to a combinator, or let it go.
+/// What was asked for, and the right to its result. Move-only. Await it once, hand it to a combinator, or let
+/// it go.
 template <class T>
-class [[nodiscard("a DurableFuture that is dropped does nothing, or cancels what it started")]] DurableFuture {
+class [[nodiscard("a dropped DurableFuture does nothing, or cancels what it started")]] DurableFuture {
  public:
   using value_type = T;
 
@@ -115,8 +116,8 @@ class [[nodiscard("a DurableFuture that is dropped does nothing, or cancels what
     operation().detach();
     operation_.reset();
   }
-  /// A failure becomes a value instead of an exception; so does a graceful cancellation that ends the wait. Of what is a
-  /// Result already, nothing changes.
+  /// A failure becomes a value instead of an exception; so does a graceful cancellation that ends the wait.
+  /// Of what is a Result already, nothing changes.
   DurableFuture<detail::AsResult<T>> as_result() && {
     if constexpr (std::is_same_v<T, detail::AsResult<T>>) {
       return std::move(*this);
@@ -131,15 +132,15 @@ class [[nodiscard("a DurableFuture that is dropped does nothing, or cancels what
     return std::move(*this);
   }
 
-  /// The activities of one session run on one worker, as long as it lives. Compared on replay. Must come before the first
-  /// poll.
+  /// The activities of one session run on one worker, as long as it lives. Compared on replay. Must come
+  /// before the first poll.
   DurableFuture on_session(std::string session) && {
     activity().session_id = std::move(session);
     return std::move(*this);
   }
-  /// Limits on how long the activity may wait for a worker, run, or give no sign of life (ActivityContext::heartbeat).
-  /// When one passes the activity fails with kind `timeout`, and whoever runs it is told to stop. They count for each
-  /// attempt of a worker. Must come before the first poll.
+  /// Limits on how long the activity may wait for a worker, run, or give no sign of life
+  /// (ActivityContext::heartbeat). When one passes the activity fails with kind `timeout`, and whoever runs
+  /// it is told to stop. They count for each attempt of a worker. Must come before the first poll.
   template <class Rep, class Period>
   DurableFuture schedule_to_start(std::chrono::duration<Rep, Period> limit) && {
     activity().options.schedule_to_start = round_up(limit);
@@ -155,8 +156,8 @@ class [[nodiscard("a DurableFuture that is dropped does nothing, or cancels what
     activity().options.heartbeat = round_up(limit);
     return std::move(*this);
   }
-  /// Tries the activity again when it fails. Each attempt is an activity of its own in history. Set tag, session and
-  /// limits first.
+  /// Tries the activity again when it fails. Each attempt is an activity of its own in history. Set tag,
+  /// session and limits first.
   DurableFuture with_retry(RetryPolicy policy) && {
     event::ActivityScheduled& request = activity();
     auto& leaf = static_cast<detail::Leaf&>(operation());
@@ -188,7 +189,8 @@ class [[nodiscard("a DurableFuture that is dropped does nothing, or cancels what
     auto* leaf = dynamic_cast<detail::Leaf*>(&operation());
     auto* request = leaf ? std::get_if<event::ActivityScheduled>(&leaf->request()) : nullptr;
     if (!request) throw std::logic_error("only an activity can have this option");
-    if (leaf->started()) throw std::logic_error("activity options must be set before the future is first polled");
+    if (leaf->started())
+      throw std::logic_error("activity options must be set before the future is first polled");
     return *request;
   }
 
@@ -197,4 +199,4 @@ class [[nodiscard("a DurableFuture that is dropped does nothing, or cancels what
   detail::FutureReader<void>::Inner inner_;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

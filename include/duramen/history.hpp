@@ -1,9 +1,16 @@
 // The durable data model: what an execution's history can hold.
 //
-// A history is a sequence of segments. A segment is one inbound event, the actions the code took because of it in call
-// order, the cancellations that followed (sorted by what they cancel), and in the last segment the terminal event.
-// The engine writes events and only the engine numbers them; a store keeps them and looks inside none of them.
+// A history is a sequence of segments. A segment is one inbound event, the actions the code took because of
+// it in call order, the cancellations that followed (sorted by what they cancel), and in the last segment the
+// terminal event. The engine writes events and only the engine numbers them; a store keeps them and looks
+// inside none of them.
 #pragma once
+
+#include <duramen/failure.hpp>
+#include <duramen/ids.hpp>
+#include <duramen/payload.hpp>
+#include <duramen/result.hpp>
+#include <duramen/time.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -13,16 +20,10 @@
 #include <variant>
 #include <vector>
 
-#include <duramen/failure.hpp>
-#include <duramen/ids.hpp>
-#include <duramen/payload.hpp>
-#include <duramen/result.hpp>
-#include <duramen/time.hpp>
-
 namespace duramen::inline v0 {
 
-/// The rules by which this build replays. An execution is pinned to the number it started with; a node takes only
-/// executions whose number it supports. Grows when replay changes its meaning, not with every release.
+/// The rules by which this build replays. An execution is pinned to the number it started with; a node takes
+/// only executions whose number it supports. Grows when replay changes its meaning, not with every release.
 inline constexpr std::uint32_t engine_version = 1;
 
 /// How a client wants an instance to end.
@@ -34,8 +35,8 @@ enum class CancelMode : std::uint8_t {
 /// Who asked for a cancellation.
 enum class CancelOrigin : std::uint8_t { client, parent };
 
-/// The schedule event that a child orchestration answers to. Checked whole: an answer to an earlier execution, or to
-/// a deleted instance of the same name, reaches nobody.
+/// The schedule event that a child orchestration answers to. Checked whole: an answer to an earlier
+/// execution, or to a deleted instance of the same name, reaches nobody.
 struct ParentLink {
   InstanceId instance;
   Incarnation incarnation;
@@ -64,7 +65,7 @@ struct ActivityOptions {
 /// What can stand in a history. Comments say when each is written.
 namespace event {
 
-// -- inbound: something reached the instance -------------------------------------------------------------------------
+// -- inbound: something reached the instance ------------------------------------------------------
 
 /// First event of every execution.
 struct OrchestrationStarted {
@@ -117,7 +118,7 @@ struct QueueEventDelivered {
   friend bool operator==(const QueueEventDelivered&, const QueueEventDelivered&) = default;
 };
 
-// -- actions: the code did something ---------------------------------------------------------------------------------
+// -- actions: the code did something --------------------------------------------------------------
 
 struct ActivityScheduled {
   std::string name;
@@ -174,7 +175,7 @@ struct KeyValuesCleared {
   friend bool operator==(const KeyValuesCleared&, const KeyValuesCleared&) = default;
 };
 
-// -- cancel decisions: the code no longer wants something ------------------------------------------------------------
+// -- cancel decisions: the code no longer wants something -----------------------------------------
 
 struct ActivityCancelRequested {
   CancelReason reason;
@@ -182,7 +183,8 @@ struct ActivityCancelRequested {
 };
 struct SubOrchestrationCancelRequested {
   CancelReason reason;
-  friend bool operator==(const SubOrchestrationCancelRequested&, const SubOrchestrationCancelRequested&) = default;
+  friend bool operator==(const SubOrchestrationCancelRequested&,
+                         const SubOrchestrationCancelRequested&) = default;
 };
 struct ExternalSubscribedCancelled {
   CancelReason reason;
@@ -194,7 +196,7 @@ struct QueueSubscriptionCancelled {
   friend bool operator==(const QueueSubscriptionCancelled&, const QueueSubscriptionCancelled&) = default;
 };
 
-// -- terminal: the execution is over ---------------------------------------------------------------------------------
+// -- terminal: the execution is over --------------------------------------------------------------
 
 struct OrchestrationCompleted {
   Payload output;
@@ -211,16 +213,15 @@ struct OrchestrationContinuedAsNew {
 
 }  // namespace event
 
-using EventBody =
-    std::variant<event::OrchestrationStarted, event::OrchestrationCancelRequested, event::ActivityCompleted,
-                 event::ActivityFailed, event::TimerFired, event::SubOrchestrationCompleted,
-                 event::SubOrchestrationFailed, event::ExternalEvent, event::QueueEventDelivered,
-                 event::ActivityScheduled, event::TimerCreated, event::ExternalSubscribed, event::QueueSubscribed,
-                 event::SubOrchestrationScheduled, event::OrchestrationChained, event::CustomStatusUpdated,
-                 event::KeyValueSet, event::KeyValueCleared, event::KeyValuesCleared, event::ActivityCancelRequested,
-                 event::SubOrchestrationCancelRequested, event::ExternalSubscribedCancelled,
-                 event::QueueSubscriptionCancelled, event::OrchestrationCompleted, event::OrchestrationFailed,
-                 event::OrchestrationContinuedAsNew>;
+using EventBody = std::variant<
+    event::OrchestrationStarted, event::OrchestrationCancelRequested, event::ActivityCompleted,
+    event::ActivityFailed, event::TimerFired, event::SubOrchestrationCompleted, event::SubOrchestrationFailed,
+    event::ExternalEvent, event::QueueEventDelivered, event::ActivityScheduled, event::TimerCreated,
+    event::ExternalSubscribed, event::QueueSubscribed, event::SubOrchestrationScheduled,
+    event::OrchestrationChained, event::CustomStatusUpdated, event::KeyValueSet, event::KeyValueCleared,
+    event::KeyValuesCleared, event::ActivityCancelRequested, event::SubOrchestrationCancelRequested,
+    event::ExternalSubscribedCancelled, event::QueueSubscriptionCancelled, event::OrchestrationCompleted,
+    event::OrchestrationFailed, event::OrchestrationContinuedAsNew>;
 
 /// One step of a history. Which instance and execution it belongs to is known from where it stands.
 struct Event {
@@ -247,13 +248,14 @@ struct EventContext {
 
 /// The interchange form (export, CLI, HTTP): one flat JSON object.
 [[nodiscard]] std::string to_json(const Event& event, const EventContext& where);
-/// Reads it back. Unknown fields are ignored; an unknown type or malformed JSON is `corrupt`, and the error says
-/// instance, execution, event id and what was wrong.
+/// Reads it back. Unknown fields are ignored; an unknown type or malformed JSON is `corrupt`, and the error
+/// says instance, execution, event id and what was wrong.
 [[nodiscard]] Result<Event> event_from_json(std::string_view json, const EventContext& where);
 
 /// The stored form: the events of one turn as one JSON array, without what the row's key already says.
 [[nodiscard]] std::string encode_events(const std::vector<Event>& events);
 /// Appends to `out`. `where` only serves the error message.
-[[nodiscard]] Result<void> decode_events(std::string_view stored, const EventContext& where, std::vector<Event>& out);
+[[nodiscard]] Result<void> decode_events(std::string_view stored, const EventContext& where,
+                                         std::vector<Event>& out);
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -10,22 +10,24 @@
 
 namespace duramen::inline v0 {
 
-/// A name people choose. Converts from text, because callers write it in place; never from another kind of name.
+/// A name people choose. Converts from text, because callers write it in place; never from another kind of
+/// name.
 template <class Tag>
 struct Name {
   std::string value;
 
   Name() = default;
-  Name(std::string text) : value(std::move(text)) {}   // NOLINT: written in place by callers
-  Name(std::string_view text) : value(text) {}         // NOLINT
-  Name(const char* text) : value(text) {}              // NOLINT
+  Name(std::string text) : value(std::move(text)) {}  // NOLINT: written in place by callers
+  Name(std::string_view text) : value(text) {}        // NOLINT
+  Name(const char* text) : value(text) {}             // NOLINT
 
   /// True if it names nothing.
   [[nodiscard]] bool empty() const noexcept { return value.empty(); }
   friend auto operator<=>(const Name&, const Name&) = default;
 };
 
-/// A number the engine or the store hands out. Zero means "none"; below 2^63, so that every store shows it as it is.
+/// A number the engine or the store hands out. Zero means "none"; below 2^63, so that every store shows it as
+/// it is.
 template <class Tag>
 struct Number {
   std::uint64_t value = 0;
@@ -48,10 +50,11 @@ using NodeId = Name<struct NodeTag>;
 using ExecutionId = Number<struct ExecutionTag>;
 /// Position in an execution's history, from 1. A schedule event's id also names what it scheduled.
 using EventId = Number<struct EventTag>;
-/// The store's own key of an instance, never used twice: what belonged to a deleted instance cannot touch a new one
-/// of the same name.
+/// The store's own key of an instance, never used twice: what belonged to a deleted instance cannot touch a
+/// new one of the same name.
 using Incarnation = Number<struct IncarnationTag>;
-/// Proof that one holder has a lease. Random, unique together with what it leases; compared, never interpreted.
+/// Proof that one holder has a lease. Random, unique together with what it leases; compared, never
+/// interpreted.
 using LeaseToken = Number<struct LeaseTag>;
 /// Names one commit, so that sending it again after a lost answer does nothing twice. Random.
 using CommitToken = Number<struct CommitTag>;
@@ -64,15 +67,19 @@ struct ActivityKey {
   friend auto operator<=>(const ActivityKey&, const ActivityKey&) = default;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0
 
 template <class Tag>
 struct std::hash<duramen::Name<Tag>> {
-  std::size_t operator()(const duramen::Name<Tag>& name) const noexcept { return std::hash<std::string>{}(name.value); }
+  std::size_t operator()(const duramen::Name<Tag>& name) const noexcept {
+    return std::hash<std::string>{}(name.value);
+  }
 };
 template <class Tag>
 struct std::hash<duramen::Number<Tag>> {
-  std::size_t operator()(const duramen::Number<Tag>& n) const noexcept { return std::hash<std::uint64_t>{}(n.value); }
+  std::size_t operator()(const duramen::Number<Tag>& n) const noexcept {
+    return std::hash<std::uint64_t>{}(n.value);
+  }
 };
 template <>
 struct std::hash<duramen::ActivityKey> {

@@ -1,13 +1,13 @@
 // The key-value store that belongs to an instance.
 #pragma once
 
+#include <duramen/payload.hpp>
+#include <duramen/time.hpp>
+
 #include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
-
-#include <duramen/payload.hpp>
-#include <duramen/time.hpp>
 
 namespace duramen::inline v0 {
 
@@ -32,4 +32,4 @@ struct KeyValueChange {
   friend bool operator==(const KeyValueChange&, const KeyValueChange&) = default;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

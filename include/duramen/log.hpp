@@ -41,14 +41,15 @@ enum class LogSource : std::uint8_t { runtime, orchestration, activity };
   return "runtime";
 }
 
-/// What a record is about. Keys: instance_id, execution_id, orchestration_name, orchestration_version, activity_name,
-/// activity_id, worker_id, attempt, reason, error, duration_ms.
+/// What a record is about. Keys: instance_id, execution_id, orchestration_name, orchestration_version,
+/// activity_name, activity_id, worker_id, attempt, reason, error, duration_ms.
 struct LogField {
   std::string_view key;
   std::string value;
 };
 
-/// One thing that happened. Lives only as long as the call of the sink. Payloads and secrets are never part of it.
+/// One thing that happened. Lives only as long as the call of the sink. Payloads and secrets are never part
+/// of it.
 struct LogRecord {
   LogLevel level = LogLevel::info;
   LogSource source = LogSource::runtime;
@@ -62,9 +63,10 @@ using LogSink = std::function<void(const LogRecord&)>;
 /// Takes one line at a time, without its end.
 using LineWriter = std::function<void(std::string_view line)>;
 
-/// Lines for people: `2026-11-15T23:38:57.123Z warning runtime: message instance_id=order-1`. Default: standard error.
+/// Lines for people: `2026-11-15T23:38:57.123Z warning runtime: message instance_id=order-1`. Default:
+/// standard error.
 [[nodiscard]] LogSink text_log(LogLevel at_least = LogLevel::warning, LineWriter write = {});
 /// One JSON object per line, with the fields as members. Default: standard error.
 [[nodiscard]] LogSink json_log(LogLevel at_least = LogLevel::info, LineWriter write = {});
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

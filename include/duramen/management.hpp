@@ -1,13 +1,6 @@
 // Looking after a store: what its instances are, finding them, removing them, counting.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include <duramen/failure.hpp>
 #include <duramen/history.hpp>
 #include <duramen/ids.hpp>
@@ -15,9 +8,16 @@
 #include <duramen/status.hpp>
 #include <duramen/time.hpp>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
 namespace duramen::inline v0 {
 
-// -- what an instance is ---------------------------------------------------------------------------------------------
+// -- what an instance is --------------------------------------------------------------------------
 
 /// An instance as the store knows it.
 struct InstanceInfo {
@@ -36,8 +36,8 @@ struct InstanceInfo {
   std::optional<std::string> custom_status;
   std::uint64_t custom_status_version = 0;  ///< grows with every turn that changed it
 
-  /// The result as a T; throws the failure (DurableError) if there is none, DecodeError if it is not a T. Defined in
-  /// <duramen/outcome.hpp>, which <duramen/client.hpp> includes.
+  /// The result as a T; throws the failure (DurableError) if there is none, DecodeError if it is not a T.
+  /// Defined in <duramen/outcome.hpp>, which <duramen/client.hpp> includes.
   template <class T>
   [[nodiscard]] T output_as() const;
 };
@@ -50,21 +50,21 @@ struct ExecutionInfo {
   EventId last_event_id;  ///< also the number of its events
   TimePoint started_at;
   std::optional<TimePoint> ended_at;
-  std::optional<Payload> output;    ///< completed
-  std::optional<Failure> failure;   ///< failed, cancelled
+  std::optional<Payload> output;   ///< completed
+  std::optional<Failure> failure;  ///< failed, cancelled
 };
 
-// -- finding -----------------------------------------------------------------------------------------------------------
+// -- finding --------------------------------------------------------------------------------------
 
 /// Every part that is given must hold.
 struct InstanceFilter {
   std::optional<std::vector<InstanceId>> ids;  ///< absent: any; empty: none
   std::optional<std::string> id_prefix;
-  std::optional<std::string> name;     ///< of the orchestration
+  std::optional<std::string> name;  ///< of the orchestration
   std::optional<std::string> version;
-  std::vector<Status> statuses;        ///< empty: any
-  std::optional<InstanceId> parent;    ///< its direct children
-  bool roots_only = false;             ///< only instances without a parent
+  std::vector<Status> statuses;      ///< empty: any
+  std::optional<InstanceId> parent;  ///< its direct children
+  bool roots_only = false;           ///< only instances without a parent
   std::optional<TimePoint> created_from;
   std::optional<TimePoint> created_before;
   std::optional<TimePoint> ended_before;  ///< only instances that ended before this moment
@@ -76,8 +76,8 @@ struct InstanceQuery {
   InstanceFilter filter;
   InstanceOrder order = InstanceOrder::newest_first;
   std::size_t limit = 100;
-  Incarnation after;           ///< `next` of the page before; none: the first page
-  bool with_results = false;   ///< outputs and failures may be large; without this they are left out
+  Incarnation after;          ///< `next` of the page before; none: the first page
+  bool with_results = false;  ///< outputs and failures may be large; without this they are left out
 };
 
 struct InstancePage {
@@ -85,7 +85,7 @@ struct InstancePage {
   Incarnation next;  ///< none: this was the last page
 };
 
-// -- what is on its way to an instance -----------------------------------------------------------------------------------
+// -- what is on its way to an instance ------------------------------------------------------------
 
 /// An activity in the worker queue.
 struct PendingActivity {
@@ -117,11 +117,11 @@ struct PendingWork {
   std::vector<PendingActivity> activities;  ///< in the order in which they were scheduled
   std::vector<PendingMessage> messages;     ///< the first max_messages, in queue order
   bool more_messages = false;
-  bool leased = false;  ///< a node works on the instance
+  bool leased = false;     ///< a node works on the instance
   TimePoint not_before{};  ///< the instance was given back with a delay: no turn before this
 };
 
-// -- removing ----------------------------------------------------------------------------------------------------------
+// -- removing -------------------------------------------------------------------------------------
 
 enum class DeleteMode : std::uint8_t {
   finished,  ///< only if the instance and everything below it has ended
@@ -144,8 +144,8 @@ struct DeleteResult {
   friend bool operator==(const DeleteResult&, const DeleteResult&) = default;
 };
 
-/// Which executions of an instance to remove. The current one always stays, and so do the instance's key-values. At least
-/// one part must be given; an execution goes if all given parts allow it.
+/// Which executions of an instance to remove. The current one always stays, and so do the instance's
+/// key-values. At least one part must be given; an execution goes if all given parts allow it.
 struct PruneOptions {
   std::optional<std::uint32_t> keep_last;  ///< the newest, the current one included; 0 means 1
   std::optional<TimePoint> ended_before;
@@ -158,7 +158,7 @@ struct PruneResult {
   friend bool operator==(const PruneResult&, const PruneResult&) = default;
 };
 
-// -- counting ----------------------------------------------------------------------------------------------------------
+// -- counting -------------------------------------------------------------------------------------
 
 /// How much a store holds.
 struct StoreMetrics {
@@ -168,7 +168,9 @@ struct StoreMetrics {
   std::uint64_t events = 0;
 
   /// How many instances have that status; how many there are in all.
-  [[nodiscard]] std::uint64_t count(Status status) const { return instances.at(static_cast<std::size_t>(status)); }
+  [[nodiscard]] std::uint64_t count(Status status) const {
+    return instances.at(static_cast<std::size_t>(status));
+  }
   [[nodiscard]] std::uint64_t total_instances() const {
     std::uint64_t total = 0;
     for (const auto n : instances) total += n;
@@ -183,14 +185,14 @@ struct SchemaVersion {
 };
 
 struct QueueDepths {
-  std::uint64_t orchestrator_due = 0;    ///< messages that could be delivered now
-  std::uint64_t orchestrator_later = 0;  ///< timers and delayed messages
-  std::uint64_t orchestrator_leased = 0; ///< messages of instances that a node is working on
-  std::uint64_t worker_due = 0;          ///< activities that wait for a worker
+  std::uint64_t orchestrator_due = 0;     ///< messages that could be delivered now
+  std::uint64_t orchestrator_later = 0;   ///< timers and delayed messages
+  std::uint64_t orchestrator_leased = 0;  ///< messages of instances that a node is working on
+  std::uint64_t worker_due = 0;           ///< activities that wait for a worker
   std::uint64_t worker_later = 0;
-  std::uint64_t worker_leased = 0;       ///< activities that run
-  std::uint64_t parked = 0;              ///< messages for instances that do not exist yet
-  std::uint64_t sessions = 0;            ///< that have an owner
+  std::uint64_t worker_leased = 0;  ///< activities that run
+  std::uint64_t parked = 0;         ///< messages for instances that do not exist yet
+  std::uint64_t sessions = 0;       ///< that have an owner
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

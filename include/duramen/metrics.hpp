@@ -15,8 +15,8 @@ struct MetricLabel {
 };
 using MetricLabels = std::span<const MetricLabel>;
 
-/// What a runtime reports to. Called from any thread, often: it must return at once. docs/reference/metrics.md lists the
-/// names; all begin with `duramen_`.
+/// What a runtime reports to. Called from any thread, often: it must return at once.
+/// docs/reference/metrics.md lists the names; all begin with `duramen_`.
 class Metrics {
  public:
   virtual ~Metrics() = default;
@@ -44,4 +44,4 @@ class PrometheusMetrics final : public Metrics {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

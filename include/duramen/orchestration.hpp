@@ -1,10 +1,19 @@
 // What an orchestration can do.
 //
-// An orchestration is a coroutine: `dm::Task<R> name(dm::OrchestrationContext& ctx, In input)`. It may be run again from
-// its beginning at any time, so it must do the same for the same history: no clock, randomness, I/O, threads or order of
-// a hash map in it. Everything that touches the world is an activity. Parameters are values. All calls happen on the
-// runtime's loop; an orchestration must not block.
+// An orchestration is a coroutine: `dm::Task<R> name(dm::OrchestrationContext& ctx, In input)`. It may be run
+// again from its beginning at any time, so it must do the same for the same history: no clock, randomness,
+// I/O, threads or order of a hash map in it. Everything that touches the world is an activity. Parameters are
+// values. All calls happen on the runtime's loop; an orchestration must not block.
 #pragma once
+
+#include <duramen/codec.hpp>
+#include <duramen/combinators.hpp>
+#include <duramen/future.hpp>
+#include <duramen/ids.hpp>
+#include <duramen/key_values.hpp>
+#include <duramen/log.hpp>
+#include <duramen/task.hpp>
+#include <duramen/time.hpp>
 
 #include <chrono>
 #include <concepts>
@@ -19,15 +28,6 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-#include <duramen/codec.hpp>
-#include <duramen/combinators.hpp>
-#include <duramen/future.hpp>
-#include <duramen/ids.hpp>
-#include <duramen/key_values.hpp>
-#include <duramen/log.hpp>
-#include <duramen/task.hpp>
-#include <duramen/time.hpp>
 
 namespace duramen::inline v0 {
 
@@ -91,8 +91,8 @@ class ChildOptions {
   std::optional<std::string> version_;
 };
 
-/// What awaiting continue_as_new() has for a value, so that `co_return co_await ctx.continue_as_new(next);` compiles in
-/// any orchestration. It is never made.
+/// What awaiting continue_as_new() has for a value, so that `co_return co_await ctx.continue_as_new(next);`
+/// compiles in any orchestration. It is never made.
 class Never {
  public:
   template <class T>
@@ -101,8 +101,8 @@ class Never {
   }
 };
 
-/// What an orchestration asks for things. Made by the runtime for each run of the code; take it by reference, keep it
-/// nowhere.
+/// What an orchestration asks for things. Made by the runtime for each run of the code; take it by reference,
+/// keep it nowhere.
 class OrchestrationContext {
  public:
   explicit OrchestrationContext(core::Execution& execution) noexcept : execution_(execution) {}
@@ -117,42 +117,45 @@ class OrchestrationContext {
   /// True while the code only repeats what history says it did before.
   [[nodiscard]] bool is_replaying() const noexcept;
 
-  // -- activities -----------------------------------------------------------------------------------------------------
+  // -- activities ---------------------------------------------------------------------------------
 
   /// Runs an activity. Awaiting it throws ActivityError if it fails, DecodeError if its result is not an R.
   template <class R, class In, class Arg>
     requires std::convertible_to<Arg&&, In>
-  [[nodiscard]] DurableFuture<R> schedule_activity(const Activity<R(In)>& activity, Arg&& input,
-                                                   std::source_location where = std::source_location::current()) {
-    return activity_leaf<R>(activity.name(), encode_payload<In>(static_cast<In>(std::forward<Arg>(input))), where);
+  [[nodiscard]] DurableFuture<R> schedule_activity(
+      const Activity<R(In)>& activity, Arg&& input,
+      std::source_location where = std::source_location::current()) {
+    return activity_leaf<R>(activity.name(), encode_payload<In>(static_cast<In>(std::forward<Arg>(input))),
+                            where);
   }
   template <class R>
-  [[nodiscard]] DurableFuture<R> schedule_activity(const Activity<R()>& activity,
-                                                   std::source_location where = std::source_location::current()) {
+  [[nodiscard]] DurableFuture<R> schedule_activity(
+      const Activity<R()>& activity, std::source_location where = std::source_location::current()) {
     return activity_leaf<R>(activity.name(), Payload::none(), where);
   }
   /// The same by name: `schedule_activity<Receipt>("Charge", order)`.
   template <class R = std::string, class In>
-  [[nodiscard]] DurableFuture<R> schedule_activity(std::string_view name, const In& input,
-                                                   std::source_location where = std::source_location::current()) {
+  [[nodiscard]] DurableFuture<R> schedule_activity(
+      std::string_view name, const In& input, std::source_location where = std::source_location::current()) {
     return activity_leaf<R>(std::string(name), encode_input(input), where);
   }
   template <class R = std::string>
-  [[nodiscard]] DurableFuture<R> schedule_activity(std::string_view name,
-                                                   std::source_location where = std::source_location::current()) {
+  [[nodiscard]] DurableFuture<R> schedule_activity(
+      std::string_view name, std::source_location where = std::source_location::current()) {
     return activity_leaf<R>(std::string(name), Payload::none(), where);
   }
 
-  // -- time and events ------------------------------------------------------------------------------------------------
+  // -- time and events ----------------------------------------------------------------------------
 
   /// Ends after `delay`, counted from its first poll. Durable: a restart does not begin it anew.
   template <class Rep, class Period>
-  [[nodiscard]] DurableFuture<void> schedule_timer(std::chrono::duration<Rep, Period> delay,
-                                                   std::source_location where = std::source_location::current()) {
+  [[nodiscard]] DurableFuture<void> schedule_timer(
+      std::chrono::duration<Rep, Period> delay,
+      std::source_location where = std::source_location::current()) {
     return future<void>(detail::TimerRequest{round_up(delay)}, where);
   }
-  /// The next external event of that name that nobody has taken. Events are kept from their arrival on, in order, also
-  /// over continue-as-new; none is lost.
+  /// The next external event of that name that nobody has taken. Events are kept from their arrival on, in
+  /// order, also over continue-as-new; none is lost.
   template <class T = std::string>
   [[nodiscard]] DurableFuture<T> schedule_wait(std::string name,
                                                std::source_location where = std::source_location::current()) {
@@ -165,10 +168,10 @@ class OrchestrationContext {
     return future<T>(event::QueueSubscribed{std::move(queue)}, where);
   }
 
-  // -- other orchestrations -------------------------------------------------------------------------------------------
+  // -- other orchestrations -----------------------------------------------------------------------
 
-  /// Runs a child. Awaiting it throws SubOrchestrationError if it fails or is cancelled. Dropping it cancels it, and
-  /// everything below it.
+  /// Runs a child. Awaiting it throws SubOrchestrationError if it fails or is cancelled. Dropping it cancels
+  /// it, and everything below it.
   template <class R, class In, class Arg>
     requires std::convertible_to<Arg&&, In>
   [[nodiscard]] DurableFuture<R> schedule_sub_orchestration(
@@ -199,28 +202,31 @@ class OrchestrationContext {
   void schedule_orchestration(std::string_view name, InstanceId instance, const In& input,
                               std::optional<std::string> version = std::nullopt,
                               std::source_location where = std::source_location::current()) {
-    chain(event::OrchestrationChained{std::string(name), std::move(instance), encode_input(input), std::move(version)},
+    chain(event::OrchestrationChained{std::string(name), std::move(instance), encode_input(input),
+                                      std::move(version)},
           where);
   }
   /// Ends this execution and begins the next with a fresh history. Must be awaited, and never returns: write
-  /// `co_return co_await ctx.continue_as_new(next);`. Events nobody has taken, custom status and key-values go along; what
-  /// is still running is cancelled.
+  /// `co_return co_await ctx.continue_as_new(next);`. Events nobody has taken, custom status and key-values
+  /// go along; what is still running is cancelled.
   template <class In>
   [[nodiscard]] DurableFuture<Never> continue_as_new(const In& input,
                                                      std::optional<std::string> version = std::nullopt) {
     return continue_with(encode_input(input), std::move(version));
   }
 
-  // -- values that replay the same ------------------------------------------------------------------------------------
+  // -- values that replay the same ----------------------------------------------------------------
 
   /// A random UUID.
-  [[nodiscard]] DurableFuture<std::string> new_guid(std::source_location where = std::source_location::current()) {
+  [[nodiscard]] DurableFuture<std::string> new_guid(
+      std::source_location where = std::source_location::current()) {
     return future<std::string>(detail::RecordedValue::new_guid, where);
   }
   /// The time of the turn that asked first.
-  [[nodiscard]] DurableFuture<TimePoint> utc_now(std::source_location where = std::source_location::current());
+  [[nodiscard]] DurableFuture<TimePoint> utc_now(
+      std::source_location where = std::source_location::current());
 
-  // -- what others can see. These act at once, in call order. -----------------------------------------------------------
+  // -- what others can see. These act at once, in call order. -------------------------------------
 
   /// A text for whoever watches. Throws LimitError if it is longer than max_custom_status_bytes.
   void set_custom_status(std::string status, std::source_location where = std::source_location::current());
@@ -230,7 +236,8 @@ class OrchestrationContext {
   /// Key-values belong to the instance and outlive continue-as-new. Throws LimitError beyond max_keys keys or
   /// max_key_value_bytes for a value.
   template <class T>
-  void set_kv_value(std::string key, const T& value, std::source_location where = std::source_location::current()) {
+  void set_kv_value(std::string key, const T& value,
+                    std::source_location where = std::source_location::current()) {
     set_kv(std::move(key), encode_input(value), where);
   }
   template <class T = std::string>
@@ -254,7 +261,7 @@ class OrchestrationContext {
   void trace_error(std::string text) { trace(LogLevel::error, std::move(text)); }
   void trace_debug(std::string text) { trace(LogLevel::debug, std::move(text)); }
 
-  // -- several at once ------------------------------------------------------------------------------------------------
+  // -- several at once ----------------------------------------------------------------------------
 
   /// The first of two or three branches to end. If it failed, awaiting the select throws its failure.
   template <class A, class B>
@@ -270,14 +277,15 @@ class OrchestrationContext {
   }
   /// The first of many: its index and its value.
   template <class B, class T = detail::BranchValue<B>>
-  [[nodiscard]] DurableFuture<std::pair<std::size_t, detail::VoidAsMonostate<T>>> select(std::vector<B> branches) {
+  [[nodiscard]] DurableFuture<std::pair<std::size_t, detail::VoidAsMonostate<T>>> select(
+      std::vector<B> branches) {
     return DurableFuture<std::pair<std::size_t, detail::VoidAsMonostate<T>>>(
         std::make_unique<detail::SelectList<T>>(execution_, as_branches<T>(std::move(branches))),
         &detail::SelectList<T>::take);
   }
 
-  /// All of them, in argument order. Waits for every branch even if one fails; then the first failure in argument order
-  /// is thrown. Use as_result() or attempt() on the branches to see each.
+  /// All of them, in argument order. Waits for every branch even if one fails; then the first failure in
+  /// argument order is thrown. Use as_result() or attempt() on the branches to see each.
   template <class B, class T = detail::BranchValue<B>>
   [[nodiscard]] DurableFuture<std::vector<detail::VoidAsMonostate<T>>> join(std::vector<B> branches) {
     return DurableFuture<std::vector<detail::VoidAsMonostate<T>>>(
@@ -286,25 +294,28 @@ class OrchestrationContext {
   }
   template <class A, class B>
   [[nodiscard]] auto join2(A first, B second) {
-    return join_of(detail::as_branch(execution_, std::move(first)), detail::as_branch(execution_, std::move(second)));
+    return join_of(detail::as_branch(execution_, std::move(first)),
+                   detail::as_branch(execution_, std::move(second)));
   }
   template <class A, class B, class C>
   [[nodiscard]] auto join3(A first, B second, C third) {
-    return join_of(detail::as_branch(execution_, std::move(first)), detail::as_branch(execution_, std::move(second)),
+    return join_of(detail::as_branch(execution_, std::move(first)),
+                   detail::as_branch(execution_, std::move(second)),
                    detail::as_branch(execution_, std::move(third)));
   }
 
-  /// `branch`, unless it takes longer than `limit`: then it is cancelled with reason `timeout`, and a DurableError of
-  /// kind timeout is thrown.
+  /// `branch`, unless it takes longer than `limit`: then it is cancelled with reason `timeout`, and a
+  /// DurableError of kind timeout is thrown.
   template <class Rep, class Period, class B>
   [[nodiscard]] auto with_timeout(std::chrono::duration<Rep, Period> limit, B branch) {
     using T = detail::BranchValue<B>;
-    return DurableFuture<T>(std::make_unique<detail::TimeoutOf<T>>(
-                                execution_, detail::as_branch(execution_, std::move(branch)), schedule_timer(limit)),
-                            &detail::TimeoutOf<T>::take);
+    return DurableFuture<T>(
+        std::make_unique<detail::TimeoutOf<T>>(execution_, detail::as_branch(execution_, std::move(branch)),
+                                               schedule_timer(limit)),
+        &detail::TimeoutOf<T>::take);
   }
 
-  // -- cleaning up ----------------------------------------------------------------------------------------------------
+  // -- cleaning up --------------------------------------------------------------------------------
 
   /// Runs `task` out of reach of a graceful cancellation, for compensation; no longer than `deadline`, as in
   /// with_timeout().
@@ -331,7 +342,8 @@ class OrchestrationContext {
     return future<R>(event::ActivityScheduled{std::move(name), std::move(input), {}, {}, {}}, where);
   }
   template <class R>
-  DurableFuture<R> child_leaf(std::string name, Payload input, ChildOptions options, std::source_location where) {
+  DurableFuture<R> child_leaf(std::string name, Payload input, ChildOptions options,
+                              std::source_location where) {
     event::SubOrchestrationScheduled request;
     request.name = std::move(name);
     request.input = std::move(input);
@@ -354,12 +366,14 @@ class OrchestrationContext {
   template <class... Ts>
   DurableFuture<Either<Ts...>> select_of(DurableFuture<Ts>... branches) {
     return DurableFuture<Either<Ts...>>(
-        std::make_unique<detail::SelectOf<Ts...>>(execution_, std::move(branches)...), &detail::SelectOf<Ts...>::take);
+        std::make_unique<detail::SelectOf<Ts...>>(execution_, std::move(branches)...),
+        &detail::SelectOf<Ts...>::take);
   }
   template <class... Ts>
   DurableFuture<std::tuple<detail::VoidAsMonostate<Ts>...>> join_of(DurableFuture<Ts>... branches) {
     return DurableFuture<std::tuple<detail::VoidAsMonostate<Ts>...>>(
-        std::make_unique<detail::JoinOf<Ts...>>(execution_, std::move(branches)...), &detail::JoinOf<Ts...>::take);
+        std::make_unique<detail::JoinOf<Ts...>>(execution_, std::move(branches)...),
+        &detail::JoinOf<Ts...>::take);
   }
   template <class T>
   static Task<T> run_shielded(OrchestrationContext& ctx, Duration deadline, Task<T> task) {
@@ -367,7 +381,8 @@ class OrchestrationContext {
     auto limited = ctx.with_timeout(deadline, std::move(task));
     co_return co_await std::move(limited);
   }
-  [[nodiscard]] std::unique_ptr<detail::Operation> make_leaf(detail::LeafRequest request, std::source_location where);
+  [[nodiscard]] std::unique_ptr<detail::Operation> make_leaf(detail::LeafRequest request,
+                                                             std::source_location where);
   [[nodiscard]] DurableFuture<Never> continue_with(Payload input, std::optional<std::string> version);
   void chain(event::OrchestrationChained start, std::source_location where);
   void set_kv(std::string key, Payload value, std::source_location where);
@@ -376,4 +391,4 @@ class OrchestrationContext {
   core::Execution& execution_;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

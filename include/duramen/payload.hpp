@@ -15,7 +15,9 @@ enum class Encoding : std::uint8_t {
 };
 
 /// As the store spells it.
-[[nodiscard]] constexpr std::string_view to_string(Encoding e) noexcept { return e == Encoding::text ? "text" : "json"; }
+[[nodiscard]] constexpr std::string_view to_string(Encoding e) noexcept {
+  return e == Encoding::text ? "text" : "json";
+}
 
 /// UTF-8 text without NUL, and its encoding tag.
 struct Payload {
@@ -31,4 +33,4 @@ struct Payload {
   friend bool operator==(const Payload&, const Payload&) = default;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

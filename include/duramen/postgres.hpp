@@ -1,37 +1,38 @@
 // A PostgreSQL database as the store: many machines share it.
 #pragma once
 
+#include <duramen/log.hpp>
+#include <duramen/management.hpp>
+#include <duramen/store.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include <duramen/log.hpp>
-#include <duramen/management.hpp>
-#include <duramen/store.hpp>
-
 namespace duramen::inline v0 {
 namespace postgres {
 
 struct Options {
-  /// Any libpq connection string or URI: TLS, several hosts and every other option of libpq included. With several hosts
-  /// and no target_session_attrs, the one that can be written to is looked for.
+  /// Any libpq connection string or URI: TLS, several hosts and every other option of libpq included. With
+  /// several hosts and no target_session_attrs, the one that can be written to is looked for.
   std::string conninfo;
-  /// The schema that holds the tables; made if it does not exist. Stores with different schemas in one database know
-  /// nothing of each other.
+  /// The schema that holds the tables; made if it does not exist. Stores with different schemas in one
+  /// database know nothing of each other.
   std::string schema = "duramen";
-  /// Where to listen for what other processes do, if not at `conninfo`: behind a pgbouncer in transaction mode, the
-  /// server itself.
+  /// Where to listen for what other processes do, if not at `conninfo`: behind a pgbouncer in transaction
+  /// mode, the server itself.
   std::string listen_conninfo = {};
   /// Where the time comes from; the server's clock unless a test says otherwise. Must outlive the store.
   const Clock* clock = nullptr;
   /// Connections for calls, at most; opened when they are needed. One more listens.
   std::size_t max_connections = 4;
-  /// False behind a pgbouncer in transaction mode before 1.21, where a prepared statement may be on another server
-  /// connection the next time.
+  /// False behind a pgbouncer in transaction mode before 1.21, where a prepared statement may be on another
+  /// server connection the next time.
   bool prepare_statements = true;
-  /// False: the schema must be there, at a version this Duramen can work with. For a role that may not make tables.
+  /// False: the schema must be there, at a version this Duramen can work with. For a role that may not make
+  /// tables.
   bool migrate = true;
 
   /// A call that takes longer is given up as lost with its connection.
@@ -48,8 +49,9 @@ struct Options {
 
 /// What a store has done since it was opened; for benchmarks and tests.
 struct Counters {
-  std::uint64_t queries = 0;             ///< statements sent on connections for calls
-  std::uint64_t listener_queries = 0;    ///< statements sent on the connection that listens, notifications included
+  std::uint64_t queries = 0;  ///< statements sent on connections for calls
+  std::uint64_t listener_queries =
+      0;  ///< statements sent on the connection that listens, notifications included
   std::uint64_t connections_opened = 0;  ///< for calls and for listening
   std::uint64_t notifications_sent = 0;
   std::uint64_t notifications_received = 0;  ///< from other processes
@@ -70,4 +72,4 @@ struct Counters {
 [[nodiscard]] Result<std::optional<SchemaVersion>> schema_version(Provider& provider);
 
 }  // namespace postgres
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -2,22 +2,23 @@
 //
 //   registry.add("Thumbnail", dm::ProcessActivity({"convert", "-", "-resize", "128", "png:-"}));
 //
-// The input goes to its standard input, its standard output is the result, its standard error goes to the log, line by
-// line. It runs under a small shim process that owns the group: when the activity is cancelled the group gets SIGTERM and
-// then SIGKILL, and when this process dies, however it dies, the group is killed. The host's signal handling is left alone.
+// The input goes to its standard input, its standard output is the result, its standard error goes to the
+// log, line by line. It runs under a small shim process that owns the group: when the activity is cancelled
+// the group gets SIGTERM and then SIGKILL, and when this process dies, however it dies, the group is killed.
+// The host's signal handling is left alone.
 //
 // A thread of the runtime waits for it, so `activity_threads` bounds how many run at once.
 #pragma once
+
+#include <duramen/activity.hpp>
+#include <duramen/payload.hpp>
+#include <duramen/time.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <duramen/activity.hpp>
-#include <duramen/payload.hpp>
-#include <duramen/time.hpp>
 
 namespace duramen::inline v0 {
 
@@ -31,13 +32,13 @@ class ProcessActivity {
   /// DURAMEN_IDEMPOTENCY_KEY are always there.
   ProcessActivity& environment(std::string name, std::string value);
   ProcessActivity& directory(std::string path);
-  /// Its output is JSON, for a result of any type. Otherwise it is text, for a std::string; one line end at its end is
-  /// left out.
+  /// Its output is JSON, for a result of any type. Otherwise it is text, for a std::string; one line end at
+  /// its end is left out.
   ProcessActivity& json_output();
   /// More output than this is an error, and ends it.
   ProcessActivity& max_output(std::size_t bytes);
-  /// How long after SIGTERM it gets SIGKILL. Shorter than the runtime's grace period, or it is counted as abandoned
-  /// meanwhile.
+  /// How long after SIGTERM it gets SIGKILL. Shorter than the runtime's grace period, or it is counted as
+  /// abandoned meanwhile.
   template <class Rep, class Period>
   ProcessActivity& kill_after(std::chrono::duration<Rep, Period> pause) {
     kill_after_ = round_up(pause);
@@ -57,4 +58,4 @@ class ProcessActivity {
   Duration kill_after_ = std::chrono::seconds{5};
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

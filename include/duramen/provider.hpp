@@ -1,27 +1,16 @@
 // What a storage back end promises the runtime.
 //
-// A provider keeps instances, their histories, the messages on their way to them (the orchestrator queue) and the
-// activities waiting to be run (the worker queue). The runtime decides, the provider stores: nothing here looks inside
-// an event or a payload.
+// A provider keeps instances, their histories, the messages on their way to them (the orchestrator queue) and
+// the activities waiting to be run (the worker queue). The runtime decides, the provider stores: nothing here
+// looks inside an event or a payload.
 //
-// Every call is one transaction. Calls are batched: a call takes many entries and answers each. What is wrong with one
-// entry (its lease is lost, the store moved on) fails that entry; what is wrong with the store fails the call, nothing
-// of it is stored, and the error says whether trying again makes sense (after a deadlock or a serialisation failure it
-// does). No exception crosses this interface.
-// Calls may come from any thread.
+// Every call is one transaction. Calls are batched: a call takes many entries and answers each. What is wrong
+// with one entry (its lease is lost, the store moved on) fails that entry; what is wrong with the store fails
+// the call, nothing of it is stored, and the error says whether trying again makes sense (after a deadlock or
+// a serialisation failure it does). No exception crosses this interface. Calls may come from any thread.
 //
 // To write a provider, implement this class and make <duramen/testing/conformance.hpp> pass.
 #pragma once
-
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <variant>
-#include <vector>
 
 #include <duramen/failure.hpp>
 #include <duramen/history.hpp>
@@ -34,9 +23,19 @@
 #include <duramen/time.hpp>
 #include <duramen/work_item.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
 namespace duramen::inline v0 {
 
-// -- starting and messaging ------------------------------------------------------------------------------------------
+// -- starting and messaging -----------------------------------------------------------------------
 
 /// What to do when the id of a new instance is taken.
 enum class IdReuse : std::uint8_t {
@@ -52,7 +51,8 @@ struct StartRequest {
 
 enum class StartOutcome : std::uint8_t {
   created,
-  exists,    ///< an instance of that id exists and was started with the same name and input: the start is a repeat
+  exists,    ///< an instance of that id exists and was started with the same name and input: the start is a
+             ///< repeat
   conflict,  ///< the id belongs to something else
 };
 
@@ -62,7 +62,8 @@ struct OutboundMessage {
   WorkItem item;
   TimePoint visible_at{};                 ///< in the past or zero: now
   std::optional<std::string> message_id;  ///< unique per instance: a second message of that id is not stored
-  /// With a StartOrchestration in a TurnCommit: delivered to the committing instance instead when the id is taken.
+  /// With a StartOrchestration in a TurnCommit: delivered to the committing instance instead when the id is
+  /// taken.
   std::optional<WorkItem> if_refused = std::nullopt;
 };
 
@@ -74,7 +75,7 @@ enum class EnqueueOutcome : std::uint8_t {
   finished,   ///< the instance has ended; nothing was stored
 };
 
-// -- turns -----------------------------------------------------------------------------------------------------------
+// -- turns ----------------------------------------------------------------------------------------
 
 /// An orchestration that a node can run.
 struct RegisteredOrchestration {
@@ -88,8 +89,8 @@ struct OrchestrationFetch {
   Duration lease{};
   std::uint32_t min_engine_version = 0;  ///< both ends inclusive
   std::uint32_t max_engine_version = duramen::engine_version;
-  /// Only instances of these orchestrations; absent: any. The version counts once a turn has resolved it: an instance
-  /// that is pending or has continued as new goes by its name alone.
+  /// Only instances of these orchestrations; absent: any. The version counts once a turn has resolved it: an
+  /// instance that is pending or has continued as new goes by its name alone.
   std::optional<std::vector<RegisteredOrchestration>> orchestrations;
 };
 
@@ -115,19 +116,20 @@ struct OrchestrationItem {
   ExecutionId execution;
   Status status = Status::pending;
   std::string name;
-  std::string version;    ///< empty while pending
-  EventId last_event_id;  ///< none while pending
-  std::uint32_t attempt = 1;  ///< the highest of its messages
+  std::string version;                 ///< empty while pending
+  EventId last_event_id;               ///< none while pending
+  std::uint32_t attempt = 1;           ///< the highest of its messages
   std::vector<InboxMessage> messages;  ///< in queue order
-  /// What was wrong with messages that cannot be read. They are not in `messages`, but under the lease, and a commit
-  /// deletes them like the others.
+  /// What was wrong with messages that cannot be read. They are not in `messages`, but under the lease, and a
+  /// commit deletes them like the others.
   std::optional<std::string> unreadable;
   KeyValues key_values;  ///< as earlier executions left them: replay repeats the changes of this one
 };
 
 struct OrchestrationBatch {
   std::vector<OrchestrationItem> items;
-  /// A hint, may be too early: when the next message becomes visible, or the lease of an instance that has some ends.
+  /// A hint, may be too early: when the next message becomes visible, or the lease of an instance that has
+  /// some ends.
   std::optional<TimePoint> next_due;
 };
 
@@ -138,8 +140,8 @@ struct WorkLease {
   friend bool operator==(const WorkLease&, const WorkLease&) = default;
 };
 
-/// The end of one activity. Deletes the worker row held under `lease`; the completion reaches the instance only if the
-/// row was still there.
+/// The end of one activity. Deletes the worker row held under `lease`; the completion reaches the instance
+/// only if the row was still there.
 struct WorkAck {
   WorkLease lease;
   InstanceId instance;
@@ -158,18 +160,19 @@ struct CancelledActivity {
   CancelReason reason;
 };
 
-/// The commit owns a lease that a fetch gave out; it ends with the commit. The messages of that fetch are deleted with
-/// it, those that arrived since stay.
+/// The commit owns a lease that a fetch gave out; it ends with the commit. The messages of that fetch are
+/// deleted with it, those that arrived since stay.
 struct HeldLease {
   LeaseToken token;
 };
 /// The commit takes the instance and commits in one step: only if nobody has it leased, its last event is
-/// `last_event_id`, no visible message waits for it, and every row of `work_acks` is still held under its lease.
+/// `last_event_id`, no visible message waits for it, and every row of `work_acks` is still held under its
+/// lease.
 struct ConditionalLease {
   EventId last_event_id;
 };
-/// The commit creates the instance: its start and its first turn are one step. Where the new incarnation belongs and
-/// none is given (keys of worker rows, parent links in messages), the store fills it in.
+/// The commit creates the instance: its start and its first turn are one step. Where the new incarnation
+/// belongs and none is given (keys of worker rows, parent links in messages), the store fills it in.
 struct FusedStart {
   StartRequest request;
 };
@@ -182,11 +185,11 @@ struct CustomStatusChange {
 
 /// What an instance is after the turn. Absent parts stay as they are.
 struct InstanceChange {
-  Status status = Status::running;  ///< final: messages that are still queued for the instance go unseen
+  Status status = Status::running;     ///< final: messages that are still queued for the instance go unseen
   std::optional<std::string> version;  ///< with the first turn of an execution: what the name resolved to
   std::uint32_t engine_version = duramen::engine_version;
-  std::optional<Payload> output;    ///< with completed
-  std::optional<Failure> failure;   ///< with failed, cancelled
+  std::optional<Payload> output;     ///< with completed
+  std::optional<Failure> failure;    ///< with failed, cancelled
   std::optional<ParentLink> parent;  ///< with the first turn
   std::optional<CustomStatusChange> custom_status;
   std::vector<KeyValueChange> key_values;
@@ -203,10 +206,10 @@ struct TurnCommit {
 
   /// With a ConditionalLease only: the completions that caused this turn, all of this instance.
   std::vector<WorkAck> work_acks;
-  std::vector<Event> events;       ///< appended to the execution's history; ids go on where it ended
+  std::vector<Event> events;  ///< appended to the execution's history; ids go on where it ended
   InstanceChange change;
   std::vector<WorkerItem> worker_items;
-  Duration worker_lease{};  ///< for rows born leased
+  Duration worker_lease{};                ///< for rows born leased
   std::vector<OutboundMessage> messages;  ///< timers, child starts, cancels, answers to the parent
 
   /// Removed from the worker queue after `worker_items` was inserted, whoever holds them.
@@ -218,13 +221,15 @@ struct TurnCommit {
 
 enum class CommitOutcome : std::uint8_t {
   committed,
-  already_committed,  ///< this token was committed before; nothing was stored again, `stolen` and `acks` are empty
+  already_committed,  ///< this token was committed before; nothing was stored again, `stolen` and `acks` are
+                      ///< empty
   lease_lost,         ///< HeldLease only: the lease ended; nothing was stored
-  condition_failed,   ///< the ConditionalLease does not hold, or the row of a work ack is gone: nothing of the turn was
-                      ///< stored; its work acks were performed as ack_work_items would have, see `acks`
-  start_refused,      ///< FusedStart only: the id is taken, see `start`; nothing was stored
-  invalid,            ///< can never be stored (event ids that do not go on where history ended, a wrong execution);
-                      ///< nothing was stored, a held lease is still held
+  condition_failed,  ///< the ConditionalLease does not hold, or the row of a work ack is gone: nothing of the
+                     ///< turn was stored; its work acks were performed as ack_work_items would have, see
+                     ///< `acks`
+  start_refused,     ///< FusedStart only: the id is taken, see `start`; nothing was stored
+  invalid,  ///< can never be stored (event ids that do not go on where history ended, a wrong execution);
+            ///< nothing was stored, a held lease is still held
 };
 
 enum class AckOutcome : std::uint8_t {
@@ -246,10 +251,10 @@ struct StolenLease {
 
 struct CommitResult {
   CommitOutcome outcome = CommitOutcome::committed;
-  Incarnation incarnation;           ///< of the instance, also when this commit created it
-  StartOutcome start{};              ///< with start_refused
-  std::vector<AckResult> acks;       ///< with condition_failed: one per work ack
-  std::vector<StolenLease> stolen;   ///< with committed: leases this commit took away, whoever held them
+  Incarnation incarnation;          ///< of the instance, also when this commit created it
+  StartOutcome start{};             ///< with start_refused
+  std::vector<AckResult> acks;      ///< with condition_failed: one per work ack
+  std::vector<StolenLease> stolen;  ///< with committed: leases this commit took away, whoever held them
 };
 
 /// The lease under which a runtime works on an instance.
@@ -266,7 +271,7 @@ struct TurnAbandon {
   bool count_attempt = true;  ///< false: this delivery did not count
 };
 
-// -- work items ------------------------------------------------------------------------------------------------------
+// -- work items -----------------------------------------------------------------------------------
 
 /// Which activities a worker takes, by their tag.
 struct TagFilter {
@@ -279,8 +284,12 @@ struct TagFilter {
 
   /// The usual filters: untagged work, some tags, both, everything, nothing.
   [[nodiscard]] static TagFilter default_only() { return {}; }
-  [[nodiscard]] static TagFilter only(std::vector<std::string> tags) { return {false, false, std::move(tags)}; }
-  [[nodiscard]] static TagFilter default_and(std::vector<std::string> tags) { return {true, false, std::move(tags)}; }
+  [[nodiscard]] static TagFilter only(std::vector<std::string> tags) {
+    return {false, false, std::move(tags)};
+  }
+  [[nodiscard]] static TagFilter default_and(std::vector<std::string> tags) {
+    return {true, false, std::move(tags)};
+  }
   [[nodiscard]] static TagFilter any() { return {true, true, {}}; }
   [[nodiscard]] static TagFilter none() { return {false, false, {}}; }
 
@@ -304,8 +313,8 @@ struct WorkFetch {
   /// Only activities of these names; absent: any.
   std::optional<std::vector<std::string>> names;
   TagFilter tags;
-  /// Absent: only activities without a session. Present: also those whose session is the owner's or nobody's; a session
-  /// becomes the owner's with the fetch.
+  /// Absent: only activities without a session. Present: also those whose session is the owner's or nobody's;
+  /// a session becomes the owner's with the fetch.
   std::optional<SessionClaim> sessions;
 };
 
@@ -314,9 +323,10 @@ struct WorkItemLeased {
   WorkLease lease;
   LeaseTime lease_until;
   std::uint32_t attempt = 1;
-  std::uint64_t fence = 1;                ///< grows with every lease on this row, also if the attempt did not count
-  std::optional<Payload> heartbeat;       ///< the details an earlier attempt left
-  std::optional<std::string> unreadable;  ///< what was wrong with a row that cannot be read; only its key is right
+  std::uint64_t fence = 1;  ///< grows with every lease on this row, also if the attempt did not count
+  std::optional<Payload> heartbeat;  ///< the details an earlier attempt left
+  std::optional<std::string>
+      unreadable;  ///< what was wrong with a row that cannot be read; only its key is right
 };
 
 struct WorkBatch {
@@ -348,9 +358,10 @@ struct RenewResult {
 };
 
 /// How an activity fails whose time limit has passed; for providers, so that all say the same.
-[[nodiscard]] Failure overdue_failure(const ActivityExecute& activity, TimeoutKind which, std::uint32_t attempt);
+[[nodiscard]] Failure overdue_failure(const ActivityExecute& activity, TimeoutKind which,
+                                      std::uint32_t attempt);
 
-// -- what any node does for all ---------------------------------------------------------------------------------------
+// -- what any node does for all -------------------------------------------------------------------
 
 struct SweepResult {
   std::uint64_t overdue = 0;           ///< activities that failed because a time limit of theirs had passed
@@ -361,29 +372,31 @@ struct SweepResult {
   std::optional<TimePoint> next_due;
 };
 
-// -- push ------------------------------------------------------------------------------------------------------------
+// -- push -----------------------------------------------------------------------------------------
 
 struct ChangedInstance {
   InstanceId instance;
   Status status = Status::pending;
-  /// Whose turn it was. Empty: nobody's (a start, a delete), or unknown. Those who wait in the process of that node hear
-  /// the end from the node itself and need not ask the store.
+  /// Whose turn it was. Empty: nobody's (a start, a delete), or unknown. Those who wait in the process of
+  /// that node hear the end from the node itself and need not ask the store.
   NodeId decided_by;
 };
 
-/// What a provider tells those who listen. Called on a provider's or a committer's thread, never under a provider's
-/// lock, and only to post: a listener must return at once and not call back. A hint may be wrong or late; polling at a
-/// slow interval finds what a lost one would have told. Hints may be sent after the commit and be lost with the process.
+/// What a provider tells those who listen. Called on a provider's or a committer's thread, never under a
+/// provider's lock, and only to post: a listener must return at once and not call back. A hint may be wrong
+/// or late; polling at a slow interval finds what a lost one would have told. Hints may be sent after the
+/// commit and be lost with the process.
 class ProviderListener {
  public:
   virtual ~ProviderListener() = default;
   /// There may be something to fetch: messages for instances, or activities.
   virtual void orchestrator_work_ready() = 0;
   virtual void worker_work_ready() = 0;
-  /// Leases held by this listener's node were stolen: by somebody else's commit, a delete or a sweep. Empty: ask `read_stolen_leases`.
+  /// Leases held by this listener's node were stolen: by somebody else's commit, a delete or a sweep. Empty:
+  /// ask `read_stolen_leases`.
   virtual void leases_stolen(std::span<const StolenLease> stolen) = 0;
-  /// These instances were created, committed to or deleted (then the status is the last they had). Empty: some may have
-  /// been, by another process.
+  /// These instances were created, committed to or deleted (then the status is the last they had). Empty:
+  /// some may have been, by another process.
   virtual void instances_changed(std::span<const ChangedInstance> instances) = 0;
 };
 
@@ -393,7 +406,7 @@ class Subscription {
   virtual ~Subscription() = default;
 };
 
-// -- the interface ---------------------------------------------------------------------------------------------------
+// -- the interface --------------------------------------------------------------------------------
 
 /// What a store must be able to do. Everything the runtime and the client know of a store is this class.
 class Provider {
@@ -406,52 +419,56 @@ class Provider {
   [[nodiscard]] virtual const Clock& clock() const noexcept = 0;
 
   /// Inserts each instance as pending together with its start message.
-  [[nodiscard]] virtual Result<std::vector<StartOutcome>> start_instances(std::span<const StartRequest> requests) = 0;
+  [[nodiscard]] virtual Result<std::vector<StartOutcome>> start_instances(
+      std::span<const StartRequest> requests) = 0;
   [[nodiscard]] virtual Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
       std::span<const OutboundMessage> messages) = 0;
 
-  /// Leases instances that have visible messages and are not leased, longest waiting first, and counts an attempt for
-  /// each message. An instance whose messages were handed out before without an end is returned alone.
-  [[nodiscard]] virtual Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) = 0;
+  /// Leases instances that have visible messages and are not leased, longest waiting first, and counts an
+  /// attempt for each message. An instance whose messages were handed out before without an end is returned
+  /// alone.
+  [[nodiscard]] virtual Result<OrchestrationBatch> fetch_orchestration_items(
+      const OrchestrationFetch& request) = 0;
   /// The events of one execution after `after`, oldest first. Empty for an unknown instance or execution.
-  [[nodiscard]] virtual Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
-                                                                EventId after) = 0;
-  /// Several at once, an answer for each. As it is here it asks for one after the other; a provider that can do better in
-  /// one transaction or one round trip should.
+  [[nodiscard]] virtual Result<std::vector<Event>> read_history(const InstanceId& instance,
+                                                                ExecutionId execution, EventId after) = 0;
+  /// Several at once, an answer for each. As it is here it asks for one after the other; a provider that can
+  /// do better in one transaction or one round trip should.
   [[nodiscard]] virtual std::vector<Result<std::vector<Event>>> read_histories(
       std::span<const HistoryRequest> requests);
-  /// Stores turns. One answer per commit, in order; commits in one batch are independent of each other. At most one
-  /// commit per instance in a batch; all are decided before any message of the batch is stored.
+  /// Stores turns. One answer per commit, in order; commits in one batch are independent of each other. At
+  /// most one commit per instance in a batch; all are decided before any message of the batch is stored.
   [[nodiscard]] virtual Result<std::vector<CommitResult>> ack_orchestration_items(
       std::span<const TurnCommit> commits) = 0;
   /// Entries whose lease is gone are skipped.
   [[nodiscard]] virtual Result<void> abandon_orchestration_items(std::span<const TurnAbandon> items) = 0;
   /// Extends turn leases that still exist; false for those that do not.
-  [[nodiscard]] virtual Result<std::vector<bool>> renew_orchestration_item_locks(std::span<const TurnLease> leases,
-                                                                                 Duration extend) = 0;
+  [[nodiscard]] virtual Result<std::vector<bool>> renew_orchestration_item_locks(
+      std::span<const TurnLease> leases, Duration extend) = 0;
 
-  /// Leases activities to a worker; ends them, each with its result as a message to its instance. A lease that is gone
-  /// fails its own entry.
+  /// Leases activities to a worker; ends them, each with its result as a message to its instance. A lease
+  /// that is gone fails its own entry.
   [[nodiscard]] virtual Result<WorkBatch> fetch_work_items(const WorkFetch& request) = 0;
   [[nodiscard]] virtual Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) = 0;
   /// Extends leases that still exist and keeps their heartbeats.
-  [[nodiscard]] virtual Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
-                                                                               Duration extend) = 0;
+  [[nodiscard]] virtual Result<std::vector<RenewResult>> renew_work_item_locks(
+      std::span<const WorkRenewal> leases, Duration extend) = 0;
   [[nodiscard]] virtual Result<void> abandon_work_items(std::span<const WorkAbandon> items) = 0;
-  /// Leases of this node that were stolen by others. May return one more than once: renew answers `cancelled` for it
-  /// until the lease would have ended, whether it was read here or not.
+  /// Leases of this node that were stolen by others. May return one more than once: renew answers `cancelled`
+  /// for it until the lease would have ended, whether it was read here or not.
   [[nodiscard]] virtual Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) = 0;
 
-  /// Extends the sessions that one of `owners` holds and that were used within `idle_timeout`: a fetch, an acknowledgement
-  /// or a renewal of their work uses them. A session that has ended is not revived. Answers how many were extended.
-  [[nodiscard]] virtual Result<std::size_t> renew_sessions(std::span<const std::string> owners, Duration extend,
-                                                           Duration idle_timeout) = 0;
+  /// Extends the sessions that one of `owners` holds and that were used within `idle_timeout`: a fetch, an
+  /// acknowledgement or a renewal of their work uses them. A session that has ended is not revived. Answers
+  /// how many were extended.
+  [[nodiscard]] virtual Result<std::size_t> renew_sessions(std::span<const std::string> owners,
+                                                           Duration extend, Duration idle_timeout) = 0;
   /// Ends every session of the owner, so that others may take them at once. Answers how many.
   [[nodiscard]] virtual Result<std::size_t> release_sessions(const std::string& owner) = 0;
 
-  /// Does at most `limit` of each of these: fails activities whose time limits have passed (they end like a failed
-  /// attempt, whoever holds them, who is told `timeout`), drops parked messages whose time is over, and removes sessions
-  /// that are nobody's and have no work.
+  /// Does at most `limit` of each of these: fails activities whose time limits have passed (they end like a
+  /// failed attempt, whoever holds them, who is told `timeout`), drops parked messages whose time is over,
+  /// and removes sessions that are nobody's and have no work.
   [[nodiscard]] virtual Result<SweepResult> sweep(std::size_t limit) = 0;
 
   /// Absent for an unknown instance.
@@ -464,16 +481,18 @@ class Provider {
   [[nodiscard]] virtual Result<InstancePage> list_instances(const InstanceQuery& query) = 0;
   /// All executions of an instance that were not pruned, oldest first; empty for an unknown instance.
   [[nodiscard]] virtual Result<std::vector<ExecutionInfo>> list_executions(const InstanceId& instance) = 0;
-  /// The instance and everything below it, parents before children; empty for an unknown instance. Without results.
+  /// The instance and everything below it, parents before children; empty for an unknown instance. Without
+  /// results.
   [[nodiscard]] virtual Result<std::vector<InstanceInfo>> get_instance_tree(const InstanceId& root) = 0;
-  /// The activities and messages of an instance that wait or are being worked on; empty for an unknown instance.
+  /// The activities and messages of an instance that wait or are being worked on; empty for an unknown
+  /// instance.
   [[nodiscard]] virtual Result<PendingWork> list_pending_work(const InstanceId& instance) = 0;
-  /// Deletes each instance with everything below it: rows, messages, activities and key-values. Each tree goes whole or
-  /// not at all. Who works on one loses its lease.
-  [[nodiscard]] virtual Result<std::vector<DeleteResult>> delete_instances(std::span<const InstanceId> instances,
-                                                                           DeleteMode mode) = 0;
-  [[nodiscard]] virtual Result<std::vector<PruneResult>> prune_executions(std::span<const InstanceId> instances,
-                                                                          const PruneOptions& options) = 0;
+  /// Deletes each instance with everything below it: rows, messages, activities and key-values. Each tree
+  /// goes whole or not at all. Who works on one loses its lease.
+  [[nodiscard]] virtual Result<std::vector<DeleteResult>> delete_instances(
+      std::span<const InstanceId> instances, DeleteMode mode) = 0;
+  [[nodiscard]] virtual Result<std::vector<PruneResult>> prune_executions(
+      std::span<const InstanceId> instances, const PruneOptions& options) = 0;
   [[nodiscard]] virtual Result<StoreMetrics> get_metrics() = 0;
   [[nodiscard]] virtual Result<QueueDepths> get_queue_depths() = 0;
 
@@ -481,4 +500,4 @@ class Provider {
   [[nodiscard]] virtual std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) = 0;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -1,6 +1,12 @@
 // What a node can run: orchestrations and activities by name.
 #pragma once
 
+#include <duramen/activity.hpp>
+#include <duramen/codec.hpp>
+#include <duramen/orchestration.hpp>
+#include <duramen/payload.hpp>
+#include <duramen/task.hpp>
+
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -15,27 +21,21 @@
 #include <variant>
 #include <vector>
 
-#include <duramen/activity.hpp>
-#include <duramen/codec.hpp>
-#include <duramen/orchestration.hpp>
-#include <duramen/payload.hpp>
-#include <duramen/task.hpp>
-
 namespace duramen::inline v0 {
 
 /// How an orchestration is registered.
 class OrchestrationOptions {
  public:
   OrchestrationOptions() = default;
-  OrchestrationOptions(const char* version) : version_(version) {}                   // NOLINT: the common case
-  OrchestrationOptions(std::string version) : version_(std::move(version)) {}        // NOLINT
+  OrchestrationOptions(const char* version) : version_(version) {}             // NOLINT: the common case
+  OrchestrationOptions(std::string version) : version_(std::move(version)) {}  // NOLINT
   /// Of the form 1.2.3; 1.0.0 unless given.
   OrchestrationOptions& version(std::string version) {
     version_ = std::move(version);
     return *this;
   }
-  /// It cleans up when it is cancelled: its awaits throw CancelledError, and what it shields still runs. Recorded when an
-  /// instance starts.
+  /// It cleans up when it is cancelled: its awaits throw CancelledError, and what it shields still runs.
+  /// Recorded when an instance starts.
   OrchestrationOptions& graceful(bool graceful = true) {
     graceful_ = graceful;
     return *this;
@@ -78,8 +78,9 @@ struct HandlerTraits<R (*)(Context&)> {
 };
 template <class R, class Context, class In>
 struct HandlerTraits<R (*)(Context&, In)> {
-  static_assert(!std::is_reference_v<In>,
-                "a handler's input is a value: a reference would dangle when the coroutine is suspended or replayed");
+  static_assert(
+      !std::is_reference_v<In>,
+      "a handler's input is a value: a reference would dangle when the coroutine is suspended or replayed");
   using Result = R;
   using ContextType = Context;
   using Input = In;
@@ -134,7 +135,8 @@ Task<Payload> run_orchestration(std::shared_ptr<const F> f, OrchestrationContext
 }
 
 template <class F>
-ActivityTask<Payload> run_activity_coroutine(std::shared_ptr<const F> f, ActivityContext& ctx, Payload input) {
+ActivityTask<Payload> run_activity_coroutine(std::shared_ptr<const F> f, ActivityContext& ctx,
+                                             Payload input) {
   auto task = call_handler(*f, ctx, input);
   if constexpr (std::is_void_v<typename decltype(task)::value_type>) {
     co_await std::move(task);
@@ -161,9 +163,10 @@ Payload run_activity_function(const F& f, ActivityContext& ctx, const Payload& i
 /// A registry is filled first and shared then: a Runtime takes a copy.
 class Registry {
  public:
-  /// Registers `f` by what its first parameter is: an orchestration `Task<R>(OrchestrationContext&[, In])`, a function
-  /// activity `R(ActivityContext&[, In])`, or a coroutine activity `ActivityTask<R>(ActivityContext&[, In])`.
-  /// Throws std::invalid_argument if the name is taken, empty, or the version is not of the form 1.2.3.
+  /// Registers `f` by what its first parameter is: an orchestration `Task<R>(OrchestrationContext&[, In])`, a
+  /// function activity `R(ActivityContext&[, In])`, or a coroutine activity
+  /// `ActivityTask<R>(ActivityContext&[, In])`. Throws std::invalid_argument if the name is taken, empty, or
+  /// the version is not of the form 1.2.3.
   template <class F>
   Registry& add(std::string_view name, F f, const OrchestrationOptions& options = {}) {
     using Traits = detail::HandlerTraits<F>;
@@ -177,14 +180,16 @@ class Registry {
     } else {
       static_assert(std::is_same_v<typename Traits::ContextType, ActivityContext>,
                     "a handler's first parameter is dm::OrchestrationContext& or dm::ActivityContext&");
-      static_assert(!Result::is_task, "an activity returns a value or dm::ActivityTask<R>; dm::Task is for orchestrations");
+      static_assert(!Result::is_task,
+                    "an activity returns a value or dm::ActivityTask<R>; dm::Task is for orchestrations");
       auto code = std::make_shared<const F>(std::move(f));
       if constexpr (Result::is_activity_task) {
         return add_activity(name, ActivityHandler::Coroutine([code](ActivityContext& ctx, Payload input) {
                               return detail::run_activity_coroutine<F>(code, ctx, std::move(input));
                             }));
       } else {
-        return add_activity(name, ActivityHandler::Function([code](ActivityContext& ctx, const Payload& input) {
+        return add_activity(name,
+                            ActivityHandler::Function([code](ActivityContext& ctx, const Payload& input) {
                               return detail::run_activity_function<F>(*code, ctx, input);
                             }));
       }
@@ -196,8 +201,10 @@ class Registry {
   Registry& add(const Activity<R(In...)>& activity, F f) {
     using Traits = detail::HandlerTraits<F>;
     using Result = typename detail::Unwrapped<typename Traits::Result>::type;
-    static_assert(std::is_same_v<typename Traits::ContextType, ActivityContext>, "an activity takes dm::ActivityContext&");
-    static_assert(std::is_same_v<Result, R>, "the function's result is not the one its dm::Activity handle declares");
+    static_assert(std::is_same_v<typename Traits::ContextType, ActivityContext>,
+                  "an activity takes dm::ActivityContext&");
+    static_assert(std::is_same_v<Result, R>,
+                  "the function's result is not the one its dm::Activity handle declares");
     if constexpr (sizeof...(In) == 0) {
       static_assert(std::is_void_v<typename Traits::Input>, "the dm::Activity handle declares no argument");
     } else {
@@ -216,7 +223,8 @@ class Registry {
     static_assert(std::is_same_v<typename Traits::Result, Task<R>>,
                   "the function's result is not the one its dm::Orchestration handle declares");
     if constexpr (sizeof...(In) == 0) {
-      static_assert(std::is_void_v<typename Traits::Input>, "the dm::Orchestration handle declares no argument");
+      static_assert(std::is_void_v<typename Traits::Input>,
+                    "the dm::Orchestration handle declares no argument");
     } else {
       static_assert(std::is_same_v<typename Traits::Input, std::tuple_element_t<0, std::tuple<In...>>>,
                     "the function's argument is not the one its dm::Orchestration handle declares");
@@ -236,11 +244,13 @@ class Registry {
  private:
   Registry& add_orchestration(std::string_view name, const OrchestrationOptions& options,
                               std::function<Task<Payload>(OrchestrationContext&, Payload)> invoke);
-  Registry& add_activity(std::string_view name, std::variant<ActivityHandler::Function, ActivityHandler::Coroutine> run);
+  Registry& add_activity(std::string_view name,
+                         std::variant<ActivityHandler::Function, ActivityHandler::Coroutine> run);
 
   using Version = std::array<std::uint32_t, 3>;
-  std::map<std::string, std::map<Version, std::shared_ptr<const OrchestrationHandler>>, std::less<>> orchestrations_;
+  std::map<std::string, std::map<Version, std::shared_ptr<const OrchestrationHandler>>, std::less<>>
+      orchestrations_;
   std::map<std::string, std::shared_ptr<const ActivityHandler>, std::less<>> activities_;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -1,9 +1,11 @@
 // Result<T>: a value, or the reason why there is none.
 //
-// Calls that meet the outside world (a store, a server, a missing instance) return a Result, so that a caller decides
-// with its eyes open. The spelling is std::expected's; the type is ours because std::expected needs C++23 and a
-// signature must not depend on the user's language flag.
+// Calls that meet the outside world (a store, a server, a missing instance) return a Result, so that a caller
+// decides with its eyes open. The spelling is std::expected's; the type is ours because std::expected needs
+// C++23 and a signature must not depend on the user's language flag.
 #pragma once
+
+#include <duramen/export.hpp>
 
 #include <cstdint>
 #include <stdexcept>
@@ -13,11 +15,10 @@
 #include <utility>
 #include <variant>
 
-#include <duramen/export.hpp>
-
 namespace duramen::inline v0 {
 
-/// What kind of thing went wrong between us and the store or the caller. Callers branch on it; people read `message`.
+/// What kind of thing went wrong between us and the store or the caller. Callers branch on it; people read
+/// `message`.
 enum class ErrorCode : std::uint8_t {
   not_found,         ///< the instance, execution or row does not exist
   already_exists,    ///< the id is taken, and the caller's policy does not allow reuse
@@ -72,14 +73,14 @@ class [[nodiscard]] Result {
 
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: a value is a result
   Result(Unexpected<E> e) : state_(std::in_place_index<1>, std::move(e.error)) {}  // NOLINT: so is an error
-  Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
+  Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}            // NOLINT
 
   /// True if there is a value.
   [[nodiscard]] bool has_value() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return has_value(); }
 
-  /// The value; throws BadResult if there is an error instead. Of a temporary it is returned by value, so that
-  /// `for (auto& x : client.read_history(id).value())` is right.
+  /// The value; throws BadResult if there is an error instead. Of a temporary it is returned by value, so
+  /// that `for (auto& x : client.read_history(id).value())` is right.
   T& value() & { return require(), std::get<0>(state_); }
   const T& value() const& { return require(), std::get<0>(state_); }
   T value() && { return require(), std::get<0>(std::move(state_)); }
@@ -134,4 +135,4 @@ class [[nodiscard]] Result<void, E> {
   bool failed_ = false;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

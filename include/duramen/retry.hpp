@@ -1,14 +1,14 @@
 // How often, and with what pauses, an activity is tried again.
 #pragma once
 
+#include <duramen/failure.hpp>
+#include <duramen/time.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <duramen/failure.hpp>
-#include <duramen/time.hpp>
 
 namespace duramen::inline v0 {
 
@@ -43,8 +43,8 @@ class Backoff {
   double factor_ = 2.0;
 };
 
-/// A failure is tried again unless it says that it is not retryable, or its type is listed. What failed last is what the
-/// orchestration sees.
+/// A failure is tried again unless it says that it is not retryable, or its type is listed. What failed last
+/// is what the orchestration sees.
 class RetryPolicy {
  public:
   RetryPolicy() = default;
@@ -75,7 +75,9 @@ class RetryPolicy {
 
   /// For the engine and for tests: what the policy says.
   [[nodiscard]] bool tries_again(const Failure& failure, std::uint32_t attempt) const;
-  [[nodiscard]] Duration pause_after(std::uint32_t attempt) const noexcept { return backoff_.pause_after(attempt); }
+  [[nodiscard]] Duration pause_after(std::uint32_t attempt) const noexcept {
+    return backoff_.pause_after(attempt);
+  }
   [[nodiscard]] const std::optional<Duration>& attempt_timeout() const noexcept { return attempt_timeout_; }
   [[nodiscard]] const std::optional<Duration>& total_timeout() const noexcept { return total_timeout_; }
 
@@ -87,4 +89,4 @@ class RetryPolicy {
   std::vector<std::string> final_types_;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

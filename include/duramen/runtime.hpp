@@ -1,11 +1,6 @@
 // The runtime: runs orchestrations and activities on a store.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string>
-
 #include <duramen/ids.hpp>
 #include <duramen/log.hpp>
 #include <duramen/metrics.hpp>
@@ -14,9 +9,15 @@
 #include <duramen/store.hpp>
 #include <duramen/time.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
 namespace duramen::inline v0 {
 
-/// How a runtime works. The defaults suit most; a combination that cannot work is refused when the runtime starts.
+/// How a runtime works. The defaults suit most; a combination that cannot work is refused when the runtime
+/// starts.
 struct RuntimeOptions {
   /// Must be unique among all runtimes that share the store; made up if empty.
   NodeId node;
@@ -25,7 +26,8 @@ struct RuntimeOptions {
 
   /// Threads for function activities. 0: one per core, at least four.
   std::size_t activity_threads = 0;
-  /// Activities this node holds at once, coroutines included. What is beyond it waits for a free place or another node.
+  /// Activities this node holds at once, coroutines included. What is beyond it waits for a free place or
+  /// another node.
   std::size_t max_activities = 4096;
   /// Live coroutines kept between turns, so that a turn costs nothing for the history before it.
   std::size_t max_resident_instances = 10'000;
@@ -41,17 +43,19 @@ struct RuntimeOptions {
   Duration turn_lease = std::chrono::seconds{10};
   /// How often to look for work without being told. Push makes this a safety net.
   Duration poll_interval = std::chrono::seconds{2};
-  /// How often to look, at least, for work of others whose time limits have passed. What this node knows of is looked for
-  /// when it is due.
+  /// How often to look, at least, for work of others whose time limits have passed. What this node knows of
+  /// is looked for when it is due.
   Duration sweep_interval = std::chrono::seconds{30};
 
   // -- which work ---
 
   /// Which activities this node takes, by their tag.
   TagFilter tags;
-  /// Sessions with activities in hand here at once; what is beyond it waits for a free one or another node. 0: none.
+  /// Sessions with activities in hand here at once; what is beyond it waits for a free one or another node.
+  /// 0: none.
   std::size_t max_sessions = 10;
-  /// Who owns this node's sessions. Give a name that survives a restart to get them back at once; else the node id.
+  /// Who owns this node's sessions. Give a name that survives a restart to get them back at once; else the
+  /// node id.
   std::string session_owner;
   Duration session_lease = std::chrono::seconds{30};
   /// A session without activities for that long is given up.
@@ -67,8 +71,8 @@ struct RuntimeOptions {
   /// A turn whose code is not registered here is offered again after this, doubled with each attempt.
   Duration unregistered_pause = std::chrono::seconds{1};
   Duration longest_unregistered_pause = std::chrono::seconds{60};
-  /// How long an activity may take to return after it was asked to stop. Then a coroutine that sleeps is destroyed, and
-  /// anything else is abandoned: it gives its place back and is counted until it returns.
+  /// How long an activity may take to return after it was asked to stop. Then a coroutine that sleeps is
+  /// destroyed, and anything else is abandoned: it gives its place back and is counted until it returns.
   Duration cancel_grace = std::chrono::seconds{10};
   /// With so many abandoned activities no new ones are taken.
   std::size_t max_abandoned = 64;
@@ -85,7 +89,8 @@ struct RuntimeOptions {
   Duration gauge_interval = std::chrono::seconds{60};
 };
 
-/// Starts in the constructor, stops in the destructor. Several runtimes, in one process or many, may share a store.
+/// Starts in the constructor, stops in the destructor. Several runtimes, in one process or many, may share a
+/// store.
 class Runtime {
  public:
   /// Throws std::invalid_argument for options that cannot work.
@@ -100,9 +105,9 @@ class Runtime {
   /// Activities that were asked to stop, did not within the grace period, and still run.
   [[nodiscard]] std::size_t abandoned_activities() const noexcept;
 
-  /// Takes no new work, lets running activities end until `deadline` has passed, then tells them to stop and gives their
-  /// leases back. Blocks until done; later calls do nothing. An activity function that does not return even then keeps
-  /// its thread and this call waiting: a function cannot be ended from outside.
+  /// Takes no new work, lets running activities end until `deadline` has passed, then tells them to stop and
+  /// gives their leases back. Blocks until done; later calls do nothing. An activity function that does not
+  /// return even then keeps its thread and this call waiting: a function cannot be ended from outside.
   void shutdown(Duration deadline = std::chrono::seconds{5});
 
  private:
@@ -110,4 +115,4 @@ class Runtime {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -1,14 +1,14 @@
 // One SQLite file as the store: nothing to install, nothing to run.
 #pragma once
 
+#include <duramen/management.hpp>
+#include <duramen/store.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-
-#include <duramen/management.hpp>
-#include <duramen/store.hpp>
 
 namespace duramen::inline v0 {
 namespace sqlite {
@@ -20,7 +20,8 @@ struct Options {
   const Clock* clock = nullptr;
   /// full: a commit that returned survives power loss. off: for tests and throw-away data.
   enum class Durability { full, off } durability = Durability::full;
-  /// The WAL is grown to this size when the store opens: appending to a file that has its size already is cheaper.
+  /// The WAL is grown to this size when the store opens: appending to a file that has its size already is
+  /// cheaper.
   std::size_t initial_wal_bytes = 4u << 20;
 };
 
@@ -30,7 +31,8 @@ struct Counters {
   std::uint64_t unsynced_commits = 0;  ///< lease-only transactions
   std::uint64_t row_writes = 0;        ///< rows inserted, updated or deleted
   std::uint64_t expired_messages = 0;  ///< parked for an instance that never came, and dropped
-  std::uint64_t unreadable_messages = 0;  ///< found by fetches that could not read them; see OrchestrationItem::unreadable
+  std::uint64_t unreadable_messages =
+      0;  ///< found by fetches that could not read them; see OrchestrationItem::unreadable
 };
 
 /// Opens or creates. The error says what is wrong with the file and what to do.
@@ -47,4 +49,4 @@ struct Counters {
 [[nodiscard]] Result<std::optional<SchemaVersion>> schema_version(Provider& provider);
 
 }  // namespace sqlite
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

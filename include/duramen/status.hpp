@@ -29,4 +29,4 @@ inline constexpr std::size_t status_count = 7;
   return s == Status::completed || s == Status::failed || s == Status::cancelled;
 }
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -1,9 +1,10 @@
-// A store as users hold it: the provider, and the meeting point of clients and runtimes that share it in one process.
+// A store as users hold it: the provider, and the meeting point of clients and runtimes that share it in one
+// process.
 #pragma once
 
-#include <memory>
-
 #include <duramen/provider.hpp>
+
+#include <memory>
 
 namespace duramen::inline v0 {
 
@@ -12,8 +13,9 @@ class Neighbourhood;
 std::shared_ptr<Neighbourhood> make_neighbourhood();
 }  // namespace detail
 
-/// A handle; copies share the store. Runtimes and clients made from copies of one handle find each other, so that a
-/// start runs its first turn in the commit that creates it and a waiter is told without asking the store.
+/// A handle; copies share the store. Runtimes and clients made from copies of one handle find each other, so
+/// that a start runs its first turn in the commit that creates it and a waiter is told without asking the
+/// store.
 class Store {
  public:
   explicit Store(std::shared_ptr<Provider> provider)
@@ -21,11 +23,13 @@ class Store {
 
   /// What is behind the handle.
   [[nodiscard]] const std::shared_ptr<Provider>& provider() const noexcept { return provider_; }
-  [[nodiscard]] const std::shared_ptr<detail::Neighbourhood>& neighbourhood() const noexcept { return neighbourhood_; }
+  [[nodiscard]] const std::shared_ptr<detail::Neighbourhood>& neighbourhood() const noexcept {
+    return neighbourhood_;
+  }
 
  private:
   std::shared_ptr<Provider> provider_;
   std::shared_ptr<detail::Neighbourhood> neighbourhood_;
 };
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

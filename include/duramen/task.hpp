@@ -1,9 +1,12 @@
 // Task<T>: the coroutine type of orchestrations.
 //
-// A Task is lazy: its body runs when it is awaited, or when a combinator polls it. Only Duramen awaitables can be
-// awaited inside one; anything else does not compile, because it would not be the same on replay. A Task that is
-// destroyed before its end cancels what it was waiting for.
+// A Task is lazy: its body runs when it is awaited, or when a combinator polls it. Only Duramen awaitables
+// can be awaited inside one; anything else does not compile, because it would not be the same on replay. A
+// Task that is destroyed before its end cancels what it was waiting for.
 #pragma once
+
+#include <duramen/detail/operation.hpp>
+#include <duramen/future.hpp>
 
 #include <coroutine>
 #include <exception>
@@ -11,9 +14,6 @@
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
-
-#include <duramen/detail/operation.hpp>
-#include <duramen/future.hpp>
 
 namespace duramen::inline v0 {
 
@@ -36,7 +36,8 @@ class BeginShield {
 /// What all promises of Tasks share.
 class TaskPromiseBase {
  public:
-  TaskPromiseBase() noexcept {}  // NOLINT: declared, so that no compiler initialises it from the coroutine's arguments
+  TaskPromiseBase() noexcept {
+  }  // NOLINT: declared, so that no compiler initialises it from the coroutine's arguments
 
   [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
 
@@ -96,9 +97,10 @@ class TaskPromiseBase {
   }
   template <class Other>
   void await_transform(Other&&) const {
-    static_assert(sizeof(Other) == 0,
-                  "an orchestration can only await Duramen awaitables: a DurableFuture or a Task. Do I/O, sleeping and "
-                  "anything else that can differ on replay in an activity.");
+    static_assert(
+        sizeof(Other) == 0,
+        "an orchestration can only await Duramen awaitables: a DurableFuture or a Task. Do I/O, sleeping and "
+        "anything else that can differ on replay in an activity.");
   }
 
  protected:
@@ -193,11 +195,13 @@ inline Task<void> TaskPromise<void>::get_return_object() noexcept {
   return Task<void>(std::coroutine_handle<TaskPromise>::from_promise(*this));
 }
 
-/// Runs the child inside the awaiting coroutine's stack until it first waits; after that the ready list wakes us.
+/// Runs the child inside the awaiting coroutine's stack until it first waits; after that the ready list wakes
+/// us.
 template <class T>
 class TaskAwaiter final : public Waiter {
  public:
-  TaskAwaiter(TaskPromiseBase& awaiting, Task<T>&& task) noexcept : awaiting_(awaiting), task_(std::move(task)) {}
+  TaskAwaiter(TaskPromiseBase& awaiting, Task<T>&& task) noexcept
+      : awaiting_(awaiting), task_(std::move(task)) {}
 
   [[nodiscard]] bool await_ready() {
     task_.run_until_suspended(awaiting_.execution(), awaiting_.shielded());
@@ -268,7 +272,8 @@ class FutureAwaiter final : public Interruptible {
 template <class T>
 class TaskOperation final : public Operation, private Waiter {
  public:
-  TaskOperation(core::Execution& execution, Task<T>&& task) noexcept : Operation(execution), task_(std::move(task)) {}
+  TaskOperation(core::Execution& execution, Task<T>&& task) noexcept
+      : Operation(execution), task_(std::move(task)) {}
 
   void drop(CancelReason reason) noexcept override {
     if (done()) return;
@@ -317,4 +322,4 @@ template <class T>
   return std::move(future).as_result();
 }
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -1,4 +1,5 @@
-// Units of time. Durable time is whole milliseconds; a duration that is finer rounds up, so nothing fires early.
+// Units of time. Durable time is whole milliseconds; a duration that is finer rounds up, so nothing fires
+// early.
 #pragma once
 
 #include <chrono>
@@ -11,8 +12,8 @@ using Duration = std::chrono::milliseconds;
 /// Wall-clock time, UTC: when a timer is due, when an event was recorded. What history and people see.
 using TimePoint = std::chrono::time_point<std::chrono::system_clock, Duration>;
 
-/// Time that only moves forward and counts while the machine sleeps: what leases are measured in. A jump of the wall
-/// clock frees or freezes no lease.
+/// Time that only moves forward and counts while the machine sleeps: what leases are measured in. A jump of
+/// the wall clock frees or freezes no lease.
 struct LeaseClock {
   using duration = Duration;
   using rep = duration::rep;
@@ -36,8 +37,8 @@ template <class Rep, class Period>
 [[nodiscard]] constexpr std::int64_t to_unix_ms(TimePoint t) noexcept { return t.time_since_epoch().count(); }
 [[nodiscard]] constexpr TimePoint from_unix_ms(std::int64_t ms) noexcept { return TimePoint{Duration{ms}}; }
 
-/// Where the time comes from. Everything below the public API takes its time from one of these, so that tests can
-/// own it. Must be callable from any thread.
+/// Where the time comes from. Everything below the public API takes its time from one of these, so that tests
+/// can own it. Must be callable from any thread.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -51,4 +52,4 @@ class Clock {
 /// The machine's clocks: CLOCK_REALTIME and CLOCK_BOOTTIME.
 [[nodiscard]] const Clock& system_clock() noexcept;
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

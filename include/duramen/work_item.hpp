@@ -1,19 +1,19 @@
 // Messages on their way: what waits in the orchestrator queue and in the worker queue.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <variant>
-#include <vector>
-
 #include <duramen/failure.hpp>
 #include <duramen/history.hpp>
 #include <duramen/ids.hpp>
 #include <duramen/payload.hpp>
 #include <duramen/result.hpp>
 #include <duramen/time.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
 
 namespace duramen::inline v0 {
 
@@ -84,12 +84,13 @@ struct CancelInstance {
 }  // namespace work
 
 /// A message to an instance.
-using WorkItem = std::variant<work::StartOrchestration, work::ContinueAsNew, work::ActivityCompleted,
-                              work::ActivityFailed, work::TimerFired, work::SubOrchCompleted, work::SubOrchFailed,
-                              work::ExternalRaised, work::QueueMessage, work::CancelInstance>;
+using WorkItem =
+    std::variant<work::StartOrchestration, work::ContinueAsNew, work::ActivityCompleted, work::ActivityFailed,
+                 work::TimerFired, work::SubOrchCompleted, work::SubOrchFailed, work::ExternalRaised,
+                 work::QueueMessage, work::CancelInstance>;
 
-/// An activity to be run: what the worker queue holds. Carries all an activity context tells, so that running one
-/// reads nothing else.
+/// An activity to be run: what the worker queue holds. Carries all an activity context tells, so that running
+/// one reads nothing else.
 struct ActivityExecute {
   InstanceId instance;
   ActivityKey key;  ///< its incarnation is filled in by the store when the same commit creates the instance
@@ -112,4 +113,4 @@ struct ActivityExecute {
 [[nodiscard]] Result<WorkItem> work_item_from_json(std::string_view json, const InstanceId& target);
 [[nodiscard]] Result<ActivityExecute> activity_from_json(std::string_view json);
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

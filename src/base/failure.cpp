@@ -75,12 +75,13 @@ ApplicationError::ApplicationError(std::string type, std::string message, bool r
     : DurableError(
           application_failure(std::move(type), std::move(message), retryable, std::move(details_json))) {}
 
-LimitError::LimitError(std::string message) : DurableError([&message] {
-  Failure failure;
-  failure.kind = FailureKind::limit;
-  failure.type = "LimitExceeded";
-  failure.message = std::move(message);
-  return failure;
-}()) {}
+LimitError::LimitError(std::string message)
+    : DurableError([&message] {
+        Failure failure;
+        failure.kind = FailureKind::limit;
+        failure.type = "LimitExceeded";
+        failure.message = std::move(message);
+        return failure;
+      }()) {}
 
 }  // namespace duramen::inline v0

@@ -11,32 +11,43 @@ auto ForwardingProvider::pass(ProviderCall call, Call run) -> decltype(run(std::
   return answer;
 }
 
-Result<std::vector<StartOutcome>> ForwardingProvider::start_instances(std::span<const StartRequest> requests) {
+Result<std::vector<StartOutcome>> ForwardingProvider::start_instances(
+    std::span<const StartRequest> requests) {
   return pass({"start_instances", true}, [&](Provider& inner) { return inner.start_instances(requests); });
 }
 
-Result<std::vector<EnqueueOutcome>> ForwardingProvider::enqueue_for_orchestrator(std::span<const OutboundMessage> messages) {
-  return pass({"enqueue_for_orchestrator", true}, [&](Provider& inner) { return inner.enqueue_for_orchestrator(messages); });
+Result<std::vector<EnqueueOutcome>> ForwardingProvider::enqueue_for_orchestrator(
+    std::span<const OutboundMessage> messages) {
+  return pass({"enqueue_for_orchestrator", true},
+              [&](Provider& inner) { return inner.enqueue_for_orchestrator(messages); });
 }
 
 Result<OrchestrationBatch> ForwardingProvider::fetch_orchestration_items(const OrchestrationFetch& request) {
-  return pass({"fetch_orchestration_items", true}, [&](Provider& inner) { return inner.fetch_orchestration_items(request); });
+  return pass({"fetch_orchestration_items", true},
+              [&](Provider& inner) { return inner.fetch_orchestration_items(request); });
 }
 
-Result<std::vector<Event>> ForwardingProvider::read_history(const InstanceId& instance, ExecutionId execution, EventId after) {
-  return pass({"read_history", false}, [&](Provider& inner) { return inner.read_history(instance, execution, after); });
+Result<std::vector<Event>> ForwardingProvider::read_history(const InstanceId& instance, ExecutionId execution,
+                                                            EventId after) {
+  return pass({"read_history", false},
+              [&](Provider& inner) { return inner.read_history(instance, execution, after); });
 }
 
-Result<std::vector<CommitResult>> ForwardingProvider::ack_orchestration_items(std::span<const TurnCommit> commits) {
-  return pass({"ack_orchestration_items", true}, [&](Provider& inner) { return inner.ack_orchestration_items(commits); });
+Result<std::vector<CommitResult>> ForwardingProvider::ack_orchestration_items(
+    std::span<const TurnCommit> commits) {
+  return pass({"ack_orchestration_items", true},
+              [&](Provider& inner) { return inner.ack_orchestration_items(commits); });
 }
 
 Result<void> ForwardingProvider::abandon_orchestration_items(std::span<const TurnAbandon> items) {
-  return pass({"abandon_orchestration_items", true}, [&](Provider& inner) { return inner.abandon_orchestration_items(items); });
+  return pass({"abandon_orchestration_items", true},
+              [&](Provider& inner) { return inner.abandon_orchestration_items(items); });
 }
 
-Result<std::vector<bool>> ForwardingProvider::renew_orchestration_item_locks(std::span<const TurnLease> leases, Duration extend) {
-  return pass({"renew_orchestration_item_locks", true}, [&](Provider& inner) { return inner.renew_orchestration_item_locks(leases, extend); });
+Result<std::vector<bool>> ForwardingProvider::renew_orchestration_item_locks(
+    std::span<const TurnLease> leases, Duration extend) {
+  return pass({"renew_orchestration_item_locks", true},
+              [&](Provider& inner) { return inner.renew_orchestration_item_locks(leases, extend); });
 }
 
 Result<WorkBatch> ForwardingProvider::fetch_work_items(const WorkFetch& request) {
@@ -47,8 +58,10 @@ Result<std::vector<AckResult>> ForwardingProvider::ack_work_items(std::span<cons
   return pass({"ack_work_items", true}, [&](Provider& inner) { return inner.ack_work_items(acks); });
 }
 
-Result<std::vector<RenewResult>> ForwardingProvider::renew_work_item_locks(std::span<const WorkRenewal> leases, Duration extend) {
-  return pass({"renew_work_item_locks", true}, [&](Provider& inner) { return inner.renew_work_item_locks(leases, extend); });
+Result<std::vector<RenewResult>> ForwardingProvider::renew_work_item_locks(
+    std::span<const WorkRenewal> leases, Duration extend) {
+  return pass({"renew_work_item_locks", true},
+              [&](Provider& inner) { return inner.renew_work_item_locks(leases, extend); });
 }
 
 Result<void> ForwardingProvider::abandon_work_items(std::span<const WorkAbandon> items) {
@@ -59,8 +72,10 @@ Result<std::vector<StolenLease>> ForwardingProvider::read_stolen_leases(const No
   return pass({"read_stolen_leases", true}, [&](Provider& inner) { return inner.read_stolen_leases(node); });
 }
 
-Result<std::size_t> ForwardingProvider::renew_sessions(std::span<const std::string> owners, Duration extend, Duration idle_timeout) {
-  return pass({"renew_sessions", true}, [&](Provider& inner) { return inner.renew_sessions(owners, extend, idle_timeout); });
+Result<std::size_t> ForwardingProvider::renew_sessions(std::span<const std::string> owners, Duration extend,
+                                                       Duration idle_timeout) {
+  return pass({"renew_sessions", true},
+              [&](Provider& inner) { return inner.renew_sessions(owners, extend, idle_timeout); });
 }
 
 Result<std::size_t> ForwardingProvider::release_sessions(const std::string& owner) {
@@ -92,15 +107,20 @@ Result<std::vector<InstanceInfo>> ForwardingProvider::get_instance_tree(const In
 }
 
 Result<PendingWork> ForwardingProvider::list_pending_work(const InstanceId& instance) {
-  return pass({"list_pending_work", false}, [&](Provider& inner) { return inner.list_pending_work(instance); });
+  return pass({"list_pending_work", false},
+              [&](Provider& inner) { return inner.list_pending_work(instance); });
 }
 
-Result<std::vector<DeleteResult>> ForwardingProvider::delete_instances(std::span<const InstanceId> instances, DeleteMode mode) {
-  return pass({"delete_instances", true}, [&](Provider& inner) { return inner.delete_instances(instances, mode); });
+Result<std::vector<DeleteResult>> ForwardingProvider::delete_instances(std::span<const InstanceId> instances,
+                                                                       DeleteMode mode) {
+  return pass({"delete_instances", true},
+              [&](Provider& inner) { return inner.delete_instances(instances, mode); });
 }
 
-Result<std::vector<PruneResult>> ForwardingProvider::prune_executions(std::span<const InstanceId> instances, const PruneOptions& options) {
-  return pass({"prune_executions", true}, [&](Provider& inner) { return inner.prune_executions(instances, options); });
+Result<std::vector<PruneResult>> ForwardingProvider::prune_executions(std::span<const InstanceId> instances,
+                                                                      const PruneOptions& options) {
+  return pass({"prune_executions", true},
+              [&](Provider& inner) { return inner.prune_executions(instances, options); });
 }
 
 Result<StoreMetrics> ForwardingProvider::get_metrics() {
@@ -111,4 +131,4 @@ Result<QueueDepths> ForwardingProvider::get_queue_depths() {
   return pass({"get_queue_depths", false}, [&](Provider& inner) { return inner.get_queue_depths(); });
 }
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

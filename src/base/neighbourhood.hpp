@@ -16,11 +16,13 @@
 
 namespace duramen::inline v0::detail {
 
-/// A cancel offered to a runtime. It belongs to whoever claims it: the runtime, or the one who made it and waited in vain.
+/// A cancel offered to a runtime. It belongs to whoever claims it: the runtime, or the one who made it and
+/// waited in vain.
 struct LocalCancel {
   InstanceId instance;
   work::CancelInstance message;
-  /// Told once it was claimed by a runtime. False: nothing was stored, and the store has to be asked in the usual way.
+  /// Told once it was claimed by a runtime. False: nothing was stored, and the store has to be asked in the
+  /// usual way.
   UniqueFunction<void(bool stored)> done;
 
   /// True for one caller only.
@@ -37,7 +39,8 @@ class LocalRuntime {
   [[nodiscard]] virtual const NodeId& node() const = 0;
   [[nodiscard]] virtual bool runs(const work::StartOrchestration& start) const = 0;
   virtual void start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done) = 0;
-  /// Cancels an instance that is at hand, in one step instead of two: the request and the turn it causes are one commit.
+  /// Cancels an instance that is at hand, in one step instead of two: the request and the turn it causes are
+  /// one commit.
   virtual void cancel(std::shared_ptr<LocalCancel> request) = 0;
 };
 
@@ -55,8 +58,8 @@ class Neighbourhood {
   void detach(LocalRuntime& runtime);
   /// Hands the start to a runtime that can run it; false (and nothing taken) if there is none.
   [[nodiscard]] bool offer(StartRequest& request, UniqueFunction<void(Result<StartOutcome>)>& done);
-  /// Hands the cancel to the runtime here. False if there is none, or several: which of them has the instance at hand is
-  /// for the store to find out.
+  /// Hands the cancel to the runtime here. False if there is none, or several: which of them has the instance
+  /// at hand is for the store to find out.
   [[nodiscard]] bool offer(const std::shared_ptr<LocalCancel>& request);
 
   /// Called at most once, by whoever commits the end of the instance, on its thread; must not block.

@@ -25,7 +25,8 @@ std::string overdue_message(const ActivityExecute& activity, TimeoutKind which) 
       return name + "did not end within " + in_words(activity.options.start_to_close) + " of its start";
     case TimeoutKind::heartbeat:
       return name + "gave no sign of life for " + in_words(activity.options.heartbeat);
-    case TimeoutKind::total: break;
+    case TimeoutKind::total:
+      break;
   }
   return name + "took too long";
 }
@@ -35,7 +36,8 @@ std::string overdue_message(const ActivityExecute& activity, TimeoutKind which) 
 std::vector<Result<std::vector<Event>>> Provider::read_histories(std::span<const HistoryRequest> requests) {
   std::vector<Result<std::vector<Event>>> histories;
   histories.reserve(requests.size());
-  for (const auto& [instance, execution, after] : requests) histories.push_back(read_history(instance, execution, after));
+  for (const auto& [instance, execution, after] : requests)
+    histories.push_back(read_history(instance, execution, after));
   return histories;
 }
 
@@ -50,4 +52,4 @@ Failure overdue_failure(const ActivityExecute& activity, TimeoutKind which, std:
   return failure;
 }
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -1,7 +1,7 @@
 #include "base/thread_executor.hpp"
 
-#include <pthread.h>
 #include <algorithm>
+#include <pthread.h>
 #include <utility>
 
 namespace duramen::inline v0 {

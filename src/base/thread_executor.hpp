@@ -27,7 +27,8 @@ class ThreadExecutor final : public Executor {
   void post_at(LeaseTime when, Job job) override;
   [[nodiscard]] bool idle() const noexcept { return waiting_.load(std::memory_order_relaxed) == 0; }
 
-  /// Whether the caller is a thread of one of these: it must not wait for another, which may be waiting for it.
+  /// Whether the caller is a thread of one of these: it must not wait for another, which may be waiting for
+  /// it.
   [[nodiscard]] static bool is_this_thread() noexcept;
 
   /// Runs what is queued, drops timers that are not due, and ends the thread. Later posts are dropped.

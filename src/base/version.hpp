@@ -1,5 +1,5 @@
-// The version of the library, for its own sources. The build defines DURAMEN_VERSION from the one place where it is
-// written: project() in the topmost CMakeLists.txt.
+// The version of the library, for its own sources. The build defines DURAMEN_VERSION from the one place where
+// it is written: project() in the topmost CMakeLists.txt.
 #pragma once
 
 #include <string_view>

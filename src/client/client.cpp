@@ -46,8 +46,8 @@ Result<std::optional<Payload>> value_of(Provider& provider, const InstanceId& in
                false};
 }
 
-/// How long a runtime here has to take up a cancel before the store is asked. Real time: its loop may be held up by
-/// code that does not come to an end, and then nobody should wait for it.
+/// How long a runtime here has to take up a cancel before the store is asked. Real time: its loop may be held
+/// up by code that does not come to an end, and then nobody should wait for it.
 constexpr Duration patience{1000};
 
 /// Whether a runtime in this process has cancelled it, in one commit. If not, nothing has happened.

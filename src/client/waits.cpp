@@ -29,7 +29,8 @@ Result<std::optional<InstanceState>> end_of(Provider& provider, const InstanceId
 constexpr std::size_t many = 4;
 constexpr std::size_t ids_per_question = 1000;
 
-/// Those that have ended, with one question for many; all of them where it is not worth asking or the answer is missing.
+/// Those that have ended, with one question for many; all of them where it is not worth asking or the answer
+/// is missing.
 std::vector<InstanceId> ended_among(Provider& provider, std::vector<InstanceId> ids) {
   if (ids.size() < many) return ids;
   std::vector<InstanceId> ended;
@@ -179,8 +180,8 @@ void Waits::look_at_all() {
   for (const Handle& wait : all) look(wait);
 }
 
-/// Another process has changed something, and most of it concerns nobody here: whoever waits for an end is looked at only
-/// if it has come.
+/// Another process has changed something, and most of it concerns nobody here: whoever waits for an end is
+/// looked at only if it has come.
 void Waits::look_for_changes() {
   std::vector<Handle> to_look_at;
   std::unordered_map<InstanceId, std::vector<Handle>> ends;

@@ -98,7 +98,8 @@ class WaitFor final : public Wait {
 
  private:
   std::optional<Answer> look(Provider& provider) override {
-    // Asked before the store is: a start that becomes durable while the store is read was not there to be found.
+    // Asked before the store is: a start that becomes durable while the store is read was not there to be
+    // found.
     const bool was_started = started;
     Result<std::optional<T>> found = condition_(provider, instance);
     if (found && !*found) return std::nullopt;

@@ -1,18 +1,17 @@
 // What code does while it runs. Each action is compared with history while that lasts, and recorded after.
-#include <algorithm>
-#include <array>
-#include <cstdio>
-#include <string>
-#include <utility>
-
-#include <duramen/codec.hpp>
-#include <duramen/provider.hpp>
-
 #include "base/overloaded.hpp"
 #include "base/utf8.hpp"
 #include "core/execution.hpp"
 #include "core/failures.hpp"
 #include "core/matching.hpp"
+#include <duramen/codec.hpp>
+#include <duramen/provider.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string>
+#include <utility>
 
 namespace duramen::inline v0::core {
 
@@ -96,16 +95,17 @@ std::optional<Failure> refusal(const EventBody& body) {
 
 }  // namespace
 
-// -- one action ------------------------------------------------------------------------------------------------------
+// -- one action -----------------------------------------------------------------------------------
 
 const Event* Execution::emit(EventBody body, const std::source_location& where) {
   if (torn_down_ || stopped_) return nullptr;
   if (replaying_) return match(body, where);
   last_action_ = where;
   if (++actions_ > options_.max_actions_per_turn) {
-    stop(engine_failure(FailureKind::limit, "TooManyActions",
-                        "one turn took more than " + std::to_string(options_.max_actions_per_turn) +
-                            " actions; let the orchestration wait in between, or raise max_actions_per_turn"));
+    stop(
+        engine_failure(FailureKind::limit, "TooManyActions",
+                       "one turn took more than " + std::to_string(options_.max_actions_per_turn) +
+                           " actions; let the orchestration wait in between, or raise max_actions_per_turn"));
     return nullptr;
   }
   if (auto failure = refusal(body)) {
@@ -144,7 +144,7 @@ const Event* Execution::match(const EventBody& body, const std::source_location&
   return recorded;
 }
 
-// -- what can be awaited ---------------------------------------------------------------------------------------------
+// -- what can be awaited --------------------------------------------------------------------------
 
 EventId Execution::schedule(detail::Leaf& leaf) {
   if (torn_down_ || stopped_) return {};
@@ -159,8 +159,8 @@ EventId Execution::schedule(detail::Leaf& leaf) {
           },
           [this](event::SubOrchestrationScheduled& request) -> EventBody {
             if (!request.explicit_id) {
-              request.instance = InstanceId(identity_.instance.value + "::sub::" +
-                                            std::to_string(identity_.execution.value) + "." +
+              request.instance = InstanceId(identity_.instance.value +
+                                            "::sub::" + std::to_string(identity_.execution.value) + "." +
                                             std::to_string(last_event_id_.next().value));
             }
             return std::move(request);
@@ -219,7 +219,8 @@ EventId Execution::schedule_recorded_value(detail::Leaf& leaf, detail::RecordedV
 
 Payload Execution::make_value(detail::RecordedValue value) {
   if (value == detail::RecordedValue::utc_now) return encode_payload(to_unix_ms(now_));
-  // From the turn's entropy and the place in history alone: a segment gives the same in whichever batch it is run.
+  // From the turn's entropy and the place in history alone: a segment gives the same in whichever batch it is
+  // run.
   const std::uint64_t high = mix(entropy_ + mix(last_event_id_.value));
   return Payload::text(format_guid(high, mix(high ^ entropy_)));
 }
@@ -245,7 +246,7 @@ void Execution::make_ready(detail::WaiterList& waiters) noexcept {
   while (detail::Waiter* waiter = waiters.pop()) ready_.push(*waiter);
 }
 
-// -- what acts at once -----------------------------------------------------------------------------------------------
+// -- what acts at once ----------------------------------------------------------------------------
 
 void Execution::chain(event::OrchestrationChained start, const std::source_location& where) {
   emit(std::move(start), where);
@@ -259,8 +260,8 @@ void Execution::continue_as_new(Payload input, std::optional<std::string> versio
 void Execution::set_custom_status(std::optional<std::string> status, const std::source_location& where) {
   if (torn_down_ || stopped_) return;  // also for what would throw: a destructor may be calling
   if (status && status->size() > max_custom_status_bytes) {
-    throw LimitError("a custom status may have " + std::to_string(max_custom_status_bytes) + " bytes; this one has " +
-                     std::to_string(status->size()));
+    throw LimitError("a custom status may have " + std::to_string(max_custom_status_bytes) +
+                     " bytes; this one has " + std::to_string(status->size()));
   }
   if (emit(event::CustomStatusUpdated{status}, where) != nullptr) custom_status_ = std::move(status);
 }
@@ -268,12 +269,12 @@ void Execution::set_custom_status(std::optional<std::string> status, const std::
 void Execution::set_key_value(std::string key, Payload value, const std::source_location& where) {
   if (torn_down_ || stopped_) return;
   if (value.data.size() > max_key_value_bytes) {
-    throw LimitError("a value may have " + std::to_string(max_key_value_bytes) + " bytes; the one for key \"" + key +
-                     "\" has " + std::to_string(value.data.size()));
+    throw LimitError("a value may have " + std::to_string(max_key_value_bytes) +
+                     " bytes; the one for key \"" + key + "\" has " + std::to_string(value.data.size()));
   }
   if (key_values_.size() >= max_keys && !key_values_.contains(key)) {
-    throw LimitError("an instance may have " + std::to_string(max_keys) + " keys; clear one before setting \"" + key +
-                     "\"");
+    throw LimitError("an instance may have " + std::to_string(max_keys) +
+                     " keys; clear one before setting \"" + key + "\"");
   }
   const Event* event = emit(event::KeyValueSet{key, value, now_}, where);
   if (event == nullptr) return;
@@ -293,4 +294,4 @@ void Execution::trace(LogLevel level, std::string text) {
   if (!replaying_ && !torn_down_ && !stopped_) traces_.push_back({level, std::move(text)});
 }
 
-}  // namespace duramen::v0::core
+}  // namespace duramen::inline v0::core

@@ -1,61 +1,64 @@
 // Which messages become inbound events, and which reach nobody.
-#include <string>
-#include <utility>
-
 #include "base/overloaded.hpp"
 #include "core/execution.hpp"
 #include "core/failures.hpp"
 
+#include <string>
+#include <utility>
+
 namespace duramen::inline v0::core {
 
 std::optional<Event> Execution::admit(const WorkItem& message) {
-  return std::visit(
-      Overloaded{
-          [this](const work::StartOrchestration& m) -> std::optional<Event> {
-            event::OrchestrationStarted started;
-            started.name = m.orchestration;
-            started.version = handler_ ? handler_->version : m.version.value_or("");
-            started.graceful = handler_ && handler_->graceful;
-            started.input = m.input;
-            started.parent = m.parent;
-            return Event{{}, {}, {}, std::move(started)};
-          },
-          [this](const work::ContinueAsNew& m) -> std::optional<Event> {
-            event::OrchestrationStarted started;
-            started.name = m.orchestration;
-            started.version = handler_ ? handler_->version : m.version.value_or("");
-            started.graceful = handler_ && handler_->graceful;
-            started.input = m.input;
-            started.parent = m.parent;
-            started.carry_forward = m.carry_forward;
-            started.initial_custom_status = m.initial_custom_status;
-            return Event{{}, {}, {}, std::move(started)};
-          },
-          [this](const work::ActivityCompleted& m) {
-            return admit_completion(m.execution, m.id, ScheduleKind::activity, event::ActivityCompleted{m.result});
-          },
-          [this](const work::ActivityFailed& m) {
-            return admit_completion(m.execution, m.id, ScheduleKind::activity, event::ActivityFailed{m.details});
-          },
-          [this](const work::TimerFired& m) -> std::optional<Event> {
-            if (schedules_.state(m.id) == ScheduleState::cancelled) return std::nullopt;  // a dropped timer is no event
-            return admit_completion(m.execution, m.id, ScheduleKind::timer, event::TimerFired{m.fire_at});
-          },
-          [this](const work::SubOrchCompleted& m) {
-            return admit_child(m.parent, event::SubOrchestrationCompleted{m.result});
-          },
-          [this](const work::SubOrchFailed& m) {
-            return admit_child(m.parent, event::SubOrchestrationFailed{m.details});
-          },
-          [](const work::ExternalRaised& m) -> std::optional<Event> {
-            return Event{{}, {}, {}, event::ExternalEvent{m.name, m.data}};
-          },
-          [](const work::QueueMessage& m) -> std::optional<Event> {
-            return Event{{}, {}, {}, event::QueueEventDelivered{m.name, m.data}};
-          },
-          [this](const work::CancelInstance& m) { return admit_cancel(m); },
-      },
-      message);
+  return std::visit(Overloaded{
+                        [this](const work::StartOrchestration& m) -> std::optional<Event> {
+                          event::OrchestrationStarted started;
+                          started.name = m.orchestration;
+                          started.version = handler_ ? handler_->version : m.version.value_or("");
+                          started.graceful = handler_ && handler_->graceful;
+                          started.input = m.input;
+                          started.parent = m.parent;
+                          return Event{{}, {}, {}, std::move(started)};
+                        },
+                        [this](const work::ContinueAsNew& m) -> std::optional<Event> {
+                          event::OrchestrationStarted started;
+                          started.name = m.orchestration;
+                          started.version = handler_ ? handler_->version : m.version.value_or("");
+                          started.graceful = handler_ && handler_->graceful;
+                          started.input = m.input;
+                          started.parent = m.parent;
+                          started.carry_forward = m.carry_forward;
+                          started.initial_custom_status = m.initial_custom_status;
+                          return Event{{}, {}, {}, std::move(started)};
+                        },
+                        [this](const work::ActivityCompleted& m) {
+                          return admit_completion(m.execution, m.id, ScheduleKind::activity,
+                                                  event::ActivityCompleted{m.result});
+                        },
+                        [this](const work::ActivityFailed& m) {
+                          return admit_completion(m.execution, m.id, ScheduleKind::activity,
+                                                  event::ActivityFailed{m.details});
+                        },
+                        [this](const work::TimerFired& m) -> std::optional<Event> {
+                          if (schedules_.state(m.id) == ScheduleState::cancelled)
+                            return std::nullopt;  // a dropped timer is no event
+                          return admit_completion(m.execution, m.id, ScheduleKind::timer,
+                                                  event::TimerFired{m.fire_at});
+                        },
+                        [this](const work::SubOrchCompleted& m) {
+                          return admit_child(m.parent, event::SubOrchestrationCompleted{m.result});
+                        },
+                        [this](const work::SubOrchFailed& m) {
+                          return admit_child(m.parent, event::SubOrchestrationFailed{m.details});
+                        },
+                        [](const work::ExternalRaised& m) -> std::optional<Event> {
+                          return Event{{}, {}, {}, event::ExternalEvent{m.name, m.data}};
+                        },
+                        [](const work::QueueMessage& m) -> std::optional<Event> {
+                          return Event{{}, {}, {}, event::QueueEventDelivered{m.name, m.data}};
+                        },
+                        [this](const work::CancelInstance& m) { return admit_cancel(m); },
+                    },
+                    message);
 }
 
 std::optional<Event> Execution::admit_completion(ExecutionId execution, EventId source, ScheduleKind kind,
@@ -67,14 +70,15 @@ std::optional<Event> Execution::admit_completion(ExecutionId execution, EventId 
   Event completion{{}, source, {}, std::move(body)};
   if (schedules_.kind(source) != kind) {
     stop(engine_failure(FailureKind::nondeterminism, "UnmatchedCompletion",
-                        std::string(event_type(completion)) + " arrived for event " + std::to_string(source.value) +
-                            ", which did not schedule such a thing"));
+                        std::string(event_type(completion)) + " arrived for event " +
+                            std::to_string(source.value) + ", which did not schedule such a thing"));
     return std::nullopt;
   }
   return completion;
 }
 
-/// A link matches if it names this very instance; one that was made before the incarnation was known has none.
+/// A link matches if it names this very instance; one that was made before the incarnation was known has
+/// none.
 bool Execution::is_mine(const ParentLink& link) const {
   return link.instance == identity_.instance &&
          (!link.incarnation || !identity_.incarnation || link.incarnation == identity_.incarnation);
@@ -89,7 +93,8 @@ std::optional<Event> Execution::admit_cancel(const work::CancelInstance& cancel)
   if (cancel.parent) {
     // From a parent: only if it is the one that started this instance.
     const bool own_parent = parent_ && parent_->instance == cancel.parent->instance &&
-                            parent_->execution == cancel.parent->execution && parent_->event == cancel.parent->event &&
+                            parent_->execution == cancel.parent->execution &&
+                            parent_->event == cancel.parent->event &&
                             (!parent_->incarnation || !cancel.parent->incarnation ||
                              parent_->incarnation == cancel.parent->incarnation);
     if (!own_parent) return std::nullopt;
@@ -106,4 +111,4 @@ bool Execution::decided_without_code(const TurnInput& input) const {
          (!started->graceful || cancel->mode == CancelMode::terminate);
 }
 
-}  // namespace duramen::v0::core
+}  // namespace duramen::inline v0::core

@@ -1,9 +1,8 @@
 // OrchestrationContext: the public face of an Execution.
+#include "core/execution.hpp"
 #include <duramen/orchestration.hpp>
 
 #include <utility>
-
-#include "core/execution.hpp"
 
 namespace duramen::inline v0 {
 
@@ -15,7 +14,7 @@ class ContinueAsNew final : public detail::Operation {
   ContinueAsNew(core::Execution& execution, Payload input, std::optional<std::string> version)
       : Operation(execution), input_(std::move(input)), version_(std::move(version)) {}
   void drop(CancelReason /*reason*/) noexcept override {}
-  static Never take(detail::Operation& /*operation*/, void (*/*unused*/)()) { return {}; }
+  static Never take(detail::Operation& /*operation*/, void (* /*unused*/)()) { return {}; }
 
  private:
   void do_start() override { execution().continue_as_new(std::move(input_), std::move(version_)); }
@@ -24,16 +23,20 @@ class ContinueAsNew final : public detail::Operation {
   std::optional<std::string> version_;
 };
 
-TimePoint read_time(detail::Operation& operation, void (*/*unused*/)()) {
+TimePoint read_time(detail::Operation& operation, void (* /*unused*/)()) {
   return from_unix_ms(decode_payload<std::int64_t>(static_cast<detail::Leaf&>(operation).require()));
 }
 
 }  // namespace
 
-const InstanceId& OrchestrationContext::instance_id() const noexcept { return execution_.identity().instance; }
+const InstanceId& OrchestrationContext::instance_id() const noexcept {
+  return execution_.identity().instance;
+}
 ExecutionId OrchestrationContext::execution_id() const noexcept { return execution_.identity().execution; }
 const std::string& OrchestrationContext::orchestration_name() const noexcept { return execution_.name(); }
-const std::string& OrchestrationContext::orchestration_version() const noexcept { return execution_.version(); }
+const std::string& OrchestrationContext::orchestration_version() const noexcept {
+  return execution_.version();
+}
 bool OrchestrationContext::is_replaying() const noexcept { return execution_.is_replaying(); }
 
 std::unique_ptr<detail::Operation> OrchestrationContext::make_leaf(detail::LeafRequest request,
@@ -46,8 +49,9 @@ DurableFuture<TimePoint> OrchestrationContext::utc_now(std::source_location wher
 }
 
 DurableFuture<Never> OrchestrationContext::continue_with(Payload input, std::optional<std::string> version) {
-  return DurableFuture<Never>(std::make_unique<ContinueAsNew>(execution_, std::move(input), std::move(version)),
-                              &ContinueAsNew::take);
+  return DurableFuture<Never>(
+      std::make_unique<ContinueAsNew>(execution_, std::move(input), std::move(version)),
+      &ContinueAsNew::take);
 }
 
 void OrchestrationContext::chain(event::OrchestrationChained start, std::source_location where) {
@@ -75,7 +79,9 @@ const KeyValues& OrchestrationContext::get_kv_all_values() const noexcept { retu
 void OrchestrationContext::clear_kv_value(std::string key, std::source_location where) {
   execution_.clear_key_value(std::move(key), where);
 }
-void OrchestrationContext::clear_all_kv_values(std::source_location where) { execution_.clear_key_values(where); }
+void OrchestrationContext::clear_all_kv_values(std::source_location where) {
+  execution_.clear_key_values(where);
+}
 
 std::size_t OrchestrationContext::prune_kv_values_updated_before(TimePoint time, std::source_location where) {
   std::vector<std::string> old;
@@ -86,6 +92,8 @@ std::size_t OrchestrationContext::prune_kv_values_updated_before(TimePoint time,
   return old.size();
 }
 
-void OrchestrationContext::trace(LogLevel level, std::string text) { execution_.trace(level, std::move(text)); }
+void OrchestrationContext::trace(LogLevel level, std::string text) {
+  execution_.trace(level, std::move(text));
+}
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -1,12 +1,12 @@
 #include "core/execution.hpp"
 
-#include <algorithm>
-#include <utility>
-
 #include "base/overloaded.hpp"
 #include "base/same_json.hpp"
 #include "core/failures.hpp"
 #include "core/matching.hpp"
+
+#include <algorithm>
+#include <utility>
 
 namespace duramen::inline v0::core {
 
@@ -28,15 +28,16 @@ EventBody cancel_event(ScheduleKind kind, CancelReason reason) {
 
 /// What an event answers, if it is an answer.
 ScheduleKind completed_kind(const EventBody& body) {
-  return std::visit(Overloaded{
-                        [](const event::ActivityCompleted&) { return ScheduleKind::activity; },
-                        [](const event::ActivityFailed&) { return ScheduleKind::activity; },
-                        [](const event::TimerFired&) { return ScheduleKind::timer; },
-                        [](const event::SubOrchestrationCompleted&) { return ScheduleKind::sub_orchestration; },
-                        [](const event::SubOrchestrationFailed&) { return ScheduleKind::sub_orchestration; },
-                        [](const auto&) { return ScheduleKind::none; },
-                    },
-                    body);
+  return std::visit(
+      Overloaded{
+          [](const event::ActivityCompleted&) { return ScheduleKind::activity; },
+          [](const event::ActivityFailed&) { return ScheduleKind::activity; },
+          [](const event::TimerFired&) { return ScheduleKind::timer; },
+          [](const event::SubOrchestrationCompleted&) { return ScheduleKind::sub_orchestration; },
+          [](const event::SubOrchestrationFailed&) { return ScheduleKind::sub_orchestration; },
+          [](const auto&) { return ScheduleKind::none; },
+      },
+      body);
 }
 
 }  // namespace
@@ -80,7 +81,7 @@ TurnOutcome Execution::run_turn(const TurnInput& input) {
   return finish_turn();
 }
 
-// -- recorded segments -----------------------------------------------------------------------------------------------
+// -- recorded segments ----------------------------------------------------------------------------
 
 void Execution::replay(std::span<const Event> history) {
   recorded_ = history;
@@ -159,8 +160,8 @@ bool Execution::check_completion(const Event& event) {
     refuse(", which was answered before");
   } else if (kind == ScheduleKind::timer && schedules_.state(event.source) == ScheduleState::cancelled) {
     // No event says that a timer was dropped, but a dropped one does not fire.
-    mismatch(event.id, "the timer of event " + std::to_string(event.source.value) + " fires", "it was dropped before",
-             nullptr);
+    mismatch(event.id, "the timer of event " + std::to_string(event.source.value) + " fires",
+             "it was dropped before", nullptr);
   }
   return !stopped_;
 }
@@ -191,7 +192,8 @@ void Execution::read_end(const Event& terminal) {
   if (const auto* completed = std::get_if<event::OrchestrationCompleted>(&terminal.body)) {
     end_ = Returned{completed->output};
   } else if (const auto* failed = std::get_if<event::OrchestrationFailed>(&terminal.body)) {
-    // Only who was asked to stop was cancelled; code may pass on the cancellation of a child as its own failure.
+    // Only who was asked to stop was cancelled; code may pass on the cancellation of a child as its own
+    // failure.
     if (cancelling_ && failed->details.kind == FailureKind::cancelled) {
       end_ = Cancelled{failed->details.message, cancelling_->origin};
     } else {
@@ -202,32 +204,36 @@ void Execution::read_end(const Event& terminal) {
   }
 }
 
-/// Waits are answered by events that do not name them: which are still open shows only when all is followed in order.
+/// Waits are answered by events that do not name them: which are still open shows only when all is followed
+/// in order.
 void Execution::follow_mail(const Event& event) {
   const auto wait = [this, &event](Mailboxes::Kind kind, const std::string& name) {
     if (mailboxes_.wait(kind, name, event.id)) schedules_.close(event.id);
   };
   if (event_class(event) == EventClass::cancel) mailboxes_.drop(event.source);
-  std::visit(Overloaded{
-                 [this](const event::OrchestrationStarted& e) {
-                   for (const CarriedEvent& carried : e.carry_forward) arrive(carried.kind, carried.name, carried.data);
-                 },
-                 [this](const event::ExternalEvent& e) { arrive(Mailboxes::Kind::external, e.name, e.data); },
-                 [this](const event::QueueEventDelivered& e) { arrive(Mailboxes::Kind::queue, e.name, e.data); },
-                 [&](const event::ExternalSubscribed& e) { wait(Mailboxes::Kind::external, e.name); },
-                 [&](const event::QueueSubscribed& e) { wait(Mailboxes::Kind::queue, e.name); },
-                 [](const auto&) {},
-             },
-             event.body);
+  std::visit(
+      Overloaded{
+          [this](const event::OrchestrationStarted& e) {
+            for (const CarriedEvent& carried : e.carry_forward)
+              arrive(carried.kind, carried.name, carried.data);
+          },
+          [this](const event::ExternalEvent& e) { arrive(Mailboxes::Kind::external, e.name, e.data); },
+          [this](const event::QueueEventDelivered& e) { arrive(Mailboxes::Kind::queue, e.name, e.data); },
+          [&](const event::ExternalSubscribed& e) { wait(Mailboxes::Kind::external, e.name); },
+          [&](const event::QueueSubscribed& e) { wait(Mailboxes::Kind::queue, e.name); },
+          [](const auto&) {},
+      },
+      event.body);
 }
 
 /// The code has gone as far as it can after a recorded inbound event; so must history have.
 void Execution::settle_recorded() {
   // The terminal event, if this is the last segment.
   const Event* const end = event_class(recorded_.back()) == EventClass::terminal &&
-                                   std::ranges::none_of(recorded_.subspan(cursor_), [](const Event& event) {
-                                     return event_class(event) == EventClass::inbound;
-                                   })
+                                   std::ranges::none_of(recorded_.subspan(cursor_),
+                                                        [](const Event& event) {
+                                                          return event_class(event) == EventClass::inbound;
+                                                        })
                                ? &recorded_.back()
                                : nullptr;
   if (end != nullptr && end_) drop_what_is_open();
@@ -247,9 +253,10 @@ void Execution::settle_recorded() {
     const bool same_kind = event.body.index() == cancel_event(schedules_.kind(event.source), {}).index();
     if (kind == EventClass::cancel && (!same_kind || !decided.erase(event.source))) {
       const auto live = leaves_.find(event.source);
-      mismatch(event.id,
-               "event " + std::to_string(event.source.value) + " dropped (" + std::string(event_type(event)) + ")",
-               "it is still wanted", live != leaves_.end() ? &live->second->where() : nullptr);
+      mismatch(
+          event.id,
+          "event " + std::to_string(event.source.value) + " dropped (" + std::string(event_type(event)) + ")",
+          "it is still wanted", live != leaves_.end() ? &live->second->where() : nullptr);
       return;
     }
     ++cursor_;
@@ -283,8 +290,8 @@ void Execution::compare_end(const Event& recorded) {
   }
   const auto differs = [&](const Payload& then, const Payload& today, const char* what) {
     if (then.encoding == today.encoding && base::same_json(then.data, today.data)) return;
-    warnings_.push_back("event " + std::to_string(recorded.id.value) + " was recorded with the " + what + " " +
-                        then.data + "; the code now has " + today.data);
+    warnings_.push_back("event " + std::to_string(recorded.id.value) + " was recorded with the " + what +
+                        " " + then.data + "; the code now has " + today.data);
   };
   if (const auto* completed = std::get_if<event::OrchestrationCompleted>(&recorded.body)) {
     differs(completed->output, std::get<event::OrchestrationCompleted>(now.body).output, "result");
@@ -293,14 +300,15 @@ void Execution::compare_end(const Event& recorded) {
   }
 }
 
-// -- new segments ----------------------------------------------------------------------------------------------------
+// -- new segments ---------------------------------------------------------------------------------
 
 void Execution::react(const WorkItem& message) {
   // A history begins with its start: whatever comes before that reaches nobody.
   const bool begins = std::holds_alternative<work::StartOrchestration>(message) ||
                       std::holds_alternative<work::ContinueAsNew>(message);
   if (pass_on(message)) return;
-  std::optional<Event> inbound = end_ || begins == static_cast<bool>(last_event_id_) ? std::nullopt : admit(message);
+  std::optional<Event> inbound =
+      end_ || begins == static_cast<bool>(last_event_id_) ? std::nullopt : admit(message);
   if (!inbound) {
     ++ignored_;
     return;
@@ -314,7 +322,8 @@ void Execution::react(const WorkItem& message) {
   settle_new();
 }
 
-/// What came behind a continue-as-new in its batch is for the next execution: events are carried, a cancel follows.
+/// What came behind a continue-as-new in its batch is for the next execution: events are carried, a cancel
+/// follows.
 bool Execution::pass_on(const WorkItem& message) {
   if (!end_ || !std::holds_alternative<Continued>(*end_) || delta_.empty()) return false;
   if (const auto* raised = std::get_if<work::ExternalRaised>(&message)) {
@@ -366,33 +375,37 @@ EventBody Execution::end_event() const {
       Overloaded{
           [](const Returned& end) -> EventBody { return event::OrchestrationCompleted{end.output}; },
           [](const Threw& end) -> EventBody { return event::OrchestrationFailed{end.failure}; },
-          [](const Cancelled& end) -> EventBody { return event::OrchestrationFailed{Failure::cancelled(end.reason)}; },
+          [](const Cancelled& end) -> EventBody {
+            return event::OrchestrationFailed{Failure::cancelled(end.reason)};
+          },
           [](const Continued& end) -> EventBody { return event::OrchestrationContinuedAsNew{end.input}; },
       },
       *end_);
 }
 
-// -- an inbound event meets the code ---------------------------------------------------------------------------------
+// -- an inbound event meets the code --------------------------------------------------------------
 
 void Execution::apply(const Event& inbound) {
-  // `inbound` may stand in delta_, which grows while the code runs: nothing here reads it after that has begun.
+  // `inbound` may stand in delta_, which grows while the code runs: nothing here reads it after that has
+  // begun.
   const EventId source = inbound.source;
-  std::visit(Overloaded{
-                 [this, at = inbound.timestamp](const event::OrchestrationStarted& e) {
-                   started_at_ = at;
-                   begin(e);
-                 },
-                 [this, source](const event::ActivityCompleted& e) { resolve(source, e.result); },
-                 [this, source](const event::ActivityFailed& e) { resolve(source, e.details); },
-                 [this, source](const event::TimerFired&) { resolve(source, Payload::none()); },
-                 [this, source](const event::SubOrchestrationCompleted& e) { resolve(source, e.result); },
-                 [this, source](const event::SubOrchestrationFailed& e) { resolve(source, e.details); },
-                 [this](const event::ExternalEvent& e) { arrive(Mailboxes::Kind::external, e.name, e.data); },
-                 [this](const event::QueueEventDelivered& e) { arrive(Mailboxes::Kind::queue, e.name, e.data); },
-                 [this](const event::OrchestrationCancelRequested& e) { cancel(e); },
-                 [](const auto&) {},
-             },
-             inbound.body);
+  std::visit(
+      Overloaded{
+          [this, at = inbound.timestamp](const event::OrchestrationStarted& e) {
+            started_at_ = at;
+            begin(e);
+          },
+          [this, source](const event::ActivityCompleted& e) { resolve(source, e.result); },
+          [this, source](const event::ActivityFailed& e) { resolve(source, e.details); },
+          [this, source](const event::TimerFired&) { resolve(source, Payload::none()); },
+          [this, source](const event::SubOrchestrationCompleted& e) { resolve(source, e.result); },
+          [this, source](const event::SubOrchestrationFailed& e) { resolve(source, e.details); },
+          [this](const event::ExternalEvent& e) { arrive(Mailboxes::Kind::external, e.name, e.data); },
+          [this](const event::QueueEventDelivered& e) { arrive(Mailboxes::Kind::queue, e.name, e.data); },
+          [this](const event::OrchestrationCancelRequested& e) { cancel(e); },
+          [](const auto&) {},
+      },
+      inbound.body);
 }
 
 void Execution::begin(const event::OrchestrationStarted& started) {
@@ -417,7 +430,8 @@ void Execution::arrive(Mailboxes::Kind kind, const std::string& name, const Payl
 template <class Outcome>
 void Execution::resolve(EventId source, Outcome outcome) {
   children_.erase(source);
-  // Nobody waits any more if it was dropped or detached: recorded for whoever reads history, delivered to no one.
+  // Nobody waits any more if it was dropped or detached: recorded for whoever reads history, delivered to no
+  // one.
   const auto found = leaves_.find(source);
   if (found == leaves_.end()) return;
   detail::Leaf& leaf = *found->second;
@@ -431,8 +445,9 @@ void Execution::cancel(const event::OrchestrationCancelRequested& request) {
     return;
   }
   cancelling_ = request;
-  // The innermost Task that the root waits for, directly, is where the code stands. What runs inside a combinator ends
-  // with the combinator; what is shielded is left alone, and whoever awaits it is told afterwards.
+  // The innermost Task that the root waits for, directly, is where the code stands. What runs inside a
+  // combinator ends with the combinator; what is shielded is left alone, and whoever awaits it is told
+  // afterwards.
   detail::TaskPromiseBase* at = &root_->promise();
   while (at->child() != nullptr && !at->shielded()) at = at->child();
   if (at->shielded() || at->awaiter() == nullptr) return;
@@ -442,7 +457,8 @@ void Execution::cancel(const event::OrchestrationCancelRequested& request) {
 
 CancelReason Execution::drop_reason() const noexcept {
   if (drop_reason_) return *drop_reason_;
-  // What goes as a cancellation unwinds the code goes because of that; what shielded code lets go, it lets go itself.
+  // What goes as a cancellation unwinds the code goes because of that; what shielded code lets go, it lets go
+  // itself.
   if (!cancelling_ || shielded_now_) return CancelReason::dropped_future;
   return cancelling_->origin == CancelOrigin::parent ? CancelReason::parent_cancelled
                                                      : CancelReason::orchestration_terminal_cancelled;
@@ -476,11 +492,12 @@ void Execution::run_code() {
 void Execution::refuse_unfit_end() {
   std::optional<Failure> failure;
   if (const auto* returned = std::get_if<Returned>(&*end_)) failure = unfit(returned->output, "the result");
-  if (const auto* continued = std::get_if<Continued>(&*end_)) failure = unfit(continued->input, "the next input");
+  if (const auto* continued = std::get_if<Continued>(&*end_))
+    failure = unfit(continued->input, "the next input");
   if (failure) end_ = Threw{std::move(*failure)};
 }
 
-// -- when the engine ends it -----------------------------------------------------------------------------------------
+// -- when the engine ends it ----------------------------------------------------------------------
 
 void Execution::stop(Failure failure) {
   if (!stopped_) stopped_ = std::move(failure);
@@ -488,8 +505,9 @@ void Execution::stop(Failure failure) {
 
 void Execution::mismatch(EventId event, const std::string& recorded, const std::string& now,
                          const std::source_location* where) {
-  stop(engine_failure(FailureKind::nondeterminism, "Nondeterminism",
-                      describe_mismatch(event, recorded, now, where, last_action_ ? &*last_action_ : nullptr)));
+  stop(engine_failure(
+      FailureKind::nondeterminism, "Nondeterminism",
+      describe_mismatch(event, recorded, now, where, last_action_ ? &*last_action_ : nullptr)));
 }
 
 void Execution::condemn(const TurnInput& input) {
@@ -498,8 +516,8 @@ void Execution::condemn(const TurnInput& input) {
   if (!end_) stop(*input.condemned);
 }
 
-/// The code cannot go on. Finished segments stand; of the segment under way only its inbound event does: what it did and
-/// traced never happened. The execution ends here, and everything still open is cancelled.
+/// The code cannot go on. Finished segments stand; of the segment under way only its inbound event does: what
+/// it did and traced never happened. The execution ends here, and everything still open is cancelled.
 void Execution::impose_failure() {
   tear_down();
   cancels_.clear();
@@ -516,4 +534,4 @@ void Execution::impose_failure() {
   settle_new();
 }
 
-}  // namespace duramen::v0::core
+}  // namespace duramen::inline v0::core

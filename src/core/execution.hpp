@@ -1,13 +1,26 @@
 // One execution of an orchestration: its coroutine, what it waits for, and the check against its history.
 //
-// Pure: what it does depends on the events, messages, code and time it is given, and on nothing else. The same loop
-// serves a first run, a replay and the difference between the two: take one inbound event, run the code until it can go
-// no further, settle what that decided. While history lasts, what the code does is compared with what it did; after
-// that it is recorded.
+// Pure: what it does depends on the events, messages, code and time it is given, and on nothing else. The
+// same loop serves a first run, a replay and the difference between the two: take one inbound event, run the
+// code until it can go no further, settle what that decided. While history lasts, what the code does is
+// compared with what it did; after that it is recorded.
 //
-//   execution.cpp   the segments: replay, react, settle, end        admission.cpp   messages become inbound events
-//   actions.cpp     what code does: schedule, drop, set, start      outcome.cpp     what leaves when the turn is over
+//   execution.cpp   the segments: replay, react, settle, end
+//   admission.cpp   messages become inbound events
+//   actions.cpp     what code does: schedule, drop, set, start
+//   outcome.cpp     what leaves when the turn is over
 #pragma once
+
+#include "core/mailboxes.hpp"
+#include "core/schedules.hpp"
+#include "core/turn.hpp"
+#include <duramen/detail/leaf.hpp>
+#include <duramen/detail/operation.hpp>
+#include <duramen/history.hpp>
+#include <duramen/key_values.hpp>
+#include <duramen/orchestration.hpp>
+#include <duramen/registry.hpp>
+#include <duramen/task.hpp>
 
 #include <cstdint>
 #include <map>
@@ -21,18 +34,6 @@
 #include <variant>
 #include <vector>
 
-#include <duramen/detail/leaf.hpp>
-#include <duramen/detail/operation.hpp>
-#include <duramen/history.hpp>
-#include <duramen/key_values.hpp>
-#include <duramen/orchestration.hpp>
-#include <duramen/registry.hpp>
-#include <duramen/task.hpp>
-
-#include "core/mailboxes.hpp"
-#include "core/schedules.hpp"
-#include "core/turn.hpp"
-
 namespace duramen::inline v0::core {
 
 struct ExecutionIdentity {
@@ -43,27 +44,29 @@ struct ExecutionIdentity {
 
 struct ExecutionOptions {
   std::size_t max_actions_per_turn = 10'000;
-  /// What to do when the input of a recorded activity or child is not what the code gives now: a struct may have gained
-  /// a field while instances run.
+  /// What to do when the input of a recorded activity or child is not what the code gives now: a struct may
+  /// have gained a field while instances run.
   enum class InputMismatch : std::uint8_t { error, warn } input_mismatch = InputMismatch::error;
   /// The instance's key-values as earlier executions left them.
   KeyValues key_values = {};
-  /// A history that has ended is replayed to its end, which the code must come to as well. Otherwise it is over, and the
-  /// code is not asked.
+  /// A history that has ended is replayed to its end, which the code must come to as well. Otherwise it is
+  /// over, and the code is not asked.
   bool repeat_end = false;
 };
 
 class Execution {
  public:
-  /// `handler` may be null: then no code runs, and only what history alone decides can happen (a cancellation).
+  /// `handler` may be null: then no code runs, and only what history alone decides can happen (a
+  /// cancellation).
   Execution(ExecutionIdentity identity, std::shared_ptr<const OrchestrationHandler> handler,
             ExecutionOptions options = {});
   ~Execution();
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
-  /// Takes `input.history` as given, then reacts to `input.messages`. What it returns must be committed before the next
-  /// call; if the commit fails, this object has run ahead of the store and must be thrown away.
+  /// Takes `input.history` as given, then reacts to `input.messages`. What it returns must be committed
+  /// before the next call; if the commit fails, this object has run ahead of the store and must be thrown
+  /// away.
   [[nodiscard]] TurnOutcome run_turn(const TurnInput& input);
 
   [[nodiscard]] EventId last_event_id() const noexcept { return last_event_id_; }
@@ -78,10 +81,10 @@ class Execution {
   [[nodiscard]] bool is_replaying() const noexcept { return replaying_; }
   [[nodiscard]] OrchestrationContext& context() noexcept { return context_; }
 
-  // -- called while code runs: actions.cpp ----------------------------------------------------------------------------
+  // -- called while code runs: actions.cpp --------------------------------------------------------
 
-  /// Records what a leaf asks for (or finds it in history) and remembers whom to tell; the answer may be there already.
-  /// No id: the turn is over.
+  /// Records what a leaf asks for (or finds it in history) and remembers whom to tell; the answer may be
+  /// there already. No id: the turn is over.
   EventId schedule(detail::Leaf& leaf);
   void drop(detail::Leaf& leaf, CancelReason reason) noexcept;
   void forget(detail::Leaf& leaf) noexcept;
@@ -161,8 +164,8 @@ class Execution {
 
   // admission.cpp
   [[nodiscard]] std::optional<Event> admit(const WorkItem& message);
-  [[nodiscard]] std::optional<Event> admit_completion(ExecutionId execution, EventId source, ScheduleKind kind,
-                                                      EventBody body);
+  [[nodiscard]] std::optional<Event> admit_completion(ExecutionId execution, EventId source,
+                                                      ScheduleKind kind, EventBody body);
   [[nodiscard]] std::optional<Event> admit_child(const ParentLink& parent, EventBody body);
   [[nodiscard]] std::optional<Event> admit_cancel(const work::CancelInstance& cancel);
   [[nodiscard]] bool is_mine(const ParentLink& link) const;
@@ -177,7 +180,8 @@ class Execution {
   // When the engine ends it.
   void condemn(const TurnInput& input);
   void stop(Failure failure);
-  void mismatch(EventId event, const std::string& recorded, const std::string& now, const std::source_location* where);
+  void mismatch(EventId event, const std::string& recorded, const std::string& now,
+                const std::source_location* where);
   void impose_failure();
   void tear_down() noexcept;
 
@@ -247,4 +251,4 @@ class Execution {
   std::optional<Task<Payload>> root_;
 };
 
-}  // namespace duramen::v0::core
+}  // namespace duramen::inline v0::core

@@ -1,13 +1,13 @@
 // Failures the engine itself decides.
 #pragma once
 
+#include <duramen/codec.hpp>
+#include <duramen/failure.hpp>
+
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include <duramen/codec.hpp>
-#include <duramen/failure.hpp>
 
 namespace duramen::inline v0::core {
 
@@ -31,4 +31,4 @@ namespace duramen::inline v0::core {
                         message + ": " + fits.error().message);
 }
 
-}  // namespace duramen::v0::core
+}  // namespace duramen::inline v0::core

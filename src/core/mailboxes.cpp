@@ -49,4 +49,4 @@ std::vector<CarriedEvent> Mailboxes::unclaimed() const {
   return events;
 }
 
-}  // namespace duramen::v0::core
+}  // namespace duramen::inline v0::core

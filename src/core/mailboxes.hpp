@@ -1,8 +1,13 @@
 // Events and queue messages that reached an execution, and the waits for them.
 //
-// Two separate sets of names: external events and queues. In each, arrivals of a name are kept in order and given to the
-// waits of that name in the order in which those were recorded, whichever came first. A dropped wait takes nothing.
+// Two separate sets of names: external events and queues. In each, arrivals of a name are kept in order and
+// given to the waits of that name in the order in which those were recorded, whichever came first. A dropped
+// wait takes nothing.
 #pragma once
+
+#include <duramen/history.hpp>
+#include <duramen/ids.hpp>
+#include <duramen/payload.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -13,10 +18,6 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
-
-#include <duramen/history.hpp>
-#include <duramen/ids.hpp>
-#include <duramen/payload.hpp>
 
 namespace duramen::inline v0::core {
 
@@ -40,7 +41,8 @@ class Mailboxes {
   };
   struct Box {
     std::deque<Arrival> arrivals;
-    std::set<EventId> waits;  // ordered as they were recorded, and quick to drop from: a select may drop thousands
+    std::set<EventId>
+        waits;  // ordered as they were recorded, and quick to drop from: a select may drop thousands
   };
   using Name = std::pair<Kind, std::string>;
   std::map<Name, Box> boxes_;  // a map: a Box stays where it is
@@ -48,4 +50,4 @@ class Mailboxes {
   std::uint64_t arrived_ = 0;
 };
 
-}  // namespace duramen::v0::core
+}  // namespace duramen::inline v0::core

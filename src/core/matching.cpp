@@ -1,11 +1,11 @@
 #include "core/matching.hpp"
 
+#include "base/overloaded.hpp"
+#include "base/same_json.hpp"
+
 #include <string_view>
 #include <type_traits>
 #include <variant>
-
-#include "base/overloaded.hpp"
-#include "base/same_json.hpp"
 
 namespace duramen::inline v0::core {
 
@@ -40,12 +40,18 @@ ActionMatch compare(const event::SubOrchestrationScheduled& a, const event::SubO
 ActionMatch compare(const event::OrchestrationChained& a, const event::OrchestrationChained& b) {
   return with_input(a.name == b.name && a.instance == b.instance && a.version == b.version, a.input, b.input);
 }
-ActionMatch compare(const event::CustomStatusUpdated&, const event::CustomStatusUpdated&) { return ActionMatch::same; }
+ActionMatch compare(const event::CustomStatusUpdated&, const event::CustomStatusUpdated&) {
+  return ActionMatch::same;
+}
 ActionMatch compare(const event::KeyValueSet& a, const event::KeyValueSet& b) {
   return plainly(a.key == b.key && same_payload(a.value, b.value));
 }
-ActionMatch compare(const event::KeyValueCleared& a, const event::KeyValueCleared& b) { return plainly(a.key == b.key); }
-ActionMatch compare(const event::KeyValuesCleared&, const event::KeyValuesCleared&) { return ActionMatch::same; }
+ActionMatch compare(const event::KeyValueCleared& a, const event::KeyValueCleared& b) {
+  return plainly(a.key == b.key);
+}
+ActionMatch compare(const event::KeyValuesCleared&, const event::KeyValuesCleared&) {
+  return ActionMatch::same;
+}
 template <class Other>
 ActionMatch compare(const Other&, const Other&) {
   return ActionMatch::different;  // not an action
@@ -68,7 +74,8 @@ std::string input_text(const Payload& input) {
 ActionMatch compare_actions(const EventBody& recorded, const EventBody& now) {
   if (recorded.index() != now.index()) return ActionMatch::different;
   return std::visit(
-      [&now](const auto& body) { return compare(body, std::get<std::decay_t<decltype(body)>>(now)); }, recorded);
+      [&now](const auto& body) { return compare(body, std::get<std::decay_t<decltype(body)>>(now)); },
+      recorded);
 }
 
 const char* recorded_value_name(detail::RecordedValue value) noexcept {
@@ -96,7 +103,8 @@ std::string describe_action(const EventBody& body) {
                    (e.explicit_id ? " as " + quoted(e.instance.value) : "");
           },
           [](const event::OrchestrationChained& e) {
-            return "a detached start of " + quoted(e.name) + " as " + quoted(e.instance.value) + input_text(e.input);
+            return "a detached start of " + quoted(e.name) + " as " + quoted(e.instance.value) +
+                   input_text(e.input);
           },
           [](const event::CustomStatusUpdated&) { return std::string("a custom status"); },
           [](const event::KeyValueSet& e) { return "setting key " + quoted(e.key); },
@@ -112,7 +120,8 @@ std::string describe_mismatch(EventId event, const std::string& recorded, const 
   const auto place = [](const std::source_location& at) {
     return std::string(at.file_name()) + ":" + std::to_string(at.line());
   };
-  std::string text = "the code no longer does what history says it did, at event " + std::to_string(event.value);
+  std::string text =
+      "the code no longer does what history says it did, at event " + std::to_string(event.value);
   text += "\n  - recorded: " + recorded;
   text += "\n  + now:      " + now;
   if (where != nullptr) {
@@ -121,9 +130,10 @@ std::string describe_mismatch(EventId event, const std::string& recorded, const 
     text += "\n  after " + place(*last_action);
   }
   text +=
-      "\n  What to do: run the code this instance was started with, and register the change as a new version of the "
+      "\n  What to do: run the code this instance was started with, and register the change as a new version "
+      "of the "
       "orchestration, so that it applies to new instances only.";
   return text;
 }
 
-}  // namespace duramen::v0::core
+}  // namespace duramen::inline v0::core

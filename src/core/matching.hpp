@@ -10,12 +10,12 @@
 // Reasons, stamps and options are not compared.
 #pragma once
 
+#include <duramen/detail/leaf.hpp>
+#include <duramen/history.hpp>
+
 #include <cstdint>
 #include <source_location>
 #include <string>
-
-#include <duramen/detail/leaf.hpp>
-#include <duramen/history.hpp>
 
 namespace duramen::inline v0::core {
 
@@ -29,10 +29,10 @@ enum class ActionMatch : std::uint8_t { same, other_input, different };
 /// One line for a person: `activity "Charge" with input {"id":7}`.
 [[nodiscard]] std::string describe_action(const EventBody& body);
 
-/// The text of a nondeterminism failure: a small diff, where in the code, and what to do about it. What is no longer
-/// there has no place in the code; then `last_action` says where the code did something last.
-[[nodiscard]] std::string describe_mismatch(EventId event, const std::string& recorded, const std::string& now,
-                                            const std::source_location* where,
+/// The text of a nondeterminism failure: a small diff, where in the code, and what to do about it. What is no
+/// longer there has no place in the code; then `last_action` says where the code did something last.
+[[nodiscard]] std::string describe_mismatch(EventId event, const std::string& recorded,
+                                            const std::string& now, const std::source_location* where,
                                             const std::source_location* last_action);
 
-}  // namespace duramen::v0::core
+}  // namespace duramen::inline v0::core

@@ -1,4 +1,5 @@
 // The awaitables' side of the engine: leaves, and the few questions headers ask of an Execution.
+#include "core/execution.hpp"
 #include <duramen/combinators.hpp>
 #include <duramen/detail/branches.hpp>
 #include <duramen/detail/leaf.hpp>
@@ -10,14 +11,13 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/execution.hpp"
-
 namespace duramen::inline v0::detail {
 
-// -- Operation -------------------------------------------------------------------------------------------------------
+// -- Operation ------------------------------------------------------------------------------------
 
 void Operation::detach() {
-  throw std::logic_error("only what was scheduled can be detached: an activity, a child or a timer, not a combination");
+  throw std::logic_error(
+      "only what was scheduled can be detached: an activity, a child or a timer, not a combination");
 }
 
 void Operation::complete() noexcept {
@@ -42,7 +42,7 @@ DropScope::DropScope(core::Execution& execution, CancelReason reason) noexcept
     : execution_(execution), previous_(execution.set_drop_reason(reason)) {}
 DropScope::~DropScope() { execution_.set_drop_reason(previous_); }
 
-// -- Leaf ------------------------------------------------------------------------------------------------------------
+// -- Leaf -----------------------------------------------------------------------------------------
 
 Leaf::~Leaf() {
   if (event_id_ && !done()) execution().forget(*this);
@@ -77,13 +77,14 @@ void Leaf::resolve(Failure failure) {
 
 const Payload& Leaf::require() const {
   if (const auto* failure = std::get_if<Failure>(&outcome_)) {
-    if (std::holds_alternative<event::SubOrchestrationScheduled>(request_)) throw SubOrchestrationError(*failure);
+    if (std::holds_alternative<event::SubOrchestrationScheduled>(request_))
+      throw SubOrchestrationError(*failure);
     throw ActivityError(*failure);
   }
   return std::get<Payload>(outcome_);
 }
 
-// -- Branches --------------------------------------------------------------------------------------------------------
+// -- Branches -------------------------------------------------------------------------------------
 
 void Branch::run() { owner_.branch_done(index_); }
 
@@ -164,4 +165,4 @@ void Join::branch_done(std::size_t /*index*/) {
   if (--open_ == 0) complete();
 }
 
-}  // namespace duramen::v0::detail
+}  // namespace duramen::inline v0::detail

@@ -1,27 +1,28 @@
 // What leaves when a turn is over: derived from the events it added, and from nothing else.
-#include <utility>
-
 #include "base/overloaded.hpp"
 #include "core/execution.hpp"
 #include "core/failures.hpp"
 #include "core/matching.hpp"
 
+#include <utility>
+
 namespace duramen::inline v0::core {
 
 CancelReason Execution::terminal_reason() const {
-  return std::visit(Overloaded{
-                        [](const Returned&) { return CancelReason::orchestration_terminal_completed; },
-                        [](const Threw& end) {
-                          return end.failure.kind == FailureKind::poison ? CancelReason::poison
-                                                                         : CancelReason::orchestration_terminal_failed;
-                        },
-                        [](const Cancelled& end) {
-                          return end.origin == CancelOrigin::parent ? CancelReason::parent_cancelled
-                                                                    : CancelReason::orchestration_terminal_cancelled;
-                        },
-                        [](const Continued&) { return CancelReason::orchestration_terminal_continued_as_new; },
-                    },
-                    *end_);
+  return std::visit(
+      Overloaded{
+          [](const Returned&) { return CancelReason::orchestration_terminal_completed; },
+          [](const Threw& end) {
+            return end.failure.kind == FailureKind::poison ? CancelReason::poison
+                                                           : CancelReason::orchestration_terminal_failed;
+          },
+          [](const Cancelled& end) {
+            return end.origin == CancelOrigin::parent ? CancelReason::parent_cancelled
+                                                      : CancelReason::orchestration_terminal_cancelled;
+          },
+          [](const Continued&) { return CancelReason::orchestration_terminal_continued_as_new; },
+      },
+      *end_);
 }
 
 TurnOutcome Execution::finish_turn() {
@@ -87,52 +88,63 @@ void Execution::send_end(TurnOutcome& outcome) const {
 }
 
 void Execution::fill_effects(TurnOutcome& outcome, const Event& event, EventId first_new) const {
-  // What is no longer open at the end of the turn never leaves it; at the end of the execution nothing is open.
+  // What is no longer open at the end of the turn never leaves it; at the end of the execution nothing is
+  // open.
   const bool leaves = !outcome.ended() && schedules_.state(event.id) == ScheduleState::open;
   const bool has_row = event.source < first_new;  // scheduled by an earlier turn
-  std::visit(Overloaded{
-                 [&](const event::ActivityScheduled& e) {
-                   if (!leaves) return;
-                   outcome.activities.push_back(ActivityExecute{identity_.instance,
-                                                                {identity_.incarnation, identity_.execution, event.id},
-                                                                e.name, e.input, e.session_id, e.tag, e.options, name_,
-                                                                version_});
-                 },
-                 [&](const event::TimerCreated& e) {
-                   if (!leaves) return;
-                   outcome.messages.push_back(OutboundMessage{
-                       identity_.instance, work::TimerFired{identity_.execution, event.id, e.fire_at}, e.fire_at, {}});
-                 },
-                 [&](const event::SubOrchestrationScheduled& e) {
-                   if (leaves) outcome.messages.push_back(start_of(e, event.id));
-                 },
-                 [&](const event::OrchestrationChained& e) {
-                   outcome.messages.push_back(OutboundMessage{
-                       e.instance, work::StartOrchestration{e.name, e.input, e.version, {}}, {}, {}});
-                 },
-                 [&](const event::ActivityCancelRequested& e) {
-                   if (has_row) outcome.cancelled_activities.push_back({event.source, e.reason});
-                 },
-                 [&](const event::SubOrchestrationCancelRequested& e) {
-                   const auto child = children_.find(event.source);
-                   if (!has_row || child == children_.end()) return;
-                   work::CancelInstance cancel{std::string(to_string(e.reason)), CancelMode::graceful,
-                                               CancelOrigin::parent, link_to(event.source)};
-                   outcome.messages.push_back(OutboundMessage{child->second, std::move(cancel), {}, {}});
-                 },
-                 [&](const event::CustomStatusUpdated& e) { outcome.custom_status = CustomStatusChange{e.status}; },
-                 [&](const event::KeyValueSet& e) {
-                   outcome.key_values.push_back({e.key, e.value, e.last_updated_at});
-                 },
-                 [&](const event::KeyValueCleared& e) {
-                   outcome.key_values.push_back({e.key, std::nullopt, event.timestamp});
-                 },
-                 [&](const event::KeyValuesCleared&) {
-                   outcome.key_values.push_back({std::nullopt, std::nullopt, event.timestamp});
-                 },
-                 [](const auto&) {},
-             },
-             event.body);
+  std::visit(
+      Overloaded{
+          [&](const event::ActivityScheduled& e) {
+            if (!leaves) return;
+            outcome.activities.push_back(
+                ActivityExecute{identity_.instance,
+                                {identity_.incarnation, identity_.execution, event.id},
+                                e.name,
+                                e.input,
+                                e.session_id,
+                                e.tag,
+                                e.options,
+                                name_,
+                                version_});
+          },
+          [&](const event::TimerCreated& e) {
+            if (!leaves) return;
+            outcome.messages.push_back(
+                OutboundMessage{identity_.instance,
+                                work::TimerFired{identity_.execution, event.id, e.fire_at},
+                                e.fire_at,
+                                {}});
+          },
+          [&](const event::SubOrchestrationScheduled& e) {
+            if (leaves) outcome.messages.push_back(start_of(e, event.id));
+          },
+          [&](const event::OrchestrationChained& e) {
+            outcome.messages.push_back(OutboundMessage{
+                e.instance, work::StartOrchestration{e.name, e.input, e.version, {}}, {}, {}});
+          },
+          [&](const event::ActivityCancelRequested& e) {
+            if (has_row) outcome.cancelled_activities.push_back({event.source, e.reason});
+          },
+          [&](const event::SubOrchestrationCancelRequested& e) {
+            const auto child = children_.find(event.source);
+            if (!has_row || child == children_.end()) return;
+            work::CancelInstance cancel{std::string(to_string(e.reason)), CancelMode::graceful,
+                                        CancelOrigin::parent, link_to(event.source)};
+            outcome.messages.push_back(OutboundMessage{child->second, std::move(cancel), {}, {}});
+          },
+          [&](const event::CustomStatusUpdated& e) { outcome.custom_status = CustomStatusChange{e.status}; },
+          [&](const event::KeyValueSet& e) {
+            outcome.key_values.push_back({e.key, e.value, e.last_updated_at});
+          },
+          [&](const event::KeyValueCleared& e) {
+            outcome.key_values.push_back({e.key, std::nullopt, event.timestamp});
+          },
+          [&](const event::KeyValuesCleared&) {
+            outcome.key_values.push_back({std::nullopt, std::nullopt, event.timestamp});
+          },
+          [](const auto&) {},
+      },
+      event.body);
 }
 
 ParentLink Execution::link_to(EventId event) const {
@@ -143,7 +155,10 @@ OutboundMessage Execution::start_of(const event::SubOrchestrationScheduled& chil
   const ParentLink link = link_to(event);
   Failure taken = engine_failure(FailureKind::application, "AlreadyExists",
                                  "an instance \"" + child.instance.value + "\" exists already");
-  return OutboundMessage{child.instance, work::StartOrchestration{child.name, child.input, child.version, link}, {}, {},
+  return OutboundMessage{child.instance,
+                         work::StartOrchestration{child.name, child.input, child.version, link},
+                         {},
+                         {},
                          work::SubOrchFailed{link, std::move(taken)}};
 }
 
@@ -153,10 +168,11 @@ std::vector<std::size_t> find_segments(std::span<const Event> history) {
     if (event_class(history[i]) != EventClass::inbound) continue;
     // A recorded value is completed by the very next event, in the same segment.
     const auto* scheduled = i > 0 ? std::get_if<event::ActivityScheduled>(&history[i - 1].body) : nullptr;
-    const bool value = scheduled != nullptr && is_recorded_value(*scheduled) && history[i].source == history[i - 1].id;
+    const bool value =
+        scheduled != nullptr && is_recorded_value(*scheduled) && history[i].source == history[i - 1].id;
     if (!value) starts.push_back(i);
   }
   return starts;
 }
 
-}  // namespace duramen::v0::core
+}  // namespace duramen::inline v0::core

@@ -23,7 +23,8 @@ std::array<std::uint32_t, 3> parse_version(std::string_view text) {
     }
     at = next;
   }
-  if (at != end) throw std::invalid_argument("\"" + std::string(text) + "\" is not a version; write it as 1.2.3");
+  if (at != end)
+    throw std::invalid_argument("\"" + std::string(text) + "\" is not a version; write it as 1.2.3");
   return parts;
 }
 
@@ -41,7 +42,8 @@ Registry& Registry::add_orchestration(std::string_view name, const Orchestration
       OrchestrationHandler{std::string(name), version, options.is_graceful(), std::move(invoke)});
   auto& versions = orchestrations_[std::string(name)];
   if (!versions.emplace(parse_version(version), std::move(handler)).second) {
-    throw std::invalid_argument("orchestration \"" + std::string(name) + "\" " + version + " is registered already");
+    throw std::invalid_argument("orchestration \"" + std::string(name) + "\" " + version +
+                                " is registered already");
   }
   return *this;
 }
@@ -86,4 +88,4 @@ std::vector<std::string> Registry::activity_names() const {
   return names;
 }
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

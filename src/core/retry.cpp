@@ -1,11 +1,11 @@
 #include <duramen/retry.hpp>
 
+#include "core/execution.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
-
-#include "core/execution.hpp"
 
 namespace duramen::inline v0 {
 
@@ -50,7 +50,8 @@ Task<Payload> try_repeatedly(core::Execution& execution, event::ActivitySchedule
                              std::source_location where) {
   OrchestrationContext& ctx = execution.context();
   for (std::uint32_t attempt = 1;; ++attempt) {
-    auto activity = DurableFuture<Payload>(std::make_unique<Leaf>(execution, request, where), &read_leaf<Payload>);
+    auto activity =
+        DurableFuture<Payload>(std::make_unique<Leaf>(execution, request, where), &read_leaf<Payload>);
     if (policy.attempt_timeout()) activity = ctx.with_timeout(*policy.attempt_timeout(), std::move(activity));
     Failure failure;
     try {
@@ -90,8 +91,8 @@ Task<Payload> retry(core::Execution& execution, event::ActivityScheduled request
 
 }  // namespace
 
-std::unique_ptr<Operation> make_retry(core::Execution& execution, event::ActivityScheduled request, RetryPolicy policy,
-                                      std::source_location where) {
+std::unique_ptr<Operation> make_retry(core::Execution& execution, event::ActivityScheduled request,
+                                      RetryPolicy policy, std::source_location where) {
   return std::make_unique<TaskOperation<Payload>>(
       execution, retry(execution, std::move(request), std::move(policy), where));
 }
@@ -99,4 +100,4 @@ std::unique_ptr<Operation> make_retry(core::Execution& execution, event::Activit
 Payload take_retry(Operation& operation) { return TaskOperation<Payload>::take(operation, nullptr); }
 
 }  // namespace detail
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -22,14 +22,14 @@ std::optional<ScheduleKind> scheduled_kind(const EventBody& body) {
 }  // namespace
 
 void Schedules::note(const Event& event) {
-  // A history that is damaged is still read to its end, to cancel what it holds. A number from nowhere is not worth the
-  // memory that everything below it would take.
+  // A history that is damaged is still read to its end, to cancel what it holds. A number from nowhere is not
+  // worth the memory that everything below it would take.
   constexpr std::uint64_t widest_gap = 65'536;
   if (event.id.value > last_ && event.id.value - last_ > widest_gap) return;
   last_ = event.id.value;
   if (event.source) {
-    set_state(event.source, event_class(event) == EventClass::cancel ? ScheduleState::cancelled
-                                                                     : ScheduleState::closed);
+    set_state(event.source,
+              event_class(event) == EventClass::cancel ? ScheduleState::cancelled : ScheduleState::closed);
   } else if (auto kind = scheduled_kind(event.body)) {
     open(event.id, *kind);
   }
@@ -64,4 +64,4 @@ void Schedules::set_state(EventId id, ScheduleState state) {
   if (id.value < entries_.size()) entries_[id.value] = pack(kind_of(entries_[id.value]), state);
 }
 
-}  // namespace duramen::v0::core
+}  // namespace duramen::inline v0::core

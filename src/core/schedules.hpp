@@ -7,13 +7,13 @@
 // Kept as one byte per event, so that a history of any length costs little and a lookup costs nothing.
 #pragma once
 
+#include <duramen/history.hpp>
+#include <duramen/ids.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
-
-#include <duramen/history.hpp>
-#include <duramen/ids.hpp>
 
 namespace duramen::inline v0::core {
 
@@ -43,4 +43,4 @@ class Schedules {
   std::vector<std::uint8_t> entries_;  // kind in the low nibble, state in the high one; index is the event id
 };
 
-}  // namespace duramen::v0::core
+}  // namespace duramen::inline v0::core

@@ -1,14 +1,6 @@
 // One turn as a value: what goes in, what comes out.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include <duramen/history.hpp>
 #include <duramen/ids.hpp>
 #include <duramen/log.hpp>
@@ -17,29 +9,39 @@
 #include <duramen/time.hpp>
 #include <duramen/work_item.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
 namespace duramen::inline v0::core {
 
 struct TurnInput {
-  /// Committed events that this execution has not seen yet: all of them for a new one, none for one kept since its last
-  /// turn, those of other nodes' turns in between.
+  /// Committed events that this execution has not seen yet: all of them for a new one, none for one kept
+  /// since its last turn, those of other nodes' turns in between.
   std::span<const Event> history;
   /// What arrived since, in queue order.
   std::span<const WorkItem> messages;
   TimePoint now;
   /// What new_guid() is made of. Recorded, so it may differ each time.
   std::uint64_t entropy = 0;
-  /// Ends the execution with this failure, from history alone: no code runs, and the messages go unseen. For what cannot
-  /// be run, or was tried too often.
+  /// Ends the execution with this failure, from history alone: no code runs, and the messages go unseen. For
+  /// what cannot be run, or was tried too often.
   const Failure* condemned = nullptr;
 };
 
-/// A line of ctx.trace(), to be written once the turn is committed: never on replay, never for a turn that was refused.
+/// A line of ctx.trace(), to be written once the turn is committed: never on replay, never for a turn that
+/// was refused.
 struct TraceLine {
   LogLevel level;
   std::string text;
 };
 
-/// What the turn decided. `events` are whole segments; what follows is derived from them and says what must leave.
+/// What the turn decided. `events` are whole segments; what follows is derived from them and says what must
+/// leave.
 struct TurnOutcome {
   std::vector<Event> events;
   std::vector<std::size_t> segments;  ///< index in `events` at which each segment begins
@@ -51,7 +53,8 @@ struct TurnOutcome {
   std::vector<KeyValueChange> key_values;
 
   std::vector<ActivityExecute> activities;
-  std::vector<OutboundMessage> messages;  ///< timers, child and detached starts, cancels, answers, the next execution
+  std::vector<OutboundMessage>
+      messages;  ///< timers, child and detached starts, cancels, answers, the next execution
   std::vector<CancelledActivity> cancelled_activities;
   std::optional<CancelReason> cancel_rest;  ///< on terminal turns
   std::vector<EventId> dropped_timers;
@@ -67,4 +70,4 @@ struct TurnOutcome {
 /// Where the segments of a recorded history begin. Prefixes that end there can be replayed.
 [[nodiscard]] std::vector<std::size_t> find_segments(std::span<const Event> history);
 
-}  // namespace duramen::v0::core
+}  // namespace duramen::inline v0::core

@@ -1,11 +1,11 @@
 #include "runtime/activities.hpp"
 
+#include "base/check.hpp"
+
 #include <algorithm>
 #include <exception>
 #include <string>
 #include <utility>
-
-#include "base/check.hpp"
 
 namespace duramen::inline v0::runtime {
 
@@ -41,8 +41,9 @@ Failure poison(const WorkItemLeased& work, std::uint32_t max_attempts) {
     failure.message = "the activity cannot be read: " + *work.unreadable;
   } else {
     failure.type = "PoisonActivity";
-    failure.message = "activity '" + work.activity.name + "' was handed out " + std::to_string(work.attempt - 1) +
-                      " times without coming to an end (limit " + std::to_string(max_attempts) +
+    failure.message = "activity '" + work.activity.name + "' was handed out " +
+                      std::to_string(work.attempt - 1) + " times without coming to an end (limit " +
+                      std::to_string(max_attempts) +
                       "): does it crash its process, or block longer than its lease?";
   }
   return failure;
@@ -74,7 +75,8 @@ std::optional<Duration> shortest_limit(const ActivityOptions& options) {
   return shortest;
 }
 
-/// A coroutine activity under way. Owns the frame and the context it refers to; lives and dies on the activity loop.
+/// A coroutine activity under way. Owns the frame and the context it refers to; lives and dies on the
+/// activity loop.
 struct Activities::CoroutineRun {
   explicit CoroutineRun(std::shared_ptr<detail::ActivityState> s) : state(std::move(s)), context(state) {}
   std::shared_ptr<detail::ActivityState> state;
@@ -113,8 +115,8 @@ void Activities::run(WorkItemLeased work, LeaseTime since) {
     return;
   }
   if (before != running_.end()) {
-    // We were away for longer than the lease, and were given it again before we noticed. The attempt under way is not
-    // the one that counts; nobody will ask for it by its lease any more.
+    // We were away for longer than the lease, and were given it again before we noticed. The attempt under
+    // way is not the one that counts; nobody will ask for it by its lease any more.
     const WorkLease old = before->second.lease();
     stop(old, StopCause::lease_lost, {});
     abandon(old);
@@ -188,15 +190,17 @@ void Activities::run_coroutine(const Running& running) {
           result = failed(std::current_exception(), over.state->attempt());
         }
         over.task.reset();
-        env_.loop().post([this, lease, result = std::move(result)]() mutable { ended(lease, std::move(result)); });
+        env_.loop().post(
+            [this, lease, result = std::move(result)]() mutable { ended(lease, std::move(result)); });
       });
     });
   });
 }
 
-// -- stopping --------------------------------------------------------------------------------------------------------
+// -- stopping -------------------------------------------------------------------------------------
 
-void Activities::stop(const WorkLease& lease, StopCause cause, CancelReason reason, std::optional<LeaseTime> decided) {
+void Activities::stop(const WorkLease& lease, StopCause cause, CancelReason reason,
+                      std::optional<LeaseTime> decided) {
   const auto found = running_.find(lease.key);
   if (found == running_.end() || found->second.lease().token != lease.token) {
     if (cause != StopCause::cancelled || abandoned_.contains({lease.key, lease.token})) return;
@@ -211,7 +215,8 @@ void Activities::stop(const WorkLease& lease, StopCause cause, CancelReason reas
   env_.run_elsewhere(Lane::cancellation, [this, state, cause, since, here = decided.has_value()] {
     state->request_stop();
     if (cause == StopCause::cancelled && instruments_.on()) {
-      instruments_.cancel_delivered(std::chrono::duration<double>(env_.clock().lease_now() - since).count(), here);
+      instruments_.cancel_delivered(std::chrono::duration<double>(env_.clock().lease_now() - since).count(),
+                                    here);
     }
   });
   begin_grace(found->second);
@@ -237,10 +242,11 @@ void Activities::stop_all(StopCause cause) {
   }
 }
 
-// -- those that do not -----------------------------------------------------------------------------------------------
+// -- those that do not ----------------------------------------------------------------------------
 
 void Activities::begin_grace(const Running& running) {
-  env_.loop().post_at(env_.clock().lease_now() + limits_.grace, [this, lease = running.lease()] { grace_over(lease); });
+  env_.loop().post_at(env_.clock().lease_now() + limits_.grace,
+                      [this, lease = running.lease()] { grace_over(lease); });
 }
 
 void Activities::grace_over(const WorkLease& lease) {
@@ -250,7 +256,8 @@ void Activities::grace_over(const WorkLease& lease) {
   const std::string reason = state.cause() == StopCause::cancelled ? std::string(to_string(state.reason()))
                                                                    : std::string(to_string(state.cause()));
   host_.log(LogLevel::warning,
-            "activity '" + state.item().name + "' was asked to stop and still runs after the grace period of " +
+            "activity '" + state.item().name +
+                "' was asked to stop and still runs after the grace period of " +
                 std::to_string(limits_.grace.count()) + " ms",
             {{"instance_id", state.item().instance.value},
              {"activity_name", state.item().name},
@@ -276,7 +283,9 @@ void Activities::destroy_or_abandon(const WorkLease& lease) {
   }
   const auto node = coroutines_.extract(found);
   node.mapped()->task.reset();
-  env_.loop().post([this, lease] { ended(lease, Failure::application("Destroyed", "did not stop within the grace period")); });
+  env_.loop().post([this, lease] {
+    ended(lease, Failure::application("Destroyed", "did not stop within the grace period"));
+  });
 }
 
 void Activities::abandon(const WorkLease& lease) {
@@ -292,14 +301,13 @@ void Activities::abandon(const WorkLease& lease) {
   instruments_.abandoned(abandoned_.size());
   if (is_function) env_.activity_thread_lost();
   if (abandoned_.size() == limits_.max_abandoned) {
-    host_.log(LogLevel::error,
-              "no more activities are taken: " + std::to_string(abandoned_.size()) +
-                  " were asked to stop and still run; they must heed their stop token");
+    host_.log(LogLevel::error, "no more activities are taken: " + std::to_string(abandoned_.size()) +
+                                   " were asked to stop and still run; they must heed their stop token");
   }
   events_.place_free();
 }
 
-// -- the end ---------------------------------------------------------------------------------------------------------
+// -- the end --------------------------------------------------------------------------------------
 
 void Activities::ended(const WorkLease& lease, std::variant<Payload, Failure> result) {
   if (const auto late = abandoned_.find({lease.key, lease.token}); late != abandoned_.end()) {
@@ -341,4 +349,4 @@ void Activities::deliver(const Running& running, std::optional<Heartbeat> unsent
   }
 }
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

@@ -2,9 +2,19 @@
 //
 //   run ─▶ running ─┬─ returns ────────────────────────▶ finished
 //                   └─ asked to stop ─┬─ returns ──────▶ dropped, or given back
-//                                     └─ grace is over ─▶ a sleeping coroutine is destroyed; anything else is abandoned:
-//                                                        its place is free, and it is counted until it returns
+//                                     └─ grace is over ─▶ a sleeping coroutine is destroyed,
+//                                                         anything else is abandoned: its place
+//                                                         is free, it is counted until it returns
 #pragma once
+
+#include "runtime/activity_state.hpp"
+#include "runtime/instruments.hpp"
+#include "runtime/lease_keeper.hpp"
+#include "runtime/log.hpp"
+#include <duramen/env.hpp>
+#include <duramen/function.hpp>
+#include <duramen/provider.hpp>
+#include <duramen/registry.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -17,16 +27,6 @@
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include <duramen/env.hpp>
-#include <duramen/function.hpp>
-#include <duramen/provider.hpp>
-#include <duramen/registry.hpp>
-
-#include "runtime/activity_state.hpp"
-#include "runtime/instruments.hpp"
-#include "runtime/lease_keeper.hpp"
-#include "runtime/log.hpp"
 
 namespace duramen::inline v0::runtime {
 
@@ -52,7 +52,7 @@ class Activities {
   struct Events {
     UniqueFunction<void(FinishedActivity)> finished;
     UniqueFunction<void(WorkRenewal)> given_back;  ///< not run to its end because the runtime is stopping
-    UniqueFunction<void()> place_free;                  ///< called after each end, whatever became of it
+    UniqueFunction<void()> place_free;             ///< called after each end, whatever became of it
   };
   Activities(const detail::ActivityHost& host, const Registry& registry, ActivityLimits limits,
              const Instruments& instruments, Events events);
@@ -61,7 +61,9 @@ class Activities {
   Activities(const Activities&) = delete;
   Activities& operator=(const Activities&) = delete;
 
-  [[nodiscard]] bool can_run(const std::string& name) const { return registry_.find_activity(name) != nullptr; }
+  [[nodiscard]] bool can_run(const std::string& name) const {
+    return registry_.find_activity(name) != nullptr;
+  }
   [[nodiscard]] std::size_t free_places() const noexcept {
     if (abandoned_.size() >= limits_.max_abandoned) return 0;
     return running_.size() >= limits_.places ? 0 : limits_.places - running_.size();
@@ -74,8 +76,8 @@ class Activities {
 
   /// `since`: when the call that gave the lease was sent.
   void run(WorkItemLeased work, LeaseTime since);
-  /// Asks the activity held under `lease` to stop. One that is not known yet is remembered: the news of a stolen lease
-  /// can overtake the news that we have it. `decided`: when, if it was decided here.
+  /// Asks the activity held under `lease` to stop. One that is not known yet is remembered: the news of a
+  /// stolen lease can overtake the news that we have it. `decided`: when, if it was decided here.
   void stop(const WorkLease& lease, StopCause cause, CancelReason reason,
             std::optional<LeaseTime> decided = std::nullopt);
   /// The same by identity, for what runs here whatever its token.
@@ -95,7 +97,8 @@ class Activities {
   void run_function(const Running& running);
   void run_coroutine(const Running& running);
   void ended(const WorkLease& lease, std::variant<Payload, Failure> result);
-  void deliver(const Running& running, std::optional<Heartbeat> unsent, std::variant<Payload, Failure> result);
+  void deliver(const Running& running, std::optional<Heartbeat> unsent,
+               std::variant<Payload, Failure> result);
   void condemn(WorkItemLeased work);
   void begin_grace(const Running& running);
   void grace_over(const WorkLease& lease);
@@ -117,8 +120,9 @@ class Activities {
   std::deque<std::pair<WorkLease, CancelReason>> stolen_early_;
   std::atomic<std::size_t> abandoned_count_{0};  // written by the loop
 
-  // The activity loop's. With the lease token: an activity may be here twice, if its lease was lost and had again.
+  // The activity loop's. With the lease token: an activity may be here twice, if its lease was lost and had
+  // again.
   std::map<AttemptKey, std::unique_ptr<CoroutineRun>> coroutines_;
 };
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

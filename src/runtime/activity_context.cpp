@@ -1,11 +1,10 @@
+#include "runtime/activity_state.hpp"
 #include <duramen/activity.hpp>
 
 #include <algorithm>
 #include <functional>
 #include <string>
 #include <tuple>
-
-#include "runtime/activity_state.hpp"
 
 namespace duramen::inline v0 {
 
@@ -27,12 +26,16 @@ const InstanceId& ActivityContext::instance_id() const noexcept { return state_-
 ExecutionId ActivityContext::execution_id() const noexcept { return state_->item().key.execution; }
 EventId ActivityContext::activity_id() const noexcept { return state_->item().key.activity; }
 const std::string& ActivityContext::activity_name() const noexcept { return state_->item().name; }
-const std::string& ActivityContext::orchestration_name() const noexcept { return state_->item().orchestration_name; }
+const std::string& ActivityContext::orchestration_name() const noexcept {
+  return state_->item().orchestration_name;
+}
 const std::string& ActivityContext::orchestration_version() const noexcept {
   return state_->item().orchestration_version;
 }
 const std::optional<std::string>& ActivityContext::tag() const noexcept { return state_->item().tag; }
-const std::optional<std::string>& ActivityContext::session_id() const noexcept { return state_->item().session_id; }
+const std::optional<std::string>& ActivityContext::session_id() const noexcept {
+  return state_->item().session_id;
+}
 const NodeId& ActivityContext::node() const noexcept { return state_->host().node; }
 std::uint32_t ActivityContext::attempt() const noexcept { return state_->attempt(); }
 std::uint64_t ActivityContext::fencing_token() const noexcept { return state_->work().fence; }
@@ -44,7 +47,9 @@ void ActivityContext::send_heartbeat(Payload details) {
   }
   state_->host().leases.beat(state_->work().lease, std::move(details));
 }
-const std::optional<Payload>& ActivityContext::last_heartbeat() const noexcept { return state_->work().heartbeat; }
+const std::optional<Payload>& ActivityContext::last_heartbeat() const noexcept {
+  return state_->work().heartbeat;
+}
 
 void ActivityContext::trace(LogLevel level, std::string text) {
   const ActivityExecute& item = state_->item();
@@ -60,7 +65,9 @@ void ActivityContext::trace(LogLevel level, std::string text) {
                      LogSource::activity);
 }
 
-bool ActivityContext::block(Duration delay) { return state_->env().pause_activity(delay, state_->stop_token()); }
+bool ActivityContext::block(Duration delay) {
+  return state_->env().pause_activity(delay, state_->stop_token());
+}
 
 std::string ActivityContext::idempotency_key() const {
   const ActivityKey& key = state_->item().key;
@@ -78,15 +85,15 @@ std::optional<CancelReason> ActivityContext::cancel_reason() const noexcept {
 
 namespace detail {
 
-/// A suspended coroutine that the clock or a stop may wake: whichever comes first. Outlives the frame if a wake-up is
-/// still on its way when the frame ends.
+/// A suspended coroutine that the clock or a stop may wake: whichever comes first. Outlives the frame if a
+/// wake-up is still on its way when the frame ends.
 class PauseAwaiter::Pause : public std::enable_shared_from_this<Pause> {
  public:
   Pause(std::shared_ptr<ActivityState> state, std::coroutine_handle<> handle)
       : state_(std::move(state)), executor_(state_->env().activity_loop()), handle_(handle) {}
 
-  /// Arms on the activity executor, where wake-ups run too: so none can come while this is half done, whatever thread
-  /// the coroutine was suspended on.
+  /// Arms on the activity executor, where wake-ups run too: so none can come while this is half done,
+  /// whatever thread the coroutine was suspended on.
   void arm(std::optional<LeaseTime> until) {
     executor_.post([self = shared_from_this(), until] {
       if (self->ended_) return;
@@ -167,4 +174,4 @@ void PauseAwaiter::await_suspend(std::coroutine_handle<> handle) {
 bool PauseAwaiter::await_resume() const noexcept { return pause_ && pause_->ended_by_clock(); }
 
 }  // namespace detail
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -1,13 +1,8 @@
 // One activity while it runs, shared between the code that runs it and the runtime that may ask it to stop.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <stop_token>
-#include <utility>
-
+#include "runtime/lease_keeper.hpp"
+#include "runtime/log.hpp"
 #include <duramen/activity.hpp>
 #include <duramen/env.hpp>
 #include <duramen/failure.hpp>
@@ -15,8 +10,12 @@
 #include <duramen/provider.hpp>
 #include <duramen/work_item.hpp>
 
-#include "runtime/lease_keeper.hpp"
-#include "runtime/log.hpp"
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <utility>
 
 namespace duramen::inline v0::detail {
 
@@ -42,14 +41,17 @@ class ActivityState {
   /// Says why; the first cause wins. False if there was one. Does not yet stop anything.
   bool set_cause(StopCause cause, CancelReason reason) noexcept {
     std::uint16_t none = 0;
-    const auto value = static_cast<std::uint16_t>(static_cast<unsigned>(cause) | static_cast<unsigned>(reason) << 8u);
+    const auto value =
+        static_cast<std::uint16_t>(static_cast<unsigned>(cause) | static_cast<unsigned>(reason) << 8u);
     return cause_.compare_exchange_strong(none, value);
   }
   /// Runs the activity's stop callbacks on the calling thread.
   void request_stop() { stop_.request_stop(); }
 
   [[nodiscard]] StopCause cause() const noexcept { return static_cast<StopCause>(cause_.load() & 0xffu); }
-  [[nodiscard]] CancelReason reason() const noexcept { return static_cast<CancelReason>(cause_.load() >> 8u); }
+  [[nodiscard]] CancelReason reason() const noexcept {
+    return static_cast<CancelReason>(cause_.load() >> 8u);
+  }
 
   // A coroutine's, on the activity loop.
 
@@ -69,4 +71,4 @@ class ActivityState {
   std::atomic<bool> pausing_{false};
 };
 
-}  // namespace duramen::v0::detail
+}  // namespace duramen::inline v0::detail

@@ -1,16 +1,17 @@
 #include "runtime/committer.hpp"
 
+#include "base/check.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
 
-#include "base/check.hpp"
-
 namespace duramen::inline v0::runtime {
 
 namespace {
-// At this many waiting turns a batch leaves at once, so that the store works while the loop goes on making more.
+// At this many waiting turns a batch leaves at once, so that the store works while the loop goes on making
+// more.
 constexpr std::size_t early_flush = 64;
 constexpr Duration longest_pause{1000};
 }  // namespace
@@ -85,8 +86,8 @@ void Committer::send(std::shared_ptr<Batch> batch) {
   });
 }
 
-/// On the store's thread, or on the loop if that is quicker. What was stored before a failed part is remembered and not
-/// sent again.
+/// On the store's thread, or on the loop if that is quicker. What was stored before a failed part is
+/// remembered and not sent again.
 void Committer::store(Batch& batch) {
   const auto began = std::chrono::steady_clock::now();
   if (!batch.acks.empty() && (!batch.ack_results || batch.ack_results->empty())) {
@@ -96,8 +97,9 @@ void Committer::store(Batch& batch) {
     batch.commit_results = provider_.ack_orchestration_items(batch.commits);
   }
   if (instruments_.on()) {
-    instruments_.commit_stored(batch.commits.size() + batch.acks.size(),
-                               std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+    instruments_.commit_stored(
+        batch.commits.size() + batch.acks.size(),
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   }
 }
 
@@ -106,7 +108,8 @@ void Committer::finish(const std::shared_ptr<Batch>& batch) {
                        : !batch->ack_results  ? &batch->ack_results.error()
                                               : nullptr;
   if (error != nullptr && error->retryable && env_.clock().lease_now() + batch->pause < batch->give_up) {
-    log_(LogLevel::warning, "the store could not commit and will be asked again", {{"error", error->describe()}});
+    log_(LogLevel::warning, "the store could not commit and will be asked again",
+         {{"error", error->describe()}});
     const LeaseTime when = env_.clock().lease_now() + batch->pause;
     batch->pause = std::min(batch->pause * 2, longest_pause);
     env_.loop().post_at(when, [this, batch]() mutable { send(std::move(batch)); });
@@ -128,4 +131,4 @@ void Committer::finish(const std::shared_ptr<Batch>& batch) {
   }
 }
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

@@ -1,20 +1,20 @@
-// Group commit without timers: while one batch is being stored, what finishes meanwhile gathers into the next.
+// Group commit without timers: while one batch is being stored, what finishes meanwhile gathers into the
+// next.
 //
-// Two things go to the store this way: turns, and the ends of activities whose instance is not at hand. All calls and
-// callbacks are on the loop. When nothing else is going on, the loop makes the call itself: one step of a chain then
-// costs one synced commit and no change of thread.
+// Two things go to the store this way: turns, and the ends of activities whose instance is not at hand. All
+// calls and callbacks are on the loop. When nothing else is going on, the loop makes the call itself: one
+// step of a chain then costs one synced commit and no change of thread.
 #pragma once
 
-#include <cstddef>
-#include <memory>
-#include <vector>
-
+#include "runtime/instruments.hpp"
+#include "runtime/log.hpp"
 #include <duramen/env.hpp>
 #include <duramen/function.hpp>
 #include <duramen/provider.hpp>
 
-#include "runtime/instruments.hpp"
-#include "runtime/log.hpp"
+#include <cstddef>
+#include <memory>
+#include <vector>
 
 namespace duramen::inline v0::runtime {
 
@@ -22,7 +22,8 @@ class Committer {
  public:
   struct Options {
     std::size_t max_batch = 250;
-    Duration retry_for{};  ///< how long a store that fails for now is asked again: as long as leases are sure to hold
+    Duration retry_for{};  ///< how long a store that fails for now is asked again: as long as leases are sure
+                           ///< to hold
   };
   using TurnDone = UniqueFunction<void(Result<CommitResult>)>;
   using AckDone = UniqueFunction<void(Result<AckResult>)>;
@@ -37,7 +38,9 @@ class Committer {
   /// Nothing gathered, nothing on its way.
   [[nodiscard]] bool idle() const noexcept { return !in_flight_ && nothing_waits(); }
   /// How many turns and activity ends are not stored yet.
-  [[nodiscard]] std::size_t load() const noexcept { return first_.size() + turns_.size() + acks_.size() + in_flight_size_; }
+  [[nodiscard]] std::size_t load() const noexcept {
+    return first_.size() + turns_.size() + acks_.size() + in_flight_size_;
+  }
 
  private:
   struct Batch {
@@ -56,7 +59,9 @@ class Committer {
     Done done;
   };
 
-  [[nodiscard]] bool nothing_waits() const noexcept { return first_.empty() && turns_.empty() && acks_.empty(); }
+  [[nodiscard]] bool nothing_waits() const noexcept {
+    return first_.empty() && turns_.empty() && acks_.empty();
+  }
   void flush_soon();
   void flush();
   [[nodiscard]] std::shared_ptr<Batch> next_batch();
@@ -80,4 +85,4 @@ class Committer {
   bool flush_posted_ = false;
 };
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

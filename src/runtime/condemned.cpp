@@ -41,7 +41,8 @@ Condemned read_condemned(Provider& provider, const OrchestrationItem& item) {
 TurnCommit unread_end(const core::ExecutionIdentity& identity, const OrchestrationItem& item,
                       const Condemned& condemned, Failure failure, TimePoint now) {
   failure.type = "UnreadableHistory";
-  failure.message = "the history of the instance cannot be read; it was tried " + std::to_string(item.attempt - 1) +
+  failure.message = "the history of the instance cannot be read; it was tried " +
+                    std::to_string(item.attempt - 1) +
                     " times. Restore it from a backup, or delete the instance";
   TurnCommit commit;
   commit.instance = identity.instance;
@@ -65,4 +66,4 @@ TurnCommit unread_end(const core::ExecutionIdentity& identity, const Orchestrati
   return commit;
 }
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

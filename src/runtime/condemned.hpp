@@ -1,16 +1,15 @@
 // The end of an instance that cannot go on: handed out too often, or its history cannot be read.
 //
-// Whatever is left readable decides who must be told: with a history the engine ends it from there; without one, the
-// instance's row knows its parent and the store its children.
+// Whatever is left readable decides who must be told: with a history the engine ends it from there; without
+// one, the instance's row knows its parent and the store its children.
 #pragma once
 
-#include <optional>
-#include <vector>
-
+#include "core/execution.hpp"
 #include <duramen/history.hpp>
 #include <duramen/provider.hpp>
 
-#include "core/execution.hpp"
+#include <optional>
+#include <vector>
 
 namespace duramen::inline v0::runtime {
 
@@ -28,4 +27,4 @@ struct Condemned {
 [[nodiscard]] TurnCommit unread_end(const core::ExecutionIdentity& identity, const OrchestrationItem& item,
                                     const Condemned& condemned, Failure failure, TimePoint now);
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

@@ -8,22 +8,32 @@ namespace {
 
 std::string_view name_of(ActivityOutcome outcome) {
   switch (outcome) {
-    case ActivityOutcome::success: return "success";
-    case ActivityOutcome::app_error: return "app_error";
-    case ActivityOutcome::cancelled: return "cancelled";
-    case ActivityOutcome::lease_lost: return "lease_lost";
-    case ActivityOutcome::given_back: return "given_back";
-    case ActivityOutcome::poison: return "poison";
+    case ActivityOutcome::success:
+      return "success";
+    case ActivityOutcome::app_error:
+      return "app_error";
+    case ActivityOutcome::cancelled:
+      return "cancelled";
+    case ActivityOutcome::lease_lost:
+      return "lease_lost";
+    case ActivityOutcome::given_back:
+      return "given_back";
+    case ActivityOutcome::poison:
+      return "poison";
   }
   return "app_error";
 }
 
 std::string_view status_label(Status status) {
   switch (status) {
-    case Status::completed: return "success";
-    case Status::cancelled: return "cancelled";
-    case Status::continued_as_new: return "continuedAsNew";
-    default: return "failed";
+    case Status::completed:
+      return "success";
+    case Status::cancelled:
+      return "cancelled";
+    case Status::continued_as_new:
+      return "continuedAsNew";
+    default:
+      return "failed";
   }
 }
 
@@ -49,7 +59,8 @@ void Instruments::turn_committed(const TurnOf& turn, std::size_t replayed_events
 
 void Instruments::child_called(const TurnOf& parent, const std::string& child) const {
   if (!sink_) return;
-  const std::array<MetricLabel, 2> labels{{{"parent_orchestration", parent.orchestration}, {"child_orchestration", child}}};
+  const std::array<MetricLabel, 2> labels{
+      {{"parent_orchestration", parent.orchestration}, {"child_orchestration", child}}};
   sink_->add("duramen_suborchestration_calls_total", 1, labels);
 }
 
@@ -82,7 +93,8 @@ void Instruments::commit_stored(std::size_t batch, double seconds) const {
   sink_->observe("duramen_commit_duration_seconds", seconds, {});
 }
 
-void Instruments::activity_ended(const ActivityExecute& item, ActivityOutcome outcome, Duration duration) const {
+void Instruments::activity_ended(const ActivityExecute& item, ActivityOutcome outcome,
+                                 Duration duration) const {
   if (!sink_) return;
   const std::array<MetricLabel, 3> labels{{{"activity_name", item.name},
                                            {"outcome", name_of(outcome)},
@@ -112,7 +124,8 @@ void Instruments::fetched(std::size_t turns, std::size_t activities) const {
 
 void Instruments::provider_call(std::string_view operation, double seconds, const Error* error) const {
   if (!sink_) return;
-  const std::array<MetricLabel, 2> labels{{{"operation", operation}, {"status", error == nullptr ? "success" : "error"}}};
+  const std::array<MetricLabel, 2> labels{
+      {{"operation", operation}, {"status", error == nullptr ? "success" : "error"}}};
   sink_->observe("duramen_provider_operation_duration_seconds", seconds, labels);
   if (error == nullptr) return;
   const std::array<MetricLabel, 2> why{{{"operation", operation}, {"error_type", to_string(error->code)}}};
@@ -131,4 +144,4 @@ void Instruments::active(std::uint64_t instances) const {
   if (sink_) sink_->set("duramen_active_orchestrations", static_cast<double>(instances), {});
 }
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

@@ -1,19 +1,19 @@
 // Everything the runtime counts, in one place: each thing once, where it becomes true.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include <duramen/failure.hpp>
 #include <duramen/management.hpp>
 #include <duramen/metrics.hpp>
 #include <duramen/provider.hpp>
 #include <duramen/status.hpp>
 #include <duramen/time.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace duramen::inline v0::runtime {
 
@@ -35,8 +35,8 @@ class Instruments {
   void execution_began(const TurnOf& turn, std::string_view initiated_by) const;
   void turn_committed(const TurnOf& turn, std::size_t replayed_events, bool resident) const;
   void child_called(const TurnOf& parent, const std::string& child) const;
-  void execution_ended(const TurnOf& turn, Status status, const std::optional<Failure>& failure, Duration duration,
-                       std::uint64_t events) const;
+  void execution_ended(const TurnOf& turn, Status status, const std::optional<Failure>& failure,
+                       Duration duration, std::uint64_t events) const;
   void turn_ran(double seconds) const;
   void commit_stored(std::size_t batch, double seconds) const;
 
@@ -55,4 +55,4 @@ class Instruments {
   const std::shared_ptr<Metrics> sink_;
 };
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

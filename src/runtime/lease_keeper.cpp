@@ -40,8 +40,10 @@ void LeaseKeeper::beat(const WorkLease& lease, std::optional<Payload> details) {
   if (found == kept_.end() || found->second.token != lease.token) return;  // nobody counts on it any more
   Kept& kept = found->second;
   if (!kept.heartbeat) {
-    // At once if the last one is a while ago, so that one in time stays in time; else not more often than needed.
-    const Duration limit = kept.heartbeat_limit > Duration{} ? std::min(kept.heartbeat_limit, lease_) : lease_;
+    // At once if the last one is a while ago, so that one in time stays in time; else not more often than
+    // needed.
+    const Duration limit =
+        kept.heartbeat_limit > Duration{} ? std::min(kept.heartbeat_limit, lease_) : lease_;
     kept.heartbeat.emplace();
     kept.send_at = std::max(now, kept.last_sent + limit / 3);
   }
@@ -55,15 +57,16 @@ void LeaseKeeper::schedule(LeaseTime when) {
   env_.lease_loop().post_at(when, [this, when] { renew(when); });
 }
 
-/// What is old enough to be renewed, and heartbeats that are due. Young leases wait for the next round: a short activity
-/// is never renewed at all.
+/// What is old enough to be renewed, and heartbeats that are due. Young leases wait for the next round: a
+/// short activity is never renewed at all.
 std::vector<WorkRenewal> LeaseKeeper::take_due(LeaseTime now) {
   std::vector<WorkRenewal> due;
   for (auto& [key, kept] : kept_) {
     const bool old = kept.deadline - now <= lease_ * 2 / 3;
     const bool beats = kept.heartbeat && kept.send_at <= now;
     if (kept.heartbeat && (old || beats)) kept.last_sent = now;
-    if (old || beats) due.push_back({WorkLease{key, kept.token}, std::exchange(kept.heartbeat, std::nullopt)});
+    if (old || beats)
+      due.push_back({WorkLease{key, kept.token}, std::exchange(kept.heartbeat, std::nullopt)});
   }
   std::sort(due.begin(), due.end(),
             [](const WorkRenewal& a, const WorkRenewal& b) { return a.lease.key < b.lease.key; });
@@ -110,8 +113,10 @@ void LeaseKeeper::renew(LeaseTime planned) {
     }
     schedule(next);
   }
-  if (!results) log_(LogLevel::warning, "leases could not be renewed and are held on", {{"error", results.error().describe()}});
+  if (!results)
+    log_(LogLevel::warning, "leases could not be renewed and are held on",
+         {{"error", results.error().describe()}});
   for (const auto& [lease, why] : gone) on_gone_(lease, why);
 }
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

@@ -1,20 +1,19 @@
 // Keeps the leases of running activities alive, in one store call per interval for the whole node.
 //
-// Runs on its own executor, so that a busy loop or a slow commit never costs a lease. A store that fails for now takes
-// nothing away: a lease is held until its own deadline, counted from when the last successful renewal was sent. Past
-// that it is lost, whatever the store would say. Heartbeats travel with renewals.
+// Runs on its own executor, so that a busy loop or a slow commit never costs a lease. A store that fails for
+// now takes nothing away: a lease is held until its own deadline, counted from when the last successful
+// renewal was sent. Past that it is lost, whatever the store would say. Heartbeats travel with renewals.
 #pragma once
+
+#include "runtime/log.hpp"
+#include <duramen/env.hpp>
+#include <duramen/function.hpp>
+#include <duramen/provider.hpp>
 
 #include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <vector>
-
-#include <duramen/env.hpp>
-#include <duramen/function.hpp>
-#include <duramen/provider.hpp>
-
-#include "runtime/log.hpp"
 
 namespace duramen::inline v0::runtime {
 
@@ -29,8 +28,8 @@ class LeaseKeeper {
   void start();
   void stop();
 
-  /// `since`: when the call that gave the lease was sent. `heartbeat_limit`: how long the store waits for a sign of life;
-  /// zero for ever. Any thread.
+  /// `since`: when the call that gave the lease was sent. `heartbeat_limit`: how long the store waits for a
+  /// sign of life; zero for ever. Any thread.
   void keep(const WorkLease& lease, LeaseTime since, Duration heartbeat_limit = {});
   /// Answers the heartbeat that was not sent yet.
   std::optional<Heartbeat> release(const WorkLease& lease);
@@ -64,4 +63,4 @@ class LeaseKeeper {
   bool stopped_ = false;
 };
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

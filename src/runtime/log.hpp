@@ -1,12 +1,12 @@
 // How the runtime's parts speak to the host's log.
 #pragma once
 
+#include <duramen/log.hpp>
+
 #include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include <duramen/log.hpp>
 
 namespace duramen::inline v0::runtime {
 
@@ -23,4 +23,4 @@ class Log {
   LogSink sink_;
 };
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

@@ -1,16 +1,15 @@
 // Times every call to the store.
 #pragma once
 
+#include "runtime/instruments.hpp"
+#include <duramen/forwarding_provider.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
-
-#include <duramen/forwarding_provider.hpp>
-
-#include "runtime/instruments.hpp"
 
 namespace duramen::inline v0::runtime {
 
@@ -40,9 +39,10 @@ class MeteredProvider final : public ForwardingProvider {
 
  private:
   static std::uint64_t now() {
-    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds{1});
+    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
+                                      std::chrono::nanoseconds{1});
   }
   const Instruments& instruments_;
 };
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

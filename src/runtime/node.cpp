@@ -28,7 +28,8 @@ Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
     : env_(env),
       store_(std::move(store)),
       instruments_(options.metrics),
-      metered_(instruments_.on() ? std::make_shared<MeteredProvider>(store_.provider(), instruments_) : nullptr),
+      metered_(instruments_.on() ? std::make_shared<MeteredProvider>(store_.provider(), instruments_)
+                                 : nullptr),
       provider_(metered_ ? *metered_ : *store_.provider()),
       registry_(std::move(registry)),
       options_(std::move(options)),
@@ -43,19 +44,22 @@ Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
           },
           log_),
       sessions_(env, provider_, session_owner(), options_.session_lease, options_.session_idle, log_),
-      committer_(env, provider_, {options_.max_commit_batch, options_.turn_lease * 2 / 3}, log_, instruments_),
-      activities_({options_.node, env, leases_, log_}, registry_,
-                  {options_.max_activities, options_.max_abandoned, options_.cancel_grace, options_.max_attempts},
-                  instruments_,
-                  {[this](FinishedActivity activity) { turns_.take(std::move(activity)); },
-                   [this](WorkRenewal work) { give_back(std::move(work)); },
-                   [this] {
-                     if (asking_activities_.again) ask_for_activities();
-                     check_drained();
-                   }}),
+      committer_(env, provider_, {options_.max_commit_batch, options_.turn_lease * 2 / 3}, log_,
+                 instruments_),
+      activities_(
+          {options_.node, env, leases_, log_}, registry_,
+          {options_.max_activities, options_.max_abandoned, options_.cancel_grace, options_.max_attempts},
+          instruments_,
+          {[this](FinishedActivity activity) { turns_.take(std::move(activity)); },
+           [this](WorkRenewal work) { give_back(std::move(work)); },
+           [this] {
+             if (asking_activities_.again) ask_for_activities();
+             check_drained();
+           }}),
       turns_(env, provider_, registry_, committer_, activities_,
-             {options_.node, options_.max_resident_instances, options_.max_actions_per_turn, options_.activity_lease,
-              options_.tags, options_.max_attempts, options_.unregistered_pause, options_.longest_unregistered_pause},
+             {options_.node, options_.max_resident_instances, options_.max_actions_per_turn,
+              options_.activity_lease, options_.tags, options_.max_attempts, options_.unregistered_pause,
+              options_.longest_unregistered_pause},
              {[this](TimePoint due) { wake_at(due); }, [this](TimePoint due) { sweep_at(due); },
               [this](const StolenLease& stolen, LeaseTime decided) {
                 if (stolen.owner != options_.node) return;
@@ -82,7 +86,7 @@ std::string Node::session_owner() const {
   return options_.session_owner.empty() ? options_.node.value : options_.session_owner;
 }
 
-// -- asking the store ------------------------------------------------------------------------------------------------
+// -- asking the store -----------------------------------------------------------------------------
 
 void Node::hint(Asking& asking, void (Node::*ask)()) {
   if (asking.hinted.exchange(true)) return;
@@ -152,7 +156,8 @@ void Node::ask_for_activities() {
   }
   std::optional<SessionClaim> claim;
   if (options_.max_sessions > 0) {
-    claim = SessionClaim{session_owner(), options_.session_lease, activities_.active_sessions(), options_.max_sessions};
+    claim = SessionClaim{session_owner(), options_.session_lease, activities_.active_sessions(),
+                         options_.max_sessions};
   }
   env_.run_elsewhere(Lane::store, [this, places, claim = std::move(claim)]() mutable {
     WorkFetch request;
@@ -164,13 +169,15 @@ void Node::ask_for_activities() {
     request.sessions = std::move(claim);
     const LeaseTime sent = env_.clock().lease_now();
     auto batch = provider_.fetch_work_items(request);
-    env_.loop().post([this, batch = std::move(batch), sent]() mutable { activities_arrived(std::move(batch), sent); });
+    env_.loop().post(
+        [this, batch = std::move(batch), sent]() mutable { activities_arrived(std::move(batch), sent); });
   });
 }
 
 void Node::activities_arrived(Result<WorkBatch> batch, LeaseTime sent) {
   if (!batch) {
-    log_(LogLevel::warning, "the store was asked for activities in vain", {{"error", batch.error().describe()}});
+    log_(LogLevel::warning, "the store was asked for activities in vain",
+         {{"error", batch.error().describe()}});
     return answered(asking_activities_, false, &Node::ask_for_activities);
   }
   if (batch->next_due) wake_at(*batch->next_due);
@@ -210,7 +217,7 @@ void Node::poll() {
   env_.loop().post_at(env_.clock().lease_now() + options_.poll_interval, [this] { poll(); });
 }
 
-// -- what others tell us ---------------------------------------------------------------------------------------------
+// -- what others tell us --------------------------------------------------------------------------
 
 void Node::orchestrator_work_ready() { hint(asking_turns_, &Node::ask_for_turns); }
 void Node::worker_work_ready() { hint(asking_activities_, &Node::ask_for_activities); }
@@ -255,7 +262,7 @@ void Node::cancel(std::shared_ptr<detail::LocalCancel> request) {
   });
 }
 
-// -- for all ---------------------------------------------------------------------------------------------------------
+// -- for all --------------------------------------------------------------------------------------
 
 void Node::sweep_at(TimePoint due) {
   const TimePoint now = env_.clock().now();
@@ -299,14 +306,15 @@ void Node::read_gauges() {
   });
 }
 
-// -- the end ---------------------------------------------------------------------------------------------------------
+// -- the end --------------------------------------------------------------------------------------
 
 void Node::shut_down(Duration deadline, UniqueFunction<void()> done) {
   env_.loop().post([this, deadline, done = std::move(done)]() mutable {
     stopping_ = true;
     turns_.stop_dispatching();
     drained_ = std::move(done);
-    env_.loop().post_at(env_.clock().lease_now() + deadline, [this] { activities_.stop_all(StopCause::shutdown); });
+    env_.loop().post_at(env_.clock().lease_now() + deadline,
+                        [this] { activities_.stop_all(StopCause::shutdown); });
     check_drained();
   });
 }
@@ -317,7 +325,8 @@ void Node::give_back(WorkRenewal work) {
     if (work.heartbeat) std::ignore = provider_.renew_work_item_locks({&work, 1}, options_.activity_lease);
     const WorkAbandon entry{work.lease, {}, false};
     const Result<void> result = provider_.abandon_work_items(std::span(&entry, 1));
-    if (!result) log_(LogLevel::warning, "a lease could not be given back", {{"error", result.error().describe()}});
+    if (!result)
+      log_(LogLevel::warning, "a lease could not be given back", {{"error", result.error().describe()}});
   });
 }
 
@@ -344,4 +353,4 @@ void Node::check_drained() {
   });
 }
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

@@ -1,20 +1,9 @@
 // A node: everything one runtime does on its loop, put together.
 //
-// Decides when to ask the store for work, and passes on what comes: instances to Turns, activities to Activities, ends
-// of leases to whoever held them. It is the same code in production and in the simulator; only the Env differs.
+// Decides when to ask the store for work, and passes on what comes: instances to Turns, activities to
+// Activities, ends of leases to whoever held them. It is the same code in production and in the simulator;
+// only the Env differs.
 #pragma once
-
-#include <atomic>
-#include <cstddef>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include <duramen/env.hpp>
-#include <duramen/provider.hpp>
-#include <duramen/registry.hpp>
-#include <duramen/runtime.hpp>
 
 #include "base/neighbourhood.hpp"
 #include "runtime/activities.hpp"
@@ -25,6 +14,17 @@
 #include "runtime/session_keeper.hpp"
 #include "runtime/turns.hpp"
 #include "runtime/watchdog.hpp"
+#include <duramen/env.hpp>
+#include <duramen/provider.hpp>
+#include <duramen/registry.hpp>
+#include <duramen/runtime.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace duramen::inline v0::runtime {
 
@@ -40,8 +40,8 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
   void watch_turns() { watchdog_.start(); }
   /// Any thread.
   [[nodiscard]] std::size_t abandoned_activities() const noexcept { return activities_.abandoned(); }
-  /// Takes no more work; `done` is called on the loop when nothing of this node is under way. After `deadline` running
-  /// activities are told to stop.
+  /// Takes no more work; `done` is called on the loop when nothing of this node is under way. After
+  /// `deadline` running activities are told to stop.
   void shut_down(Duration deadline, UniqueFunction<void()> done);
 
   // ProviderListener: any thread.
@@ -57,7 +57,8 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
   void cancel(std::shared_ptr<detail::LocalCancel> request) override;
 
  private:
-  /// Asking for one kind of work: at most one question at a time, and one more if something came up meanwhile.
+  /// Asking for one kind of work: at most one question at a time, and one more if something came up
+  /// meanwhile.
   struct Asking {
     bool under_way = false;
     bool again = false;
@@ -111,4 +112,4 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
   std::unique_ptr<Subscription> subscription_;
 };
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

@@ -1,6 +1,7 @@
 #include <duramen/runtime.hpp>
 
-#include <unistd.h>
+#include "runtime/node.hpp"
+#include "runtime/threaded_env.hpp"
 
 #include <cstdio>
 #include <future>
@@ -8,9 +9,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
-
-#include "runtime/node.hpp"
-#include "runtime/threaded_env.hpp"
+#include <unistd.h>
 
 namespace duramen::inline v0 {
 
@@ -20,8 +19,8 @@ NodeId make_node_id() {
   // Unique also across restarts and machines: 128 random bits, and the process for whoever reads it.
   std::random_device random;
   char text[64];
-  std::snprintf(text, sizeof text, "node-%d-%08x%08x%08x%08x", static_cast<int>(getpid()), random(), random(), random(),
-                random());
+  std::snprintf(text, sizeof text, "node-%d-%08x%08x%08x%08x", static_cast<int>(getpid()), random(), random(),
+                random(), random());
   return NodeId(text);
 }
 
@@ -43,16 +42,19 @@ RuntimeOptions completed(RuntimeOptions options) {
   require(options.sweep_interval > Duration{}, "sweep_interval is not positive");
   require(options.cancel_grace >= Duration{}, "cancel_grace is negative");
   require(options.slow_turn > Duration{}, "slow_turn is not positive");
-  require(options.min_engine_version <= options.max_engine_version, "min_engine_version is above max_engine_version");
+  require(options.min_engine_version <= options.max_engine_version,
+          "min_engine_version is above max_engine_version");
   require(tags.tags.size() <= TagFilter::max_tags, "tags holds more than 5 tags");
   for (const std::string& tag : tags.tags) {
-    require(!tag.empty() && tag.size() <= TagFilter::max_tag_bytes, "a tag is empty or longer than 256 bytes");
+    require(!tag.empty() && tag.size() <= TagFilter::max_tag_bytes,
+            "a tag is empty or longer than 256 bytes");
   }
   if (options.max_sessions > 0) {
     require(options.session_lease >= Duration{3}, "session_lease is shorter than 3 ms");
     // Activities use their session when their lease is renewed; one that is used must not look idle.
     require(options.session_idle > options.activity_lease / 3,
-            "session_idle must be longer than the interval at which activity leases are renewed (a third of activity_lease)");
+            "session_idle must be longer than the interval at which activity leases are renewed (a third of "
+            "activity_lease)");
   }
   return options;
 }
@@ -110,4 +112,4 @@ std::size_t Runtime::abandoned_activities() const noexcept { return impl_->aband
 
 void Runtime::shutdown(Duration deadline) { impl_->shutdown(deadline); }
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -31,7 +31,8 @@ void SessionKeeper::renew() {
 void SessionKeeper::release() {
   if (!ever_.load() || released_.exchange(true)) return;
   const auto released = provider_.release_sessions(owner_);
-  if (!released) log_(LogLevel::warning, "sessions could not be released", {{"error", released.error().describe()}});
+  if (!released)
+    log_(LogLevel::warning, "sessions could not be released", {{"error", released.error().describe()}});
 }
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

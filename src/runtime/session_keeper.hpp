@@ -1,22 +1,22 @@
 // Keeps this node's sessions its own while they are used.
 //
-// A session is claimed by fetching its work; what keeps it is this renewal, made only while the node has any. On the
-// lease executor, like the leases of activities.
+// A session is claimed by fetching its work; what keeps it is this renewal, made only while the node has any.
+// On the lease executor, like the leases of activities.
 #pragma once
 
-#include <atomic>
-#include <string>
-
+#include "runtime/log.hpp"
 #include <duramen/env.hpp>
 #include <duramen/provider.hpp>
 
-#include "runtime/log.hpp"
+#include <atomic>
+#include <string>
 
 namespace duramen::inline v0::runtime {
 
 class SessionKeeper {
  public:
-  SessionKeeper(Env& env, Provider& provider, std::string owner, Duration lease, Duration idle, const Log& log);
+  SessionKeeper(Env& env, Provider& provider, std::string owner, Duration lease, Duration idle,
+                const Log& log);
 
   /// Work of a session was taken. Any thread.
   void claimed();
@@ -40,4 +40,4 @@ class SessionKeeper {
   std::atomic<bool> released_{false};
 };
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

@@ -5,7 +5,7 @@
 
 namespace duramen::inline v0::runtime {
 
-// -- ThreadPool ------------------------------------------------------------------------------------------------------
+// -- ThreadPool -----------------------------------------------------------------------------------
 
 ThreadPool::ThreadPool(std::size_t threads, std::string name) : name_(std::move(name)) {
   for (std::size_t i = 0; i < threads; ++i) grow();
@@ -41,8 +41,8 @@ void ThreadPool::post(Job job) {
   if (wake) wake_.notify_one();
 }
 
-/// One thread is woken at a time; when it has begun it wakes the next if there is more to do. Many short jobs then keep
-/// one thread busy instead of waking them all, and a long one holds up nobody.
+/// One thread is woken at a time; when it has begun it wakes the next if there is more to do. Many short jobs
+/// then keep one thread busy instead of waking them all, and a long one holds up nobody.
 bool ThreadPool::wants_waking() {
   if (jobs_.empty() || asleep_ == 0 || waking_) return false;
   waking_ = true;
@@ -87,7 +87,7 @@ void ThreadPool::run() {
   }
 }
 
-// -- ThreadedEnv -----------------------------------------------------------------------------------------------------
+// -- ThreadedEnv ----------------------------------------------------------------------------------
 
 namespace {
 std::size_t default_threads() { return std::max<std::size_t>(4, std::thread::hardware_concurrency()); }
@@ -138,4 +138,4 @@ void ThreadedEnv::stop() {
   loop_.stop();
 }
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

@@ -1,6 +1,9 @@
 // The production Env: real threads, real clocks.
 #pragma once
 
+#include "base/thread_executor.hpp"
+#include <duramen/env.hpp>
+
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -10,10 +13,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <duramen/env.hpp>
-
-#include "base/thread_executor.hpp"
 
 namespace duramen::inline v0::runtime {
 
@@ -35,11 +34,11 @@ class ThreadPool {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Job> jobs_;       // guarded by mutex_
-  std::size_t asleep_ = 0;     // guarded by mutex_
-  bool waking_ = false;        // guarded by mutex_: one that sleeps has been woken and has not begun yet
-  std::size_t too_many_ = 0;   // guarded by mutex_
-  bool stopping_ = false;      // guarded by mutex_
+  std::deque<Job> jobs_;      // guarded by mutex_
+  std::size_t asleep_ = 0;    // guarded by mutex_
+  bool waking_ = false;       // guarded by mutex_: one that sleeps has been woken and has not begun yet
+  std::size_t too_many_ = 0;  // guarded by mutex_
+  bool stopping_ = false;     // guarded by mutex_
   std::vector<std::thread> threads_;  // guarded by mutex_ until stopping_
   const std::string name_;
 };
@@ -76,4 +75,4 @@ class ThreadedEnv final : public Env {
   ThreadPool cancellation_;
 };
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

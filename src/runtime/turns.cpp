@@ -1,12 +1,12 @@
 #include "runtime/turns.hpp"
 
+#include "base/check.hpp"
+#include "runtime/condemned.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
-
-#include "base/check.hpp"
-#include "runtime/condemned.hpp"
 
 namespace duramen::inline v0::runtime {
 
@@ -28,7 +28,8 @@ WorkAck as_ack(FinishedActivity activity) {
 }
 
 bool is_stored(const Result<CommitResult>& result) {
-  return result && (result->outcome == CommitOutcome::committed || result->outcome == CommitOutcome::already_committed);
+  return result &&
+         (result->outcome == CommitOutcome::committed || result->outcome == CommitOutcome::already_committed);
 }
 
 /// A resident may be of an execution that another node has ended meanwhile.
@@ -50,7 +51,8 @@ CodeName code_for(const OrchestrationItem& item, bool fresh) {
     if (const auto* start = std::get_if<work::StartOrchestration>(&message.item)) {
       return {start->orchestration, start->version};
     }
-    if (const auto* next = std::get_if<work::ContinueAsNew>(&message.item)) return {next->orchestration, next->version};
+    if (const auto* next = std::get_if<work::ContinueAsNew>(&message.item))
+      return {next->orchestration, next->version};
   }
   return {item.name, item.version};
 }
@@ -86,8 +88,8 @@ bool begins_execution(const InboxMessage& message) {
          std::holds_alternative<work::ContinueAsNew>(message.item);
 }
 
-/// The store orders messages by wall time. A clock that was set back puts what came after the start before it, or shows
-/// it alone (then false); a history begins with its start all the same.
+/// The store orders messages by wall time. A clock that was set back puts what came after the start before
+/// it, or shows it alone (then false); a history begins with its start all the same.
 bool put_beginning_first(OrchestrationItem& item) {
   const auto first = std::find_if(item.messages.begin(), item.messages.end(), begins_execution);
   if (first == item.messages.end()) return false;
@@ -97,8 +99,9 @@ bool put_beginning_first(OrchestrationItem& item) {
 
 }  // namespace
 
-Turns::Turns(Env& env, Provider& provider, const Registry& registry, Committer& committer, Activities& activities,
-             TurnOptions options, Events events, const Log& log, const Instruments& instruments, Watchdog& watchdog)
+Turns::Turns(Env& env, Provider& provider, const Registry& registry, Committer& committer,
+             Activities& activities, TurnOptions options, Events events, const Log& log,
+             const Instruments& instruments, Watchdog& watchdog)
     : env_(env),
       provider_(provider),
       registry_(registry),
@@ -110,7 +113,7 @@ Turns::Turns(Env& env, Provider& provider, const Registry& registry, Committer& 
       instruments_(instruments),
       watchdog_(watchdog) {}
 
-// -- slots -----------------------------------------------------------------------------------------------------------
+// -- slots ----------------------------------------------------------------------------------------
 
 Turns::Slot& Turns::slot_for(const InstanceId& instance) {
   auto [at, fresh] = slots_.try_emplace(instance);
@@ -149,7 +152,7 @@ void Turns::evict() {
   }
 }
 
-// -- four ways in ---------------------------------------------------------------------------------------------------
+// -- four ways in ---------------------------------------------------------------------------------
 
 void Turns::start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done) {
   const InstanceId instance = request.instance;
@@ -166,8 +169,8 @@ void Turns::start(StartRequest request, UniqueFunction<void(Result<StartOutcome>
   set_busy(slot, true);
   core::ExecutionOptions limits;
   limits.max_actions_per_turn = options_.max_actions;
-  slot.execution =
-      std::make_unique<core::Execution>(core::ExecutionIdentity{instance, {}, ExecutionId{1}}, handler, std::move(limits));
+  slot.execution = std::make_unique<core::Execution>(core::ExecutionIdentity{instance, {}, ExecutionId{1}},
+                                                     handler, std::move(limits));
   const WorkItem message = request.start;
   Turn turn = run(*slot.execution, {}, {&message, 1});
   turn.commit.basis = FusedStart{std::move(request)};
@@ -215,7 +218,8 @@ void Turns::take(std::vector<OrchestrationItem> items) {
 void Turns::take(FinishedActivity activity) {
   const auto found = slots_.find(activity.instance);
   Slot* slot = found == slots_.end() ? nullptr : &found->second;
-  if (slot == nullptr || !slot->execution || !is_of(activity, slot->execution->identity())) return send_to_store(std::move(activity));
+  if (slot == nullptr || !slot->execution || !is_of(activity, slot->execution->identity()))
+    return send_to_store(std::move(activity));
   if (slot->busy) {
     slot->finished.push_back(std::move(activity));
     return;
@@ -229,12 +233,12 @@ void Turns::take(FinishedActivity activity) {
 
 void Turns::send_to_store(FinishedActivity activity) {
   committer_.add(as_ack(std::move(activity)), [](const Result<AckResult>&) {
-    // Refused: it was cancelled or taken over, and nobody waits for it. Not stored at all: its lease ends and it is run
-    // again. Neither needs us.
+    // Refused: it was cancelled or taken over, and nobody waits for it. Not stored at all: its lease ends and
+    // it is run again. Neither needs us.
   });
 }
 
-// -- fetched messages ------------------------------------------------------------------------------------------------
+// -- fetched messages -----------------------------------------------------------------------------
 
 void Turns::begin_fetched(const InstanceId& instance, OrchestrationItem item) {
   Slot& slot = slot_for(instance);
@@ -245,7 +249,9 @@ void Turns::begin_fetched(const InstanceId& instance, OrchestrationItem item) {
   }
   if (item.unreadable) {
     log_(LogLevel::error, "a message of an instance cannot be read; tried again in a while",
-         {{"instance_id", instance.value}, {"error", *item.unreadable}, {"attempt", std::to_string(item.attempt)}});
+         {{"instance_id", instance.value},
+          {"error", *item.unreadable},
+          {"attempt", std::to_string(item.attempt)}});
     return give_up(instance, item, short_pause, Attempt::counted);
   }
   if (is_fresh(item)) {
@@ -272,7 +278,8 @@ void Turns::read_histories() {
                                    requests = std::exchange(to_read_from_, {})]() mutable {
     auto histories = provider_.read_histories(requests);
     env_.loop().post([this, items = std::move(items), histories = std::move(histories)]() mutable {
-      for (std::size_t i = 0; i < items.size(); ++i) history_read(std::move(items[i]), std::move(histories[i]));
+      for (std::size_t i = 0; i < items.size(); ++i)
+        history_read(std::move(items[i]), std::move(histories[i]));
     });
   });
 }
@@ -301,8 +308,8 @@ void Turns::run_fetched(const InstanceId& instance, OrchestrationItem item, std:
       // It waits for a node that has the code, however long that takes to be deployed.
       const Duration pause = unregistered_pause(instance);
       log_(LogLevel::warning,
-           "no code is registered here for orchestration \"" + code.orchestration + "\" " + code.version.value_or("") +
-               "; offered again in " + std::to_string(pause.count()) + " ms",
+           "no code is registered here for orchestration \"" + code.orchestration + "\" " +
+               code.version.value_or("") + "; offered again in " + std::to_string(pause.count()) + " ms",
            {{"instance_id", instance.value}, {"attempt", std::to_string(item.attempt)}});
       return give_up(instance, item, pause, Attempt::uncounted);
     }
@@ -320,12 +327,14 @@ void Turns::run_fetched(const InstanceId& instance, OrchestrationItem item, std:
   for (InboxMessage& message : item.messages) messages.push_back(std::move(message.item));
   Turn turn = run(*slot.execution, history, messages);
   turn.commit.basis = HeldLease{item.lease};
-  if (turn.commit.events.empty()) turn.commit.change.status = item.status;  // only messages nobody waits for: taken away unseen
+  if (turn.commit.events.empty())
+    turn.commit.change.status = item.status;  // only messages nobody waits for: taken away unseen
   commit(instance, std::move(turn), {});
 }
 
 /// Nothing can be done with it here and now.
-void Turns::give_up(const InstanceId& instance, const OrchestrationItem& item, Duration delay, Attempt attempt) {
+void Turns::give_up(const InstanceId& instance, const OrchestrationItem& item, Duration delay,
+                    Attempt attempt) {
   give_back(item, delay, attempt);
   Slot& slot = slots_.at(instance);
   slot.execution.reset();
@@ -345,42 +354,45 @@ Duration Turns::unregistered_pause(const InstanceId& instance) {
 void Turns::condemn(const InstanceId& instance, OrchestrationItem item, Failure failure) {
   log_(LogLevel::error, failure.message,
        {{"instance_id", instance.value}, {"attempt", std::to_string(item.attempt)}});
-  env_.run_elsewhere(Lane::store, [this, instance, item = std::move(item), failure = std::move(failure)]() mutable {
-    Condemned condemned = read_condemned(provider_, item);
-    env_.loop().post([this, instance, item = std::move(item), failure = std::move(failure),
-                      condemned = std::move(condemned)]() mutable {
-      const bool has_beginning = !is_fresh(item) || put_beginning_first(item);
-      if (condemned.retry_later || !has_beginning) return give_up(instance, item, short_pause, Attempt::uncounted);
-      const bool next_one = item.status == Status::continued_as_new && holds<work::ContinueAsNew>(item);
-      const core::ExecutionIdentity identity{instance, item.incarnation,
-                                             next_one ? item.execution.next() : item.execution};
-      std::vector<WorkItem> messages;
-      for (InboxMessage& message : item.messages) messages.push_back(std::move(message.item));
-      Turn turn;
-      if (condemned.history) {
-        core::Execution execution(identity, nullptr);
-        turn = run(execution, *condemned.history, messages, &failure);
-      } else {
-        turn.commit = unread_end(identity, item, condemned, std::move(failure), env_.clock().now());
-        turn.commit.token = CommitToken{random_token()};
-        turn.commit.node = options_.node;
-      }
-      turn.commit.basis = HeldLease{item.lease};
-      if (turn.commit.events.empty()) turn.commit.change.status = item.status;
-      commit(instance, std::move(turn), {});
-    });
-  });
+  env_.run_elsewhere(
+      Lane::store, [this, instance, item = std::move(item), failure = std::move(failure)]() mutable {
+        Condemned condemned = read_condemned(provider_, item);
+        env_.loop().post([this, instance, item = std::move(item), failure = std::move(failure),
+                          condemned = std::move(condemned)]() mutable {
+          const bool has_beginning = !is_fresh(item) || put_beginning_first(item);
+          if (condemned.retry_later || !has_beginning)
+            return give_up(instance, item, short_pause, Attempt::uncounted);
+          const bool next_one = item.status == Status::continued_as_new && holds<work::ContinueAsNew>(item);
+          const core::ExecutionIdentity identity{instance, item.incarnation,
+                                                 next_one ? item.execution.next() : item.execution};
+          std::vector<WorkItem> messages;
+          for (InboxMessage& message : item.messages) messages.push_back(std::move(message.item));
+          Turn turn;
+          if (condemned.history) {
+            core::Execution execution(identity, nullptr);
+            turn = run(execution, *condemned.history, messages, &failure);
+          } else {
+            turn.commit = unread_end(identity, item, condemned, std::move(failure), env_.clock().now());
+            turn.commit.token = CommitToken{random_token()};
+            turn.commit.node = options_.node;
+          }
+          turn.commit.basis = HeldLease{item.lease};
+          if (turn.commit.events.empty()) turn.commit.change.status = item.status;
+          commit(instance, std::move(turn), {});
+        });
+      });
 }
 
 void Turns::give_back(const OrchestrationItem& item, Duration delay, Attempt attempt) {
   const TurnAbandon back{{item.incarnation, item.lease}, delay, attempt == Attempt::counted};
   env_.run_elsewhere(Lane::store, [this, entry = back] {
     const Result<void> result = provider_.abandon_orchestration_items(std::span(&entry, 1));
-    if (!result) log_(LogLevel::warning, "a turn could not be given back", {{"error", result.error().describe()}});
+    if (!result)
+      log_(LogLevel::warning, "a turn could not be given back", {{"error", result.error().describe()}});
   });
 }
 
-// -- finished activities ---------------------------------------------------------------------------------------------
+// -- finished activities --------------------------------------------------------------------------
 
 void Turns::run_finished(const InstanceId& instance, Slot& slot, std::vector<FinishedActivity> finished) {
   set_busy(slot, true);
@@ -401,7 +413,8 @@ void Turns::next(const InstanceId& instance) {
   Slot& slot = found->second;
   std::vector<FinishedActivity> finished = std::exchange(slot.finished, {});
   if (slot.fetched) {
-    // Leased by a fetch: the commit of a finished activity could not get past that lease, so it goes to the store.
+    // Leased by a fetch: the commit of a finished activity could not get past that lease, so it goes to the
+    // store.
     OrchestrationItem item = std::move(*slot.fetched);
     slot.fetched.reset();
     for (FinishedActivity& activity : finished) send_to_store(std::move(activity));
@@ -423,7 +436,7 @@ void Turns::next(const InstanceId& instance) {
   }
 }
 
-// -- commits ---------------------------------------------------------------------------------------------------------
+// -- commits --------------------------------------------------------------------------------------
 
 Turns::Turn Turns::run(core::Execution& execution, std::span<const Event> history,
                        std::span<const WorkItem> messages, const Failure* condemned) {
@@ -471,7 +484,8 @@ Turns::Turn Turns::run(core::Execution& execution, std::span<const Event> histor
   commit.dropped_timers = std::move(outcome.dropped_timers);
   commit.worker_lease = options_.activity_lease;
   commit.worker_items.reserve(outcome.activities.size());
-  for (ActivityExecute& activity : outcome.activities) commit.worker_items.push_back({std::move(activity), {}});
+  for (ActivityExecute& activity : outcome.activities)
+    commit.worker_items.push_back({std::move(activity), {}});
   dispatch_leases(commit);
   return turn;
 }
@@ -495,8 +509,8 @@ void Turns::dispatch_leases(TurnCommit& commit) {
   }
 }
 
-void Turns::commit(const InstanceId& instance, Turn turn, UniqueFunction<void(const Result<CommitResult>&)> done,
-                   Urgency urgency) {
+void Turns::commit(const InstanceId& instance, Turn turn,
+                   UniqueFunction<void(const Result<CommitResult>&)> done, Urgency urgency) {
   // The commit itself goes to the store; what we need of it afterwards is copied out first.
   auto stored = std::make_shared<Stored>();
   stored->execution = turn.commit.execution;
@@ -526,7 +540,8 @@ void Turns::commit(const InstanceId& instance, Turn turn, UniqueFunction<void(co
       committed(instance, *stored, *result);
     } else {
       if (result && result->outcome == CommitOutcome::invalid) {
-        log_(LogLevel::error, "the store refused a turn of " + instance.value + " as invalid; it will be run again");
+        log_(LogLevel::error,
+             "the store refused a turn of " + instance.value + " as invalid; it will be run again");
       }
       slot.execution.reset();  // it ran ahead of the store
     }
@@ -542,10 +557,12 @@ void Turns::commit(const InstanceId& instance, Turn turn, UniqueFunction<void(co
 
 void Turns::committed(const InstanceId& instance, Stored& turn, CommitResult& result) {
   Slot& slot = slots_.at(instance);
-  if (slot.execution && !slot.execution->identity().incarnation) slot.execution->set_incarnation(result.incarnation);
+  if (slot.execution && !slot.execution->identity().incarnation)
+    slot.execution->set_incarnation(result.incarnation);
   for (const StolenLease& stolen : result.stolen) events_.lease_stolen(stolen, turn.sent);
   if (result.outcome == CommitOutcome::already_committed) {
-    // The answer that named the stolen leases was lost. What runs here is known without it; others are told by the store.
+    // The answer that named the stolen leases was lost. What runs here is known without it; others are told
+    // by the store.
     for (const CancelledActivity& cancelled : turn.cancelled_activities) {
       activities_.stop({result.incarnation, turn.execution, cancelled.activity}, cancelled.reason);
     }
@@ -566,14 +583,16 @@ void Turns::committed(const InstanceId& instance, Stored& turn, CommitResult& re
   }
   for (TimePoint due : turn.timers) events_.timer_created(due);
   if (turn.shortest_limit) events_.work_limited(env_.clock().now() + *turn.shortest_limit);
-  if (turn.change.status == Status::continued_as_new) slot.execution.reset();  // the next one is another execution
+  if (turn.change.status == Status::continued_as_new)
+    slot.execution.reset();  // the next one is another execution
   if (is_final(turn.change.status)) {
-    events_.ended(instance, {turn.change.status, std::move(turn.change.output), std::move(turn.change.failure)});
+    events_.ended(instance,
+                  {turn.change.status, std::move(turn.change.output), std::move(turn.change.failure)});
     slot.execution.reset();
   }
 }
 
-// -- counting --------------------------------------------------------------------------------------------------------
+// -- counting -------------------------------------------------------------------------------------
 
 void Turns::note(const Turn& turn, Stored& stored) {
   stored.replayed = turn.replayed;
@@ -587,7 +606,9 @@ void Turns::note(const Turn& turn, Stored& stored) {
       stored.children.push_back(child->name);
     } else if (const auto* started = std::get_if<event::OrchestrationStarted>(&event.body)) {
       stored.resident = false;
-      stored.begun_by = turn.commit.execution.value > 1 ? "continueAsNew" : started->parent ? "parent" : "client";
+      stored.begun_by = turn.commit.execution.value > 1 ? "continueAsNew"
+                        : started->parent               ? "parent"
+                                                        : "client";
     }
   }
 }
@@ -600,7 +621,8 @@ void Turns::count(const Stored& turn) const {
   const Status status = turn.change.status;
   if (!is_final(status) && status != Status::continued_as_new) return;
   if (!turn.last_event) return;  // it had ended before
-  instruments_.execution_ended(of, status, turn.change.failure, env_.clock().now() - turn.began, turn.last_event.value);
+  instruments_.execution_ended(of, status, turn.change.failure, env_.clock().now() - turn.began,
+                               turn.last_event.value);
 }
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

@@ -1,25 +1,13 @@
 // Turns: where messages and finished activities meet the coroutine, and its decisions become commits.
 //
-// An instance this node works on has a slot. A slot holds the live coroutine between turns (it is resident), at most one
-// uncommitted turn, and what arrived meanwhile. All on the loop.
+// An instance this node works on has a slot. A slot holds the live coroutine between turns (it is resident),
+// at most one uncommitted turn, and what arrived meanwhile. All on the loop.
 //
-//   finished activity ─┐                          ┌─ committed ──▶ activities begin, the next turn, waiters told
-//   fetched messages ──┼─▶ slot ─▶ run_turn ─▶ commit ─┤
-//   start, cancel ─────┘                          └─ refused ────▶ the coroutine ran ahead: thrown away; the store has
-//                                                                  the messages and hands them out again
+//   finished activity ─┐                               ┌─ committed ─▶ activities begin, the next turn,
+//   fetched messages ──┼─▶ slot ─▶ run_turn ─▶ commit ─┤               waiters told
+//   start, cancel ─────┘                               └─ refused ───▶ the coroutine ran ahead: thrown away;
+//                                                                      the store hands the messages out again
 #pragma once
-
-#include <cstddef>
-#include <list>
-#include <memory>
-#include <optional>
-#include <unordered_map>
-#include <vector>
-
-#include <duramen/env.hpp>
-#include <duramen/function.hpp>
-#include <duramen/provider.hpp>
-#include <duramen/registry.hpp>
 
 #include "base/neighbourhood.hpp"
 #include "core/execution.hpp"
@@ -28,6 +16,17 @@
 #include "runtime/instruments.hpp"
 #include "runtime/log.hpp"
 #include "runtime/watchdog.hpp"
+#include <duramen/env.hpp>
+#include <duramen/function.hpp>
+#include <duramen/provider.hpp>
+#include <duramen/registry.hpp>
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
 
 namespace duramen::inline v0::runtime {
 
@@ -51,15 +50,19 @@ class Turns {
     UniqueFunction<void(const InstanceId&, const detail::EndedInstance&)> ended;
   };
   Turns(Env& env, Provider& provider, const Registry& registry, Committer& committer, Activities& activities,
-        TurnOptions options, Events events, const Log& log, const Instruments& instruments, Watchdog& watchdog);
+        TurnOptions options, Events events, const Log& log, const Instruments& instruments,
+        Watchdog& watchdog);
 
   /// Creates the instance and runs its first turn, in one commit.
   void start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done);
-  /// Runs the turn that cancels an instance at hand, and stores both at once. False if that cannot be: nothing was stored.
-  void cancel(const InstanceId& instance, const work::CancelInstance& request, UniqueFunction<void(bool stored)> done);
+  /// Runs the turn that cancels an instance at hand, and stores both at once. False if that cannot be:
+  /// nothing was stored.
+  void cancel(const InstanceId& instance, const work::CancelInstance& request,
+              UniqueFunction<void(bool stored)> done);
   /// Takes over instances that the store leased to us.
   void take(std::vector<OrchestrationItem> items);
-  /// Takes the end of one of our activities: straight into a turn if its instance is at hand, else by way of the store.
+  /// Takes the end of one of our activities: straight into a turn if its instance is at hand, else by way of
+  /// the store.
   void take(FinishedActivity activity);
 
   /// No more activities are begun here: what turns schedule is left for other nodes.
@@ -151,13 +154,13 @@ class Turns {
 
   // The loop's.
   Slots slots_;
-  std::vector<OrchestrationItem> to_read_;  // fetched items whose history is needed, until it is asked for
+  std::vector<OrchestrationItem> to_read_;    // fetched items whose history is needed, until it is asked for
   std::vector<HistoryRequest> to_read_from_;  // of each, from where
-  std::list<InstanceId> recent_;  // least recently used first
+  std::list<InstanceId> recent_;              // least recently used first
   std::size_t busy_ = 0;
   std::unordered_map<InstanceId, Duration> unregistered_;  // the last pause of each
-  std::size_t reserved_places_ = 0;  // for activities in commits on their way
+  std::size_t reserved_places_ = 0;                        // for activities in commits on their way
   bool dispatching_ = true;
 };
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

@@ -29,4 +29,4 @@ void Watchdog::look() {
   look_later();
 }
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

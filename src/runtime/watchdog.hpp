@@ -1,13 +1,13 @@
-// Names the instance whose turn takes too long: code that blocks, or computes for seconds, holds up every other one.
+// Names the instance whose turn takes too long: code that blocks, or computes for seconds, holds up every
+// other one.
 #pragma once
 
-#include <mutex>
-#include <optional>
-
+#include "runtime/log.hpp"
 #include <duramen/env.hpp>
 #include <duramen/ids.hpp>
 
-#include "runtime/log.hpp"
+#include <mutex>
+#include <optional>
 
 namespace duramen::inline v0::runtime {
 
@@ -50,4 +50,4 @@ class Watchdog {
   bool stopped_ = false;      // guarded by mutex_
 };
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

@@ -15,33 +15,36 @@ FaultSchedule random_faults(std::uint64_t seed, double rate) {
 }
 
 FaultSchedule single_fault(std::string operation, std::uint64_t nth, Fault fault) {
-  return [operation = std::move(operation), nth, fault,
-          seen = std::uint64_t{0}](const ProviderCall& call, std::uint64_t) mutable {
+  return [operation = std::move(operation), nth, fault, seen = std::uint64_t{0}](const ProviderCall& call,
+                                                                                 std::uint64_t) mutable {
     return call.operation == operation && ++seen == nth ? fault : Fault::none;
   };
 }
 
 struct FaultyProvider::State {
   mutable std::mutex mutex;
-  FaultSchedule schedule;       // guarded by mutex
-  std::uint64_t calls = 0;      // guarded by mutex
-  std::uint64_t faults = 0;     // guarded by mutex
-  bool crashed = false;         // guarded by mutex
+  FaultSchedule schedule;    // guarded by mutex
+  std::uint64_t calls = 0;   // guarded by mutex
+  std::uint64_t faults = 0;  // guarded by mutex
+  bool crashed = false;      // guarded by mutex
   std::function<void()> wait;
 };
 
 namespace {
 
 Error not_reached(const ProviderCall& call) {
-  return {ErrorCode::unavailable, std::string(call.operation), "an injected fault: the store was not reached", true};
+  return {ErrorCode::unavailable, std::string(call.operation), "an injected fault: the store was not reached",
+          true};
 }
 Error answer_lost(const ProviderCall& call) {
-  return {ErrorCode::unavailable, std::string(call.operation), "an injected fault: the answer was lost", true};
+  return {ErrorCode::unavailable, std::string(call.operation), "an injected fault: the answer was lost",
+          true};
 }
 
 }  // namespace
 
-FaultyProvider::FaultyProvider(std::shared_ptr<Provider> inner, FaultSchedule schedule, std::function<void()> wait)
+FaultyProvider::FaultyProvider(std::shared_ptr<Provider> inner, FaultSchedule schedule,
+                               std::function<void()> wait)
     : ForwardingProvider(std::move(inner)), state_(std::make_unique<State>()) {
   state_->schedule = std::move(schedule);
   state_->wait = std::move(wait);

@@ -34,7 +34,9 @@ class SimulatedEnv final : public Env {
   [[nodiscard]] Executor& lease_loop() override { return queues_[2]; }
   void run_elsewhere(Lane lane, Job work) override;
   /// Nothing blocks here: no time passes.
-  bool pause_activity(Duration /*delay*/, const std::stop_token& stop) override { return !stop.stop_requested(); }
+  bool pause_activity(Duration /*delay*/, const std::stop_token& stop) override {
+    return !stop.stop_requested();
+  }
   /// Only if it is so, and then by the toss of a coin: both ways must be right.
   [[nodiscard]] bool loop_is_idle() const override;
 

@@ -52,9 +52,11 @@ void Simulation::World::check_all() {
 /// What was accepted for an instance that goes on is in its history or on its way.
 void Simulation::World::check_messages(const InstanceInfo& info) {
   const auto pending = memory_->list_pending_work(info.instance).value();
-  const auto waiting = static_cast<std::size_t>(std::ranges::count_if(pending.messages, [](const auto& message) {
-    return message.type == "ExternalRaised" || message.type == "QueueMessage" || message.type == "ContinueAsNew";
-  }));
+  const auto waiting =
+      static_cast<std::size_t>(std::ranges::count_if(pending.messages, [](const auto& message) {
+        return message.type == "ExternalRaised" || message.type == "QueueMessage" ||
+               message.type == "ContinueAsNew";
+      }));
   const std::size_t missing = ledger_.undelivered(info.instance);
   if (missing > waiting && !pending.more_messages) {
     violations_.add(std::to_string(missing - waiting) + " messages to " + info.instance.value +

@@ -69,17 +69,20 @@ void Ledger::deliver(const InstanceId& instance, const Event& event) {
   }
 }
 
-/// Once, and behind everything that was accepted before it. What one execution did not take is carried to the next,
-/// whether the first had seen it or not.
+/// Once, and behind everything that was accepted before it. What one execution did not take is carried to the
+/// next, whether the first had seen it or not.
 void Ledger::deliver(const InstanceId& instance, const CarriedEvent& message, bool carried) {
   std::vector<Sent>& sent = sent_[instance][{message.kind, message.name}];
   const auto is_next = [](const Sent& entry) { return !entry.delivered; };
   const auto is_it = [&](const Sent& entry) { return entry.data == message.data; };
   const auto next = std::ranges::find_if(sent, is_next);
-  const auto found = std::ranges::find_if(sent, [&](const Sent& entry) { return is_next(entry) && is_it(entry); });
-  const std::string what = "message " + message.data.data + " of \"" + message.name + "\" to " + instance.value;
+  const auto found =
+      std::ranges::find_if(sent, [&](const Sent& entry) { return is_next(entry) && is_it(entry); });
+  const std::string what =
+      "message " + message.data.data + " of \"" + message.name + "\" to " + instance.value;
   if (found == sent.end()) {
-    if (!carried || std::ranges::none_of(sent, is_it)) violations_.add(what + " was delivered more often than sent");
+    if (!carried || std::ranges::none_of(sent, is_it))
+      violations_.add(what + " was delivered more often than sent");
     return;
   }
   if (found != next && !wall_was_set_back_) violations_.add(what + " overtook one that was sent before it");

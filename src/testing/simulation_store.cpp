@@ -59,7 +59,8 @@ Result<std::vector<AckResult>> AuditedStore::ack_work_items(std::span<const Work
 Result<std::vector<RenewResult>> AuditedStore::renew_work_item_locks(std::span<const WorkRenewal> leases,
                                                                      Duration extend) {
   auto answer = inner().renew_work_item_locks(leases, extend);
-  for (std::size_t i = 0; answer && i < leases.size(); ++i) ledger_.renewed(leases[i].lease, extend, answer->at(i));
+  for (std::size_t i = 0; answer && i < leases.size(); ++i)
+    ledger_.renewed(leases[i].lease, extend, answer->at(i));
   return answer;
 }
 

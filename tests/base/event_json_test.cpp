@@ -250,7 +250,8 @@ TEST(EventJson, TextThatIsNoObjectIsCorrupt) {
   EXPECT_THAT(problem_of(std::string(5000, '[')), HasSubstr("instance 'order-1'"));
 }
 
-// Found by the fuzzer: an element of an array was read as if it were the key of a member, far outside the text.
+// Found by the fuzzer: an element of an array was read as if it were the key of a member, far outside the
+// text.
 TEST(EventJson, AnArrayWhereAnObjectBelongsIsCorrupt) {
   EXPECT_THAT(problem_of(R"([["a"],["b"]])"), HasSubstr("expected an object, found an array"));
   const std::string failed =

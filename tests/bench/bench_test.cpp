@@ -114,12 +114,11 @@ TEST(Bench, EveryOtherWorkloadRunsOnSqlite) {
     expect_all_fields(line);
     names.push_back(line["workload"]);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"latency", "fanout", "cancel-coroutine", "cancel-function",
-                                             "cancel-coroutine-loaded", "cancel-function-loaded",
-                                             "cancel-coroutine-loaded", "cancel-function-loaded",
-                                             "cancel2-client", "cancel2-steal", "cancel2-client-loaded",
-                                             "cancel2-steal-loaded", "store", "store-acks",
-                                             "store-renewals", "fairness"}));
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "latency", "fanout", "cancel-coroutine", "cancel-function", "cancel-coroutine-loaded",
+                       "cancel-function-loaded", "cancel-coroutine-loaded", "cancel-function-loaded",
+                       "cancel2-client", "cancel2-steal", "cancel2-client-loaded", "cancel2-steal-loaded",
+                       "store", "store-acks", "store-renewals", "fairness"}));
 }
 
 /// Empty at first; what is left in it was left behind.
@@ -133,7 +132,8 @@ class EmptyDirectory {
   [[nodiscard]] bool is_empty() const { return std::filesystem::is_empty(path_); }
 
  private:
-  std::filesystem::path path_ = std::filesystem::temp_directory_path() / ("bench-test-" + std::to_string(::getpid()));
+  std::filesystem::path path_ =
+      std::filesystem::temp_directory_path() / ("bench-test-" + std::to_string(::getpid()));
 };
 
 bool has_no_postgres(const Output& output) {
@@ -162,14 +162,16 @@ TEST(Bench, ComparesWithTheRawStoreOnAPostgresServerOfItsOwnAndLeavesNothingBehi
   // The two turns of a hello: an instance, two rows of history and the work come, change and go.
   EXPECT_NEAR(lines[0]["row_writes"].get<double>(), 6.0, 0.5);
   EXPECT_LE(lines[0]["syncs"].get<double>(), 2.1);
-  // A step: its turn, the instance, the work that ended and the work that is next, which the last step has not.
+  // A step: its turn, the instance, the work that ended and the work that is next, which the last step has
+  // not.
   EXPECT_NEAR(lines[1]["row_writes"].get<double>(), 4.0, 0.5);
   EXPECT_NEAR(lines[1]["syncs"].get<double>(), 1.0, 0.1);
   EXPECT_TRUE(directory.is_empty());
 }
 
 TEST(Bench, EveryOtherWorkloadOfPostgresRunsThere) {
-  const std::string arguments = "latency fanout long timers events processes cancel cancel2 masscancel --count 10 ";
+  const std::string arguments =
+      "latency fanout long timers events processes cancel cancel2 masscancel --count 10 ";
   const Output output = run(arguments + "--store postgres --width 3 --pairs 1 --json", "2>&1");
   if (has_no_postgres(output)) GTEST_SKIP() << output.text;
   EXPECT_EQ(output.exit_code, 0) << output.text;
@@ -179,12 +181,26 @@ TEST(Bench, EveryOtherWorkloadOfPostgresRunsThere) {
     const json row = json::parse(line, nullptr, false);
     if (row.is_object() && row.contains("store")) names.push_back(row["workload"]);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"latency", "fanout", "timers", "events-queue", "events-each", "processes-1",
-                                             "processes-2", "processes-4", "cancel-coroutine", "cancel-function",
-                                             "cancel-coroutine-loaded", "cancel-function-loaded",
-                                             "cancel-coroutine-loaded", "cancel-function-loaded", "cancel2-client",
-                                             "cancel2-steal", "cancel2-client-loaded", "cancel2-steal-loaded",
-                                             "masscancel-running", "masscancel-queued"}))
+  EXPECT_EQ(names, (std::vector<std::string>{"latency",
+                                             "fanout",
+                                             "timers",
+                                             "events-queue",
+                                             "events-each",
+                                             "processes-1",
+                                             "processes-2",
+                                             "processes-4",
+                                             "cancel-coroutine",
+                                             "cancel-function",
+                                             "cancel-coroutine-loaded",
+                                             "cancel-function-loaded",
+                                             "cancel-coroutine-loaded",
+                                             "cancel-function-loaded",
+                                             "cancel2-client",
+                                             "cancel2-steal",
+                                             "cancel2-client-loaded",
+                                             "cancel2-steal-loaded",
+                                             "masscancel-running",
+                                             "masscancel-queued"}))
       << output.text;
 }
 
@@ -211,8 +227,8 @@ TEST(Bench, ComparesAStoreOfFewInstancesWithOneOfMany) {
 TEST(Bench, TheEngineAlonePrintsOneLinePerFigureAndSize) {
   const Output output = run("replay --width 20 --width 10 --pairs 1 --json", "2>/dev/null");
   EXPECT_EQ(output.exit_code, 0);
-  const std::set<std::string> names{"workload",   "figure", "size",   "runs",   "per_second", "ns_each",
-                                    "bytes_each", "growth", "commit", "machine"};
+  const std::set<std::string> names{"workload", "figure",     "size",   "runs",   "per_second",
+                                    "ns_each",  "bytes_each", "growth", "commit", "machine"};
   std::set<std::string> timed;
   std::set<std::string> weighed;
   for (const json& line : lines_of(output)) {
@@ -231,7 +247,8 @@ TEST(Bench, TheEngineAlonePrintsOneLinePerFigureAndSize) {
   EXPECT_EQ(timed.size(), 26u) << output.text;
   EXPECT_EQ(weighed, (std::set<std::string>{"open-activity 20", "open-task 20", "resident-on-activity 20",
                                             "resident-on-timer 20"}));
-  EXPECT_TRUE(timed.contains("replay-sequence 10") && timed.contains("join-turn-each-reverse 20")) << output.text;
+  EXPECT_TRUE(timed.contains("replay-sequence 10") && timed.contains("join-turn-each-reverse 20"))
+      << output.text;
 }
 
 TEST(Bench, PrintsATableForPeople) {
@@ -244,7 +261,8 @@ TEST(Bench, PrintsATableForPeople) {
 TEST(Bench, ShowsHelpWithEveryWorkload) {
   const Output output = run("--help");
   EXPECT_EQ(output.exit_code, 0);
-  for (const char* name : {"hello", "chain", "latency", "fanout", "cancel", "cancel2", "store", "growth", "fairness", "replay"}) {
+  for (const char* name : {"hello", "chain", "latency", "fanout", "cancel", "cancel2", "store", "growth",
+                           "fairness", "replay"}) {
     EXPECT_NE(output.text.find(name), std::string::npos) << name;
   }
 }
@@ -253,13 +271,14 @@ TEST(Bench, RefusesAnUnknownWorkloadAndListsTheOthers) {
   const Output output = run("no-such-thing", "2>&1");
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_NE(output.text.find("no-such-thing"), std::string::npos);
-  EXPECT_NE(output.text.find("hello chain latency fanout long timers events processes resident"), std::string::npos);
+  EXPECT_NE(output.text.find("hello chain latency fanout long timers events processes resident"),
+            std::string::npos);
 }
 
 TEST(Bench, RefusesOptionsItDoesNotUnderstand) {
-  for (const char* arguments : {"--no-such-option", "--width", "--width none", "--width 0", "--store paper",
-                                "cancel2 --store memory", "store --store postgres", "resident --store postgres",
-                                "--dir does/not/exist"}) {
+  for (const char* arguments :
+       {"--no-such-option", "--width", "--width none", "--width 0", "--store paper", "cancel2 --store memory",
+        "store --store postgres", "resident --store postgres", "--dir does/not/exist"}) {
     const Output output = run(arguments, "2>&1");
     EXPECT_EQ(output.exit_code, 2) << arguments << "\n" << output.text;
   }

@@ -284,8 +284,7 @@ TEST_P(Explain, WhatCannotBeReadIsSaidSo) {
     }
     Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
                                             EventId after) override {
-      if (history_is_broken)
-        return Error{ErrorCode::corrupt, "read_history", "event 2 is no JSON", false};
+      if (history_is_broken) return Error{ErrorCode::corrupt, "read_history", "event 2 is no JSON", false};
       return ForwardingProvider::read_history(instance, execution, after);
     }
     bool history_is_broken = false;

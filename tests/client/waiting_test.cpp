@@ -64,7 +64,8 @@ TEST_P(Waiting, AnInstanceThatIsDeletedWhileWaitedForIsNotFound) {
 class Distant final : public ForwardingProvider {
  public:
   using ForwardingProvider::ForwardingProvider;
-  [[nodiscard]] std::unique_ptr<Subscription> subscribe(NodeId /*node*/, ProviderListener& listener) override {
+  [[nodiscard]] std::unique_ptr<Subscription> subscribe(NodeId /*node*/,
+                                                        ProviderListener& listener) override {
     listener_ = &listener;
     return std::make_unique<Subscription>();
   }
@@ -109,7 +110,9 @@ class IdleRuntime final : public detail::LocalRuntime {
  public:
   [[nodiscard]] const NodeId& node() const override { return node_; }
   [[nodiscard]] bool runs(const work::StartOrchestration&) const override { return true; }
-  void start(StartRequest, UniqueFunction<void(Result<StartOutcome>)> done) override { started = std::move(done); }
+  void start(StartRequest, UniqueFunction<void(Result<StartOutcome>)> done) override {
+    started = std::move(done);
+  }
   void cancel(std::shared_ptr<detail::LocalCancel>) override {}
   UniqueFunction<void(Result<StartOutcome>)> started;
 

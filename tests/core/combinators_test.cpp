@@ -321,11 +321,13 @@ TEST(Timers, ThatEndWithTheOrchestrationLeaveNothing) {
 // In the reference a join of more than thirty never ends.
 TEST(Join, OfHundredsEnds) {
   Instance instance{[](Context& ctx) -> Task<int> {
-    std::vector<DurableFuture<std::string>> branches;
-    for (int i = 0; i < 300; ++i) branches.push_back(ctx.schedule_activity("A" + std::to_string(i), ""));
-    auto values = co_await ctx.join(std::move(branches));
-    co_return static_cast<int>(values.size());
-  }, Mode::resident};
+                      std::vector<DurableFuture<std::string>> branches;
+                      for (int i = 0; i < 300; ++i)
+                        branches.push_back(ctx.schedule_activity("A" + std::to_string(i), ""));
+                      auto values = co_await ctx.join(std::move(branches));
+                      co_return static_cast<int>(values.size());
+                    },
+                    Mode::resident};
   instance.start();
   std::vector<WorkItem> answers;
   for (int i = 299; i >= 0; --i) answers.push_back(instance.completion("A" + std::to_string(i), "x"));

@@ -54,7 +54,8 @@ TEST(ContinueAsNew, TheNextExecutionStartsAFreshHistory) {
   for (int i = 0; i < 3; ++i) world.act("one", [](Instance& instance) { instance.complete("Step", ""); });
   EXPECT_EQ(world.at("one").output(), "3xx");
   EXPECT_EQ(world.at("one").history().front().id, EventId{1});
-  EXPECT_THAT(world.at("one").story(), ElementsAre("started", "Step scheduled", "Step completed", "completed: 3xx"));
+  EXPECT_THAT(world.at("one").story(),
+              ElementsAre("started", "Step scheduled", "Step completed", "completed: 3xx"));
 }
 
 TEST(ContinueAsNew, ACompletionForTheExecutionBeforeIsIgnored) {
@@ -78,12 +79,17 @@ TEST(ContinueAsNew, ACompletionForTheExecutionBeforeIsIgnored) {
 
 TEST(ContinueAsNew, AVersionIsPassedOn) {
   World world;
-  world.add("subject", [](Context& ctx) -> Task<std::string> { co_return co_await ctx.continue_as_new("", "2.0.0"); },
-            "1.0.0");
-  world.add("subject", [](Context& ctx) -> Task<std::string> {
-    co_await ctx.schedule_timer(1s);
-    co_return ctx.orchestration_version();
-  }, "2.0.0");
+  world.add(
+      "subject",
+      [](Context& ctx) -> Task<std::string> { co_return co_await ctx.continue_as_new("", "2.0.0"); },
+      "1.0.0");
+  world.add(
+      "subject",
+      [](Context& ctx) -> Task<std::string> {
+        co_await ctx.schedule_timer(1s);
+        co_return ctx.orchestration_version();
+      },
+      "2.0.0");
   world.post("one", work::StartOrchestration{"subject", Payload::none(), "1.0.0", {}});
   world.act("one", [](Instance& i) { i.fire("1000ms"); });
   EXPECT_EQ(world.at("one").output(), "2.0.0");
@@ -124,8 +130,9 @@ TEST(ContinueAsNew, WhatIsStillRunningIsCancelled) {
   }};
   instance.start();
   instance.complete("A", "");
-  EXPECT_THAT(instance.last_turn(),
-              ElementsAre("A completed", "Slow cancelled: orchestration_terminal_continued_as_new", "continued: "));
+  EXPECT_THAT(
+      instance.last_turn(),
+      ElementsAre("A completed", "Slow cancelled: orchestration_terminal_continued_as_new", "continued: "));
   EXPECT_THAT(instance.timers_waiting(), IsEmpty());
 }
 
@@ -193,7 +200,8 @@ TEST(ContinueAsNew, WhatNobodyTookIsCarriedAgain) {
   EXPECT_EQ(world.at("one").output(), "old");
 }
 
-// In the reference the dropped dequeue counts as open until its cancellation is in history, and swallows the message.
+// In the reference the dropped dequeue counts as open until its cancellation is in history, and swallows the
+// message.
 TEST(ContinueAsNew, ADequeueThatWasDroppedInTheLastBatchTakesNothing) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     co_await ctx.select2(ctx.dequeue_event("jobs"), ctx.schedule_timer(1s));
@@ -219,8 +227,8 @@ TEST(ContinueAsNew, WhatComesBehindItInTheSameBatchGoesAlong) {
   instance.advance(1s);
   instance.deliver({instance.firing("1000ms"), Instance::enqueuing("jobs", "1"), Instance::raising("go", "2"),
                     Instance::enqueuing("jobs", "3")});
-  EXPECT_THAT(carried(instance), ElementsAre("event jobs an event, not a message", "queue jobs 1", "event go 2",
-                                             "queue jobs 3"));
+  EXPECT_THAT(carried(instance), ElementsAre("event jobs an event, not a message", "queue jobs 1",
+                                             "event go 2", "queue jobs 3"));
 }
 
 TEST(ContinueAsNew, ACancelBehindItInTheSameBatchReachesTheNextExecution) {

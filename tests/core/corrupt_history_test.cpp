@@ -1,4 +1,5 @@
-// Histories that no execution could have written: each is named, nothing is delivered, and nothing stays open.
+// Histories that no execution could have written: each is named, nothing is delivered, and nothing stays
+// open.
 
 #include "core/harness.hpp"
 
@@ -29,7 +30,8 @@ constexpr EventId wait{5};
 /// What becomes of an instance of `four_things` whose history goes on with these events.
 class WithHistory {
  public:
-  explicit WithHistory(std::vector<std::pair<EventId, EventBody>> rest) : instance_(four_things, Mode::fresh) {
+  explicit WithHistory(std::vector<std::pair<EventId, EventBody>> rest)
+      : instance_(four_things, Mode::fresh) {
     Instance original{four_things};
     original.start();
     std::vector<Event> history = original.history();
@@ -53,7 +55,8 @@ const event::SubOrchestrationFailed child_failed{Failure::application("E", "m")}
 const event::TimerFired fired{};
 
 TEST(CorruptHistory, ACompletionOfNothingIsNamed) {
-  for (const EventBody& body : std::vector<EventBody>{completed, failed, child_completed, child_failed, fired}) {
+  for (const EventBody& body :
+       std::vector<EventBody>{completed, failed, child_completed, child_failed, fired}) {
     const WithHistory forged({{EventId{1}, body}});
     EXPECT_EQ(forged.failure().type, "CorruptHistory");
     EXPECT_THAT(forged.failure().message, HasSubstr("answers event 1, which did not schedule such a thing"));
@@ -65,8 +68,8 @@ TEST(CorruptHistory, ACompletionOfNothingIsNamed) {
 // The reference looks at the kind only for ActivityCompleted.
 TEST(CorruptHistory, ACompletionOfAnotherKindIsNamed) {
   const std::vector<std::pair<EventId, EventBody>> wrong{
-      {timer, completed}, {child, completed}, {wait, completed},    {child, failed},       {activity, fired},
-      {wait, fired},      {timer, child_completed}, {activity, child_failed}};
+      {timer, completed}, {child, completed}, {wait, completed},        {child, failed},
+      {activity, fired},  {wait, fired},      {timer, child_completed}, {activity, child_failed}};
   for (const auto& [source, body] : wrong) {
     const WithHistory forged({{source, body}});
     EXPECT_EQ(forged.failure().type, "CorruptHistory");
@@ -93,7 +96,9 @@ TEST(CorruptHistory, ThatGoesOnAfterItsEndIsNamed) {
 
 TEST(CorruptHistory, ACancellationOfTheWrongKindIsFound) {
   const auto code = [](Context& ctx) -> Task<std::string> {
-    { auto a = ctx.schedule_activity("A", "").start(); }
+    {
+      auto a = ctx.schedule_activity("A", "").start();
+    }
     co_return co_await ctx.schedule_wait("go");
   };
   Instance original{code};
@@ -126,7 +131,8 @@ TEST(CorruptHistory, AnEventNumberFromNowhereIsNamedAndCostsNothing) {
     const core::TurnOutcome turn = execution.run_turn({history, {}, {}, 0});
     ASSERT_TRUE(turn.failure);
     EXPECT_EQ(turn.failure->type, "CorruptHistory");
-    EXPECT_THAT(turn.failure->message, HasSubstr("event " + std::to_string(number) + " where event 2 should be"));
+    EXPECT_THAT(turn.failure->message,
+                HasSubstr("event " + std::to_string(number) + " where event 2 should be"));
   }
 }
 
@@ -142,7 +148,8 @@ TEST(CorruptHistory, ALongHistoryOfEventsIsNone) {
   messages.push_back(Instance::raising("go", ""));
   const core::TurnOutcome first = execution.run_turn({{}, messages, {}, 0});
   ASSERT_EQ(first.activities.size(), 1u);
-  const WorkItem answer = work::ActivityCompleted{ExecutionId{1}, first.activities[0].key.activity, Payload::text("a")};
+  const WorkItem answer =
+      work::ActivityCompleted{ExecutionId{1}, first.activities[0].key.activity, Payload::text("a")};
   EXPECT_EQ(execution.run_turn({{}, {&answer, 1}, {}, 0}).output, Payload::text("a"));
 }
 

@@ -43,7 +43,8 @@ TEST(ExternalEvents, AnEventInTheBatchOfTheStartIsKept) {
 
 TEST(ExternalEvents, AnEventBeforeTheStartReachesNobody) {
   Instance instance{[](Context& ctx) -> Task<std::string> { co_return co_await ctx.schedule_wait("go"); }};
-  EXPECT_EQ(instance.deliver({Instance::raising("go", "too early"), instance.started()}).ignored_messages, 1u);
+  EXPECT_EQ(instance.deliver({Instance::raising("go", "too early"), instance.started()}).ignored_messages,
+            1u);
   instance.raise("go", "now");
   EXPECT_EQ(instance.output(), "now");
 }
@@ -232,11 +233,10 @@ TEST(ExternalEvents, WaitsThatAreOpenAtTheEndAreCancelled) {
   }};
   instance.start();
   instance.cancel();
-  EXPECT_THAT(instance.last_turn(), ElementsAre("cancel requested: enough",
-                                                "wait go cancelled: orchestration_terminal_cancelled",
-                                                "queue jobs cancelled: orchestration_terminal_cancelled",
-                                                "A cancelled: orchestration_terminal_cancelled",
-                                                "failed: cancelled: enough"));
+  EXPECT_THAT(instance.last_turn(),
+              ElementsAre("cancel requested: enough", "wait go cancelled: orchestration_terminal_cancelled",
+                          "queue jobs cancelled: orchestration_terminal_cancelled",
+                          "A cancelled: orchestration_terminal_cancelled", "failed: cancelled: enough"));
 }
 
 // What an execution that runs no code finds in history must be what the running one knows.
@@ -259,11 +259,12 @@ TEST(ExternalEvents, AWaitThatWasAnsweredIsNotCancelledAtTheEnd) {
 // The reference spends one of its 100 polls per message and fails the orchestration.
 TEST(ExternalEvents, AThousandBufferedMessagesAreDrainedInOneTurn) {
   Instance instance{[](Context& ctx) -> Task<int> {
-    co_await ctx.schedule_activity("A", "");
-    int sum = 0;
-    for (int i = 0; i < 1000; ++i) sum += co_await ctx.dequeue_event<int>("numbers");
-    co_return sum;
-  }, Mode::resident};
+                      co_await ctx.schedule_activity("A", "");
+                      int sum = 0;
+                      for (int i = 0; i < 1000; ++i) sum += co_await ctx.dequeue_event<int>("numbers");
+                      co_return sum;
+                    },
+                    Mode::resident};
   instance.start();
   std::vector<WorkItem> messages;
   for (int i = 1; i <= 1000; ++i) messages.push_back(work::QueueMessage{"numbers", encode_payload(i)});

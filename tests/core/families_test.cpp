@@ -146,8 +146,8 @@ TEST(Families, AChildThatContinuedIsStillCancelledByItsParent) {
   EXPECT_EQ(world.at(child_id).status(), Status::cancelled);
 }
 
-// In the reference the second execution's child has the first one's id, and the parent hangs; its answers carry a
-// parent execution that only memory knows.
+// In the reference the second execution's child has the first one's id, and the parent hangs; its answers
+// carry a parent execution that only memory knows.
 TEST(Families, ChildrenOfEachExecutionHaveIdsOfTheirOwnAndAnswerToTheirOwnExecution) {
   World world;
   world.add("works", works).add("top", [](Context& ctx, std::string input) -> Task<std::string> {

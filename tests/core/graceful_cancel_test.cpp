@@ -144,17 +144,18 @@ TEST(GracefulCancel, ARaceIsLeftWithAllItsBranches) {
   })};
   instance.start();
   instance.cancel();
-  EXPECT_THAT(instance.last_turn(), ElementsAre("cancel requested: enough",
-                                                "A cancelled: orchestration_terminal_cancelled",
-                                                "wait go cancelled: orchestration_terminal_cancelled",
-                                                "failed: cancelled: enough"));
+  EXPECT_THAT(
+      instance.last_turn(),
+      ElementsAre("cancel requested: enough", "A cancelled: orchestration_terminal_cancelled",
+                  "wait go cancelled: orchestration_terminal_cancelled", "failed: cancelled: enough"));
 }
 
 TEST(GracefulCancel, CompensationCanWaitAndRaceAndRetry) {
   const auto undo = [](Context& ctx) -> Task<std::string> {
     auto winner = co_await ctx.select2(ctx.schedule_wait("confirmed"), ctx.schedule_timer(1s));
     if (winner.is_first()) co_return winner.first();
-    co_return co_await ctx.schedule_activity("Undo", "").with_retry(RetryPolicy().backoff(Backoff::fixed(2s)));
+    co_return co_await ctx.schedule_activity("Undo", "")
+        .with_retry(RetryPolicy().backoff(Backoff::fixed(2s)));
   };
   Instance instance{graceful([undo](Context& ctx) -> Task<std::string> {
     auto booked = co_await attempt(call(ctx, "Book"));
@@ -199,14 +200,18 @@ TEST(GracefulCancel, AChildCleansUpWhenItsParentLetsGo) {
 
 TEST(GracefulCancel, ItGoesDownToChildrenAsTheParentUnwinds) {
   World world;
-  world.add("works", [](Context& ctx) -> Task<std::string> { co_return co_await ctx.schedule_activity("Work", ""); });
-  world.add("top", [](Context& ctx) -> Task<std::string> {
-    auto done = co_await attempt([](Context& c) -> Task<std::string> {
-      co_return co_await c.schedule_sub_orchestration("works", "");
-    }(ctx));
-    co_await ctx.shield(10s, call(ctx, "Undo"));
-    co_return "";
-  }, OrchestrationOptions().graceful());
+  world.add("works",
+            [](Context& ctx) -> Task<std::string> { co_return co_await ctx.schedule_activity("Work", ""); });
+  world.add(
+      "top",
+      [](Context& ctx) -> Task<std::string> {
+        auto done = co_await attempt([](Context& c) -> Task<std::string> {
+          co_return co_await c.schedule_sub_orchestration("works", "");
+        }(ctx));
+        co_await ctx.shield(10s, call(ctx, "Undo"));
+        co_return "";
+      },
+      OrchestrationOptions().graceful());
   world.start("root", "top");
   world.cancel("root");
   EXPECT_EQ(world.at("root").status(), Status::cancelling);
@@ -215,7 +220,7 @@ TEST(GracefulCancel, ItGoesDownToChildrenAsTheParentUnwinds) {
   EXPECT_EQ(world.at("root").status(), Status::cancelled);
 }
 
-// -- failures as values: the cancellation is one of them -------------------------------------------------------------
+// -- failures as values: the cancellation is one of them ------------------------------------------
 
 TEST(GracefulCancel, AttemptOfAFutureGivesItAsAValue) {
   Instance instance{graceful([](Context& ctx) -> Task<std::string> {
@@ -266,11 +271,13 @@ TEST(GracefulCancel, OfARetryThatIsStartedTooLateIsTheCancellationItself) {
   EXPECT_EQ(instance.turn().custom_status, CustomStatusChange{"told: enough"});
 }
 
-// -- what shielded code lets go, it lets go itself ---------------------------------------------------------------------
+// -- what shielded code lets go, it lets go itself ------------------------------------------------
 
 TEST(GracefulCancel, WhatIsDroppedInsideAShieldIsADroppedFuture) {
   const auto undo = [](Context& ctx) -> Task<std::string> {
-    { auto probe = ctx.schedule_activity("Probe", "").start(); }
+    {
+      auto probe = ctx.schedule_activity("Probe", "").start();
+    }
     auto slow = ctx.schedule_activity("Slow", "").start();
     auto undone = co_await ctx.schedule_activity("Undo", "");
     co_return undone;
@@ -285,8 +292,8 @@ TEST(GracefulCancel, WhatIsDroppedInsideAShieldIsADroppedFuture) {
   EXPECT_THAT(instance.last_turn(), testing::Contains("Probe cancelled: dropped_future"));
   EXPECT_THAT(instance.last_turn(), testing::Contains("Book cancelled: orchestration_terminal_cancelled"));
   instance.complete("Undo", "");
-  EXPECT_THAT(instance.last_turn(), ElementsAre("Undo completed", "Slow cancelled: dropped_future",
-                                                "failed: cancelled: enough"));
+  EXPECT_THAT(instance.last_turn(),
+              ElementsAre("Undo completed", "Slow cancelled: dropped_future", "failed: cancelled: enough"));
 }
 
 }  // namespace

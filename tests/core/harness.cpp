@@ -164,7 +164,8 @@ WorkItem Instance::started(Payload input) const {
   return work::StartOrchestration{"subject", std::move(input), {}, {}};
 }
 WorkItem Instance::failing(std::string_view activity, std::string message) const {
-  return work::ActivityFailed{identity_.execution, id_of(activity), Failure::application("Test", std::move(message))};
+  return work::ActivityFailed{identity_.execution, id_of(activity),
+                              Failure::application("Test", std::move(message))};
 }
 WorkItem Instance::firing(std::string_view delay) const {
   const EventId timer = timer_id(delay);

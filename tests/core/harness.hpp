@@ -48,8 +48,8 @@ template <class F>
 }
 
 /// A history in words, one line for each event: "A scheduled", "A cancelled: select_loser", "completed: 7".
-/// Timers are called by their delay ("timer 500ms"), waits and children by what they wait for or run ("wait go",
-/// "queue jobs", "child greet").
+/// Timers are called by their delay ("timer 500ms"), waits and children by what they wait for or run ("wait
+/// go", "queue jobs", "child greet").
 [[nodiscard]] std::vector<std::string> story_of(const std::vector<Event>& history);
 
 /// What people call a schedule event; empty if the event is none.
@@ -147,7 +147,8 @@ class Instance {
   }
   /// What a child answers to.
   [[nodiscard]] ParentLink link_to(std::string_view child) const {
-    return {identity_.instance, identity_.incarnation, identity_.execution, id_of("child " + std::string(child))};
+    return {identity_.instance, identity_.incarnation, identity_.execution,
+            id_of("child " + std::string(child))};
   }
 
   // -- what became of it ------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ WorkItem message_behind(const Event& event, const core::ExecutionIdentity& ident
   return std::visit(
       Overloaded{
           [](const event::OrchestrationStarted& e) -> WorkItem {
-            return work::ContinueAsNew{e.name, e.input, {}, e.carry_forward, e.initial_custom_status, e.parent};
+            return work::ContinueAsNew{e.name,  e.input, {}, e.carry_forward, e.initial_custom_status,
+                                       e.parent};
           },
           [](const event::OrchestrationCancelRequested& e) -> WorkItem {
             return work::CancelInstance{e.reason, e.mode, e.origin, {}};
@@ -29,7 +30,9 @@ WorkItem message_behind(const Event& event, const core::ExecutionIdentity& ident
           [&](const event::SubOrchestrationCompleted& e) -> WorkItem {
             return work::SubOrchCompleted{link, e.result};
           },
-          [&](const event::SubOrchestrationFailed& e) -> WorkItem { return work::SubOrchFailed{link, e.details}; },
+          [&](const event::SubOrchestrationFailed& e) -> WorkItem {
+            return work::SubOrchFailed{link, e.details};
+          },
           [](const event::ExternalEvent& e) -> WorkItem { return work::ExternalRaised{e.name, e.data}; },
           [](const event::QueueEventDelivered& e) -> WorkItem { return work::QueueMessage{e.name, e.data}; },
           [](const auto&) -> WorkItem { throw std::logic_error("no message makes this event"); },

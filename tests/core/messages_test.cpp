@@ -142,7 +142,8 @@ TEST(CompletionMessages, WhatFollowsTheEndInOneBatchIsIgnored) {
   EXPECT_EQ(instance.turn().ignored_messages, 1u);
 }
 
-// In the reference a second failure, or a failure after a completion, of an earlier turn passes and kills the instance.
+// In the reference a second failure, or a failure after a completion, of an earlier turn passes and kills the
+// instance.
 TEST(CompletionMessages, ASecondAnswerOfEitherKindIsIgnored) {
   for (const bool failed_first : {false, true}) {
     for (const bool failed_then : {false, true}) {
@@ -151,7 +152,9 @@ TEST(CompletionMessages, ASecondAnswerOfEitherKindIsIgnored) {
         co_return co_await ctx.schedule_activity("B", "");
       }};
       instance.start();
-      const auto answer = [&](bool fails) { return fails ? instance.failing("A", "no") : instance.completion("A", "a"); };
+      const auto answer = [&](bool fails) {
+        return fails ? instance.failing("A", "no") : instance.completion("A", "a");
+      };
       instance.deliver({answer(failed_first)});
       EXPECT_EQ(instance.deliver({answer(failed_then)}).ignored_messages, 1u);
       EXPECT_TRUE(instance.running());
@@ -185,7 +188,8 @@ TEST(CompletionMessages, AFailureOfAnyKindReachesTheCode) {
     Instance instance{[](Context& ctx) -> Task<std::string> {
       auto activity = co_await ctx.schedule_activity("A", "").as_result();
       auto child = co_await ctx.schedule_sub_orchestration("C", "").as_result();
-      co_return std::string(to_string(activity.error().kind)) + " " + std::string(to_string(child.error().kind));
+      co_return std::string(to_string(activity.error().kind)) + " " +
+          std::string(to_string(child.error().kind));
     }};
     Failure failure = Failure::application("T", "m");
     failure.kind = kind;
@@ -200,7 +204,8 @@ TEST(CompletionMessages, AFailureOfAnyKindReachesTheCode) {
 TEST(CompletionMessages, ASecondStartNamesNoOtherCode) {
   Instance instance{two_steps};
   instance.start();
-  instance.deliver({work::StartOrchestration{"another", Payload::none(), "9.9.9", {}}, instance.completion("A", "a")});
+  instance.deliver(
+      {work::StartOrchestration{"another", Payload::none(), "9.9.9", {}}, instance.completion("A", "a")});
   EXPECT_EQ(instance.turn().ignored_messages, 1u);
   instance.complete("B", "b");
   EXPECT_EQ(instance.output(), "ab");

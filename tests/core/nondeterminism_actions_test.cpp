@@ -128,7 +128,8 @@ TEST(NondeterministicActions, ACallAddedOrRemovedIsFound) {
 
 TEST(NondeterministicActions, RecordedValuesAreComparedByKind) {
   EXPECT_EQ(verdict(guid, guid), "");
-  EXPECT_THAT(verdict(guid, now), differs("activity \"__duramen:new_guid\"", "activity \"__duramen:utc_now\""));
+  EXPECT_THAT(verdict(guid, now),
+              differs("activity \"__duramen:new_guid\"", "activity \"__duramen:utc_now\""));
   EXPECT_NE(verdict(now, nothing), "");
   EXPECT_NE(verdict(nothing, now), "");
 }
@@ -145,7 +146,8 @@ TEST(NondeterministicActions, AnotherInputIsAWarningIfThatIsWanted) {
   instance.deploy(doing(child("a", "2")));
   instance.complete("A", "a");
   ASSERT_THAT(instance.turn().warnings, SizeIs(1));
-  EXPECT_THAT(instance.turn().warnings[0], AllOf(HasSubstr("event 2"), HasSubstr("\"1\""), HasSubstr("\"2\"")));
+  EXPECT_THAT(instance.turn().warnings[0],
+              AllOf(HasSubstr("event 2"), HasSubstr("\"1\""), HasSubstr("\"2\"")));
 }
 
 // -- drops --------------------------------------------------------------------------------------------------

@@ -286,7 +286,7 @@ TEST(CorruptHistory, ThatHoldsTheStartTwiceIsNamed) {
   EXPECT_THAT(instance.failure().message, HasSubstr("event 3 is OrchestrationStarted"));
 }
 
-// -- where to look -----------------------------------------------------------------------------------------------------
+// -- where to look --------------------------------------------------------------------------------
 
 TEST(Nondeterminism, AnActionThatIsGoneNamesTheLineBeforeIt) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
@@ -304,7 +304,8 @@ TEST(Nondeterminism, AnActionThatIsGoneNamesTheLineBeforeIt) {
   });
   instance.raise("go", "");
   EXPECT_THAT(instance.failure().message, HasSubstr("recorded: activity \"Gone\""));
-  EXPECT_THAT(instance.failure().message, HasSubstr("after " + std::string(__FILE__) + ":" + std::to_string(line)));
+  EXPECT_THAT(instance.failure().message,
+              HasSubstr("after " + std::string(__FILE__) + ":" + std::to_string(line)));
 }
 
 TEST(Nondeterminism, AnEndThatComesTooEarlyNamesTheLineBeforeIt) {
@@ -322,7 +323,8 @@ TEST(Nondeterminism, AnEndThatComesTooEarlyNamesTheLineBeforeIt) {
   });
   instance.fire("2000ms");
   EXPECT_THAT(instance.failure().message, HasSubstr("now:      it has ended"));
-  EXPECT_THAT(instance.failure().message, HasSubstr("after " + std::string(__FILE__) + ":" + std::to_string(line)));
+  EXPECT_THAT(instance.failure().message,
+              HasSubstr("after " + std::string(__FILE__) + ":" + std::to_string(line)));
 }
 
 // A drop of a timer is no event. That the dropped one fires, though, is in history.

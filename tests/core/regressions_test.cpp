@@ -55,7 +55,8 @@ TEST(Regression, AReturnWhereHistoryWaitsForATimerIsNondeterminism) {
     co_return "did not sleep";
   });
   instance.fire("1000ms");
-  EXPECT_EQ(instance.failure().kind, FailureKind::nondeterminism) << "status " << to_string(instance.status());
+  EXPECT_EQ(instance.failure().kind, FailureKind::nondeterminism)
+      << "status " << to_string(instance.status());
 }
 TEST(Regression, AThrowWhereHistoryWaitsIsNondeterminism) {
   Instance instance{one_step};
@@ -65,7 +66,8 @@ TEST(Regression, AThrowWhereHistoryWaitsIsNondeterminism) {
     throw std::runtime_error("new check");
   });
   instance.complete("A", "");
-  EXPECT_EQ(instance.failure().kind, FailureKind::nondeterminism) << "status " << to_string(instance.status());
+  EXPECT_EQ(instance.failure().kind, FailureKind::nondeterminism)
+      << "status " << to_string(instance.status());
 }
 
 // 3. A finished history is replayed and judged: a late message gives it a second end.
@@ -100,9 +102,11 @@ TEST(Regression, AnEndThatTheEngineImposedIsTheEnd) {
 }
 TEST(Regression, AnEndByALimitIsTheEnd) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
-    auto b = ctx.schedule_activity("B", "").start();
-    co_return co_await ctx.schedule_activity("A", "");
-  }, Mode::fresh, {.max_actions_per_turn = 1}};
+                      auto b = ctx.schedule_activity("B", "").start();
+                      co_return co_await ctx.schedule_activity("A", "");
+                    },
+                    Mode::fresh,
+                    {.max_actions_per_turn = 1}};
   instance.start();
   instance.cancel("late");  // front message: decided without code, ignored
   instance.complete(EventId{2});
@@ -138,7 +142,8 @@ TEST(Regression, AGapInsideASegmentIsNamed) {
 
 // 6. Sleeping for ever overflows: signed overflow (UBSan), and the timer is due in the past.
 TEST(Regression, ATimerForEverIsDueFarAway) {
-  Instance instance{[](Context& ctx) -> Task<void> { co_await ctx.schedule_timer(Duration::max()); }, Mode::fresh};
+  Instance instance{[](Context& ctx) -> Task<void> { co_await ctx.schedule_timer(Duration::max()); },
+                    Mode::fresh};
   instance.start();
   EXPECT_GT(instance.turn().messages.front().visible_at, instance.now());
 }
@@ -146,9 +151,10 @@ TEST(Regression, ATimerForEverIsDueFarAway) {
 // 7. as_result() twice (attempt(attempt(f))) calls a null function pointer.
 TEST(Regression, AsResultTwiceWorks) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
-    auto r = co_await attempt(ctx.schedule_activity("A", "").as_result());
-    co_return *r;
-  }, Mode::fresh};
+                      auto r = co_await attempt(ctx.schedule_activity("A", "").as_result());
+                      co_return *r;
+                    },
+                    Mode::fresh};
   instance.start();
   instance.complete("A", "a");
   EXPECT_EQ(instance.output(), "a");
@@ -157,15 +163,16 @@ TEST(Regression, AsResultTwiceWorks) {
 // 8. Awaiting a Task twice crashes; a future in the same place throws std::logic_error.
 TEST(Regression, AwaitingATaskTwiceIsAnErrorTheCodeSees) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
-    auto task = call(ctx, "A");
-    co_await task;
-    try {
-      co_await task;
-    } catch (const std::logic_error&) {
-      co_return "told";
-    }
-    co_return "awaited twice";
-  }, Mode::fresh};
+                      auto task = call(ctx, "A");
+                      co_await task;
+                      try {
+                        co_await task;
+                      } catch (const std::logic_error&) {
+                        co_return "told";
+                      }
+                      co_return "awaited twice";
+                    },
+                    Mode::fresh};
   instance.start();
   instance.complete("A", "a");
   EXPECT_EQ(instance.output(), "told");
@@ -179,7 +186,9 @@ TEST(Regression, AnAddedDropNamesTheLineOfTheSchedule) {
   }};
   instance.start();
   instance.deploy([](Context& ctx) -> Task<std::string> {
-    { auto a = ctx.schedule_activity("A", "").start(); }
+    {
+      auto a = ctx.schedule_activity("A", "").start();
+    }
     co_return co_await ctx.schedule_activity("B", "");
   });
   instance.complete("B", "");
@@ -218,7 +227,8 @@ TEST(Regression, ATurnAfterTheEndStillSaysHowItEnded) {
     EXPECT_EQ(cancelled.complete("A", "late").status, Status::cancelled);
     EXPECT_EQ(cancelled.turn().failure, Failure::cancelled("enough"));
 
-    Instance continued{[](Context& ctx) -> Task<std::string> { co_return co_await ctx.continue_as_new("next"); }, mode};
+    Instance continued{
+        [](Context& ctx) -> Task<std::string> { co_return co_await ctx.continue_as_new("next"); }, mode};
     continued.start();
     EXPECT_EQ(continued.cancel("late").status, Status::continued_as_new);
     EXPECT_THAT(continued.turn().messages, IsEmpty());

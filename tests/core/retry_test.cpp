@@ -49,7 +49,8 @@ TEST(Retry, EachBackoffHasItsPauses) {
   EXPECT_THAT(pauses(Backoff::none(), 3), IsEmpty());
   EXPECT_THAT(pauses(Backoff::fixed(50ms), 3), ElementsAre("50ms", "50ms", "50ms"));
   EXPECT_THAT(pauses(Backoff::linear(10ms, 25ms), 3), ElementsAre("10ms", "20ms", "25ms"));
-  EXPECT_THAT(pauses(Backoff::exponential(10ms, 3.0, 200ms), 4), ElementsAre("10ms", "30ms", "90ms", "200ms"));
+  EXPECT_THAT(pauses(Backoff::exponential(10ms, 3.0, 200ms), 4),
+              ElementsAre("10ms", "30ms", "90ms", "200ms"));
   EXPECT_THAT(pauses(Backoff(), 3), ElementsAre("100ms", "200ms", "400ms"));
 }
 
@@ -59,8 +60,9 @@ TEST(Retry, EveryAttemptIsAnActivityOfItsOwnInHistory) {
   instance.fail(EventId{2}, hiccup());
   instance.fire("1000ms");
   instance.complete("A", "a");
-  EXPECT_THAT(instance.story(), ElementsAre("started", "A scheduled", "A failed", "timer 1000ms created",
-                                            "timer 1000ms fired", "A scheduled", "A completed", "completed: a"));
+  EXPECT_THAT(instance.story(),
+              ElementsAre("started", "A scheduled", "A failed", "timer 1000ms created", "timer 1000ms fired",
+                          "A scheduled", "A completed", "completed: a"));
 }
 
 TEST(Retry, TheLastFailureIsWhatTheCodeSees) {
@@ -122,8 +124,8 @@ TEST(Retry, TheTotalLimitEndsAttemptsAndPauses) {
   in_attempt.fail(in_attempt.id_of("A"), hiccup());
   in_attempt.fire("1000ms");
   in_attempt.fire("1500ms");
-  EXPECT_THAT(in_attempt.last_turn(),
-              testing::IsSupersetOf({std::string("timer 1500ms fired"), std::string("A cancelled: timeout")}));
+  EXPECT_THAT(in_attempt.last_turn(), testing::IsSupersetOf({std::string("timer 1500ms fired"),
+                                                             std::string("A cancelled: timeout")}));
   EXPECT_EQ(in_attempt.failure().timeout, TimeoutKind::total);
 
   Instance in_pause{retrying(policy)};
@@ -168,8 +170,8 @@ TEST(Timeouts, WhatTakesTooLongIsCancelledWithReasonTimeout) {
   }};
   instance.start();
   instance.fire("1000ms");
-  EXPECT_THAT(instance.last_turn(), ElementsAre("timer 1000ms fired", "child slow cancelled: timeout",
-                                                "completed: timeout"));
+  EXPECT_THAT(instance.last_turn(),
+              ElementsAre("timer 1000ms fired", "child slow cancelled: timeout", "completed: timeout"));
 }
 
 TEST(Timeouts, WhatEndsInTimeDropsTheTimer) {
@@ -234,8 +236,8 @@ TEST(Lists, TheFirstOfManyWinsAndTheOthersAreCancelled) {
   }};
   instance.start();
   instance.complete("B", "b");
-  EXPECT_THAT(instance.last_turn(),
-              ElementsAre("B completed", "A cancelled: select_loser", "C cancelled: select_loser", "completed: 1b"));
+  EXPECT_THAT(instance.last_turn(), ElementsAre("B completed", "A cancelled: select_loser",
+                                                "C cancelled: select_loser", "completed: 1b"));
 }
 
 TEST(Lists, AJoinOfTasksKeepsTheirOrder) {

@@ -1,7 +1,6 @@
 // Histories in words.
-#include "core/harness.hpp"
-
 #include "base/overloaded.hpp"
+#include "core/harness.hpp"
 
 #include <map>
 
@@ -20,7 +19,8 @@ std::string schedule_name(const Event& event) {
   }
   if (const auto* wait = std::get_if<event::ExternalSubscribed>(&event.body)) return "wait " + wait->name;
   if (const auto* queue = std::get_if<event::QueueSubscribed>(&event.body)) return "queue " + queue->name;
-  if (const auto* child = std::get_if<event::SubOrchestrationScheduled>(&event.body)) return "child " + child->name;
+  if (const auto* child = std::get_if<event::SubOrchestrationScheduled>(&event.body))
+    return "child " + child->name;
   return {};
 }
 

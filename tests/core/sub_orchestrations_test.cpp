@@ -94,8 +94,8 @@ TEST(SubOrchestrations, AnAnswerToAnotherExecutionOrIncarnationIsIgnored) {
   EXPECT_EQ(instance.output(), "right");
 }
 
-// The reference compares a repeated answer only with answers of its own kind: a failure after a completion fails the
-// parent with "completion without open schedule".
+// The reference compares a repeated answer only with answers of its own kind: a failure after a completion
+// fails the parent with "completion without open schedule".
 TEST(SubOrchestrations, ASecondAnswerOfEitherKindIsIgnored) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     co_await ctx.schedule_sub_orchestration("greet", "");
@@ -173,7 +173,8 @@ TEST(SubOrchestrations, explicit_drop_sub_orchestration) {
   EXPECT_THAT(instance.turn().messages, IsEmpty());
 }
 
-// The reference sends a cancel to a child that was never started; the orphan message blocks the head of its queue.
+// The reference sends a cancel to a child that was never started; the orphan message blocks the head of its
+// queue.
 TEST(SubOrchestrations, AChildScheduledInTheLastTurnIsNeitherStartedNorCancelled) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     co_await ctx.schedule_activity("A", "");
@@ -267,7 +268,8 @@ TEST(SubOrchestrations, EveryKindOfEndCancelsOpenChildren) {
   };
   EXPECT_EQ(end_by([](Instance& i) { i.complete("How", "return"); }), "orchestration_terminal_completed");
   EXPECT_EQ(end_by([](Instance& i) { i.complete("How", "throw"); }), "orchestration_terminal_failed");
-  EXPECT_EQ(end_by([](Instance& i) { i.complete("How", "continue"); }), "orchestration_terminal_continued_as_new");
+  EXPECT_EQ(end_by([](Instance& i) { i.complete("How", "continue"); }),
+            "orchestration_terminal_continued_as_new");
   EXPECT_EQ(end_by([](Instance& i) { i.cancel(); }), "orchestration_terminal_cancelled");
   EXPECT_EQ(end_by([](Instance& i) { i.complete(EventId{9}); }), "orchestration_terminal_failed");
 }

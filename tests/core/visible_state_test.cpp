@@ -131,20 +131,21 @@ TEST(KeyValueStore, KeysAreCountedOverAllTurnsAndWhatWasThereBefore) {
     options.key_values["old" + std::to_string(i)] = {Payload::text("x"), {}};
   }
   Instance instance{[](Context& ctx) -> Task<std::string> {
-    ctx.set_kv_value("a", 1);
-    co_await ctx.schedule_activity("A", "");
-    ctx.set_kv_value("b", 1);
-    ctx.set_kv_value("a", 2);  // not a new key
-    std::string refused;
-    try {
-      ctx.set_kv_value("c", 1);
-    } catch (const LimitError&) {
-      refused = "refused";
-    }
-    ctx.clear_kv_value("old0");
-    ctx.set_kv_value("c", 1);
-    co_return refused;
-  }, Mode::every_way, options};
+                      ctx.set_kv_value("a", 1);
+                      co_await ctx.schedule_activity("A", "");
+                      ctx.set_kv_value("b", 1);
+                      ctx.set_kv_value("a", 2);  // not a new key
+                      std::string refused;
+                      try {
+                        ctx.set_kv_value("c", 1);
+                      } catch (const LimitError&) {
+                        refused = "refused";
+                      }
+                      ctx.clear_kv_value("old0");
+                      ctx.set_kv_value("c", 1);
+                      co_return refused;
+                    },
+                    Mode::every_way, options};
   instance.start();
   instance.complete("A", "");
   EXPECT_EQ(instance.output(), "refused");
@@ -161,12 +162,14 @@ TEST(KeyValueStore, TooLongAValueIsRefused) {
   EXPECT_EQ(instance.failure().kind, FailureKind::limit);
 }
 
-// The reference iterates a hash map: the order, and so what is scheduled by it, differs from replay to replay.
+// The reference iterates a hash map: the order, and so what is scheduled by it, differs from replay to
+// replay.
 TEST(KeyValueStore, IterationIsByKey) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     for (const char* key : {"m", "z", "a", "k"}) ctx.set_kv_value(key, key);
     std::string all;
-    for (const auto& [key, entry] : ctx.get_kv_all_values()) all += co_await ctx.schedule_activity("Use", key);
+    for (const auto& [key, entry] : ctx.get_kv_all_values())
+      all += co_await ctx.schedule_activity("Use", key);
     co_return all;
   }};
   instance.start();
@@ -187,7 +190,8 @@ TEST(KeyValueStore, PruningGoesByTheRecordedTime) {
   }};
   instance.start();
   instance.fire("10000ms");
-  EXPECT_THAT(instance.last_turn(), ElementsAre("timer 10000ms fired", "new set: 1", "old cleared", "A scheduled"));
+  EXPECT_THAT(instance.last_turn(),
+              ElementsAre("timer 10000ms fired", "new set: 1", "old cleared", "A scheduled"));
   instance.advance(1h);
   instance.complete("A", "");
   EXPECT_EQ(instance.output<int>(), 11);
@@ -227,7 +231,9 @@ TEST(RecordedValues, AreTheSameOnReplayAndNoWorkersBusiness) {
   EXPECT_THAT(instance.turn().cancelled_activities, IsEmpty());
   const auto recorded = instance.events<event::ActivityCompleted>();
   ASSERT_THAT(recorded, SizeIs(3));
-  const auto text = [&](std::size_t i) { return std::get<event::ActivityCompleted>(recorded[i].body).result.data; };
+  const auto text = [&](std::size_t i) {
+    return std::get<event::ActivityCompleted>(recorded[i].body).result.data;
+  };
   EXPECT_NE(text(0), text(1));
   EXPECT_THAT(text(0), MatchesRegex("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"));
   instance.set_entropy(99);
@@ -251,8 +257,8 @@ TEST(RecordedValues, ComeInTheMiddleOfASegment) {
   EXPECT_EQ(instance.output(), "ba");
 }
 
-// In the reference the segment woken by the last recorded completion runs again with the replay flag off, and its
-// traces appear twice.
+// In the reference the segment woken by the last recorded completion runs again with the replay flag off, and
+// its traces appear twice.
 TEST(Traces, AppearOnceAndInOrder) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     ctx.trace_info("one");
@@ -290,7 +296,8 @@ TEST(Traces, OfASegmentThatIsTornDownDoNotLeave) {
                       }
                     },
                     Mode::every_way, limits};
-  instance.deliver({instance.started(), work::ActivityCompleted{ExecutionId{1}, EventId{2}, Payload::text("a")}});
+  instance.deliver(
+      {instance.started(), work::ActivityCompleted{ExecutionId{1}, EventId{2}, Payload::text("a")}});
   ASSERT_EQ(instance.failure().kind, FailureKind::limit);
   ASSERT_THAT(instance.turn().traces, SizeIs(1));
   EXPECT_EQ(instance.turn().traces.front().text, "begins");
@@ -313,7 +320,8 @@ TEST(RecordedValues, GuidsDependOnTheTurnsEntropyAndOnTheirPlace) {
   EXPECT_NE(guids_with(1).substr(0, 36), guids_with(1).substr(36));
 }
 
-// Found by invented programs: the second of two segments in one batch had another value than when it was run alone.
+// Found by invented programs: the second of two segments in one batch had another value than when it was run
+// alone.
 TEST(RecordedValues, DoNotDependOnTheBatch) {
   const auto code = [](Context& ctx) -> Task<std::string> {
     auto first = co_await ctx.new_guid();

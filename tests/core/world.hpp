@@ -1,8 +1,8 @@
 // Several instances in memory, and the messages between them.
 //
-// Every execution is an Instance and so runs in every way. What a turn sends is delivered until nothing is on its way
-// any more, as a store would: a start of an id that is taken is refused, and what is sent to nobody, or to an instance
-// that has ended, is gone. Timers fire when a test says so.
+// Every execution is an Instance and so runs in every way. What a turn sends is delivered until nothing is on
+// its way any more, as a store would: a start of an id that is taken is refused, and what is sent to nobody,
+// or to an instance that has ended, is gone. Timers fire when a test says so.
 #pragma once
 
 #include "core/harness.hpp"
@@ -40,8 +40,12 @@ class World {
   [[nodiscard]] Instance& execution(const InstanceId& id, std::size_t number) {
     return *instances_.at(id).executions.at(number - 1);
   }
-  [[nodiscard]] std::size_t executions(const InstanceId& id) const { return instances_.at(id).executions.size(); }
-  [[nodiscard]] const KeyValues& key_values(const InstanceId& id) const { return instances_.at(id).key_values; }
+  [[nodiscard]] std::size_t executions(const InstanceId& id) const {
+    return instances_.at(id).executions.size();
+  }
+  [[nodiscard]] const KeyValues& key_values(const InstanceId& id) const {
+    return instances_.at(id).key_values;
+  }
   [[nodiscard]] std::vector<std::string> ids() const;
 
  private:

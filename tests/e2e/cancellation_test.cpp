@@ -1,11 +1,10 @@
 // Cancellation of activities from end to end: a real runtime on a real store.
+#include "e2e/store_world.hpp"
+#include <duramen/testing/faulty_provider.hpp>
+
 #include <atomic>
 #include <set>
 #include <thread>
-
-#include <duramen/testing/faulty_provider.hpp>
-
-#include "e2e/store_world.hpp"
 
 namespace duramen::test {
 namespace {
@@ -220,7 +219,8 @@ TEST_F(ActivityCancellation, activity_completes_or_fails_after_cancellation_alwa
 }
 
 TEST_F(ActivityCancellation, activity_completes_before_cancellation_check) {
-  // Queue order decides. First: the completion stands before the cancel, so it is processed, and the cancel then ends it.
+  // Queue order decides. First: the completion stands before the cancel, so it is processed, and the cancel
+  // then ends it.
   world.registry.add("two steps", [](OrchestrationContext& ctx) -> Task<int> {
     co_await ctx.schedule_wait<int>("first");
     co_await ctx.schedule_wait<int>("never");
@@ -326,7 +326,8 @@ TEST_F(ActivityCancellation, select_timeout_cancels_losing_activity) {
 
 TEST_F(ActivityCancellation, select_loser_activity_gets_cancel_signal) {
   world.registry.add("two", [](OrchestrationContext& ctx) -> Task<int> {
-    auto winner = co_await ctx.select2(ctx.schedule_activity<int>("Wait", 1), ctx.schedule_activity<int>("Quick", 4));
+    auto winner =
+        co_await ctx.select2(ctx.schedule_activity<int>("Wait", 1), ctx.schedule_activity<int>("Quick", 4));
     co_await ctx.schedule_wait<int>("go");  // the loser need not wait for the end
     co_return winner.second();
   });
@@ -386,7 +387,9 @@ TEST_F(ActivityCancellation, abandoned_future_early_return) {
 
 TEST_F(ActivityCancellation, non_awaited_future_no_orphan_activity) {
   world.registry.add("ignore", [](OrchestrationContext& ctx) -> Task<int> {
-    { auto never = ctx.schedule_activity<int>("Wait", 1); }
+    {
+      auto never = ctx.schedule_activity<int>("Wait", 1);
+    }
     co_return co_await ctx.schedule_activity<int>("Quick", 2);
   });
   world.run();
@@ -413,13 +416,14 @@ TEST_F(ActivityCancellation, rapid_select_drops_no_leak) {
   EXPECT_EQ(world.events("i", "ActivityCancelRequested"), static_cast<std::size_t>(rounds));
 }
 
-// -- leases ----------------------------------------------------------------------------------------------------------
+// -- leases ---------------------------------------------------------------------------------------
 
 /// Renewals fail as the test says.
 class FailingRenewals final : public ForwardingProvider {
  public:
   using ForwardingProvider::ForwardingProvider;
-  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases, Duration extend) override {
+  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
+                                                         Duration extend) override {
     ++calls;
     if (fails) return Error{ErrorCode::unavailable, "renew_work_item_locks", "the disk is on fire", true};
     return ForwardingProvider::renew_work_item_locks(leases, extend);
@@ -430,7 +434,10 @@ class FailingRenewals final : public ForwardingProvider {
 
 class Renewal : public ::testing::Test {
  protected:
-  Renewal() : world([](std::shared_ptr<Provider> inner) { return std::make_shared<FailingRenewals>(std::move(inner)); }) {
+  Renewal()
+      : world([](std::shared_ptr<Provider> inner) {
+          return std::make_shared<FailingRenewals>(std::move(inner));
+        }) {
     FailingRenewals::fails = false;
     FailingRenewals::calls = 0;
     options.activity_lease = 30s;
@@ -493,7 +500,7 @@ TEST_F(Renewal, renew_non_retryable_error_cancels_and_aborts) {
   world.expect_nothing_left();
 }
 
-// -- child work of activities ----------------------------------------------------------------------------------------
+// -- child work of activities ---------------------------------------------------------------------
 
 TEST_F(ActivityCancellation, activity_spawns_child_tasks_with_cancellation) {
   std::atomic<int> helpers_stopped{0};
@@ -555,7 +562,7 @@ TEST_F(ActivityCancellation, activity_spawns_child_tasks_without_cancellation_is
   world.expect_nothing_left();
 }
 
-// -- many ------------------------------------------------------------------------------------------------------------
+// -- many -----------------------------------------------------------------------------------------
 
 TEST_F(ActivityCancellation, high_concurrency_cancellation) {
   constexpr std::size_t instances = 100;
@@ -565,7 +572,8 @@ TEST_F(ActivityCancellation, high_concurrency_cancellation) {
     world.client.start("i" + std::to_string(i), "wait", static_cast<int>(each)).value();
   }
   world.until([&] { return waiters.begun() == instances * each; });
-  for (std::size_t i = 0; i < instances; ++i) world.client.cancel("i" + std::to_string(i), "all of you").value();
+  for (std::size_t i = 0; i < instances; ++i)
+    world.client.cancel("i" + std::to_string(i), "all of you").value();
   for (std::size_t i = 0; i < instances; ++i) {
     EXPECT_EQ(world.client.wait("i" + std::to_string(i), forever).value().status, Status::cancelled);
   }

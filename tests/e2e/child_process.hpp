@@ -1,13 +1,12 @@
 // This very program, started again as another process. Talks back in lines; is killed when the test ends.
 #pragma once
 
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
+#include <signal.h>
 #include <string>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 namespace duramen::test {
@@ -43,7 +42,8 @@ class ChildProcess {
   /// The next line it printed; empty at its end.
   [[nodiscard]] std::string read_line() {
     std::string line;
-    for (int c = std::fgetc(output_); c != EOF && c != '\n'; c = std::fgetc(output_)) line += static_cast<char>(c);
+    for (int c = std::fgetc(output_); c != EOF && c != '\n'; c = std::fgetc(output_))
+      line += static_cast<char>(c);
     return line;
   }
   void signal(int number) const { ::kill(pid_, number); }

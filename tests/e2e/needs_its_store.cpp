@@ -2,5 +2,6 @@
 #include "e2e/test_store.hpp"
 
 namespace {
-[[maybe_unused]] const auto* const needed = ::testing::AddGlobalTestEnvironment(new duramen::test::NeedsItsStore);
+[[maybe_unused]] const auto* const needed =
+    ::testing::AddGlobalTestEnvironment(new duramen::test::NeedsItsStore);
 }  // namespace

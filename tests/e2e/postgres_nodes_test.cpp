@@ -1,5 +1,14 @@
-// Several real processes on one PostgreSQL schema: they share the work, cancel across, and survive each other's death.
-#include <unistd.h>
+// Several real processes on one PostgreSQL schema: they share the work, cancel across, and survive each
+// other's death.
+#include "e2e/child_process.hpp"
+#include "support/postgres_cluster.hpp"
+#include "support/signal.hpp"
+#include "support/temp_dir.hpp"
+#include <duramen/client.hpp>
+#include <duramen/postgres.hpp>
+#include <duramen/runtime.hpp>
+
+#include <gtest/gtest.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -8,16 +17,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-
-#include <duramen/client.hpp>
-#include <duramen/postgres.hpp>
-#include <duramen/runtime.hpp>
-#include <gtest/gtest.h>
-
-#include "e2e/child_process.hpp"
-#include "support/postgres_cluster.hpp"
-#include "support/signal.hpp"
-#include "support/temp_dir.hpp"
+#include <unistd.h>
 
 namespace duramen::test {
 namespace {
@@ -239,7 +239,8 @@ TEST_F(PostgresNodes, WhatAFrozenNodeFinishesTooLateIsRefused) {
 }  // namespace duramen::test
 
 int main(int argc, char** argv) {
-  if (argc == 5 && std::string(argv[1]) == "--worker") return duramen::test::run_worker(argv[2], argv[3], argv[4]);
+  if (argc == 5 && std::string(argv[1]) == "--worker")
+    return duramen::test::run_worker(argv[2], argv[3], argv[4]);
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

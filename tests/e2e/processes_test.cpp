@@ -1,19 +1,20 @@
-// Several real processes on one SQLite file: they share the work, cancel across, and survive each other's death.
+// Several real processes on one SQLite file: they share the work, cancel across, and survive each other's
+// death.
+#include "e2e/child_process.hpp"
+#include "support/signal.hpp"
+#include "support/temp_dir.hpp"
+#include <duramen/client.hpp>
+#include <duramen/runtime.hpp>
+#include <duramen/sqlite.hpp>
+
+#include <gtest/gtest.h>
+
 #include <cstdio>
 #include <map>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
-
-#include <duramen/client.hpp>
-#include <duramen/runtime.hpp>
-#include <duramen/sqlite.hpp>
-#include <gtest/gtest.h>
-
-#include "e2e/child_process.hpp"
-#include "support/signal.hpp"
-#include "support/temp_dir.hpp"
 
 namespace duramen::test {
 namespace {

@@ -1,6 +1,16 @@
 // A runtime and a client on a real store, whose clock the test moves.
 #pragma once
 
+#include "e2e/test_store.hpp"
+#include "support/signal.hpp"
+#include "support/temp_dir.hpp"
+#include <duramen/client.hpp>
+#include <duramen/forwarding_provider.hpp>
+#include <duramen/runtime.hpp>
+#include <duramen/testing/manual_clock.hpp>
+
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -10,16 +20,6 @@
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include <duramen/client.hpp>
-#include <duramen/forwarding_provider.hpp>
-#include <duramen/runtime.hpp>
-#include <duramen/testing/manual_clock.hpp>
-#include <gtest/gtest.h>
-
-#include "e2e/test_store.hpp"
-#include "support/signal.hpp"
-#include "support/temp_dir.hpp"
 
 namespace duramen::test {
 
@@ -78,8 +78,8 @@ class StoreWorld {
     if (!options.log) options.log = log.sink();
     return *runtimes.emplace_back(std::make_unique<Runtime>(store, registry, std::move(options)));
   }
-  /// Lets the others go on until it is so, while `again` moves the clock. The bound is only there so that a broken test
-  /// ends.
+  /// Lets the others go on until it is so, while `again` moves the clock. The bound is only there so that a
+  /// broken test ends.
   void until(const std::function<bool()>& holds, const std::function<void()>& again = [] {}) {
     const auto end = std::chrono::steady_clock::now() + forever;
     while (!holds()) {
@@ -94,8 +94,8 @@ class StoreWorld {
   void until_later(const std::function<bool()>& holds) {
     until(holds, [this] { pass(100ms); });
   }
-  /// Time passes, but not while the store is at work: a server may need longer to answer than a lease lasts by a clock that
-  /// does not wait for it.
+  /// Time passes, but not while the store is at work: a server may need longer to answer than a lease lasts
+  /// by a clock that does not wait for it.
   void pass(Duration time) {
     if (!calls->any()) clock.advance(time);
   }
@@ -121,7 +121,8 @@ class StoreWorld {
     std::vector<CancelReason> all;
     for (const Event& event : client.read_history(instance).value()) {
       if (const auto* a = std::get_if<event::ActivityCancelRequested>(&event.body)) all.push_back(a->reason);
-      if (const auto* c = std::get_if<event::SubOrchestrationCancelRequested>(&event.body)) all.push_back(c->reason);
+      if (const auto* c = std::get_if<event::SubOrchestrationCancelRequested>(&event.body))
+        all.push_back(c->reason);
     }
     return all;
   }

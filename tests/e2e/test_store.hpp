@@ -1,15 +1,16 @@
-// The store that end-to-end tests run on: SQLite, or PostgreSQL if the environment says DURAMEN_TEST_STORE=postgres.
+// The store that end-to-end tests run on: SQLite, or PostgreSQL if the environment says
+// DURAMEN_TEST_STORE=postgres.
 #pragma once
+
+#include "support/temp_dir.hpp"
+#include <duramen/provider.hpp>
+#include <duramen/sqlite.hpp>
+
+#include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <memory>
 #include <string_view>
-
-#include <duramen/provider.hpp>
-#include <duramen/sqlite.hpp>
-#include <gtest/gtest.h>
-
-#include "support/temp_dir.hpp"
 #ifdef DURAMEN_WITH_POSTGRES
 #include "support/postgres_cluster.hpp"
 #endif

@@ -38,7 +38,8 @@ class PostgresConformance final : public ::testing::Test {
 
 const bool registered = [] {
   for (const ConformanceCase& which : conformance_cases()) {
-    ::testing::RegisterTest("Conformance_postgres", std::string(which.name).c_str(), nullptr, nullptr, __FILE__, __LINE__,
+    ::testing::RegisterTest("Conformance_postgres", std::string(which.name).c_str(), nullptr, nullptr,
+                            __FILE__, __LINE__,
                             [&which]() -> ::testing::Test* { return new PostgresConformance(which); });
   }
   return true;

@@ -1,10 +1,10 @@
-// A cancel in the process whose runtime has the instance at hand: one commit instead of two, with the same outcome.
-#include <atomic>
-#include <latch>
-
+// A cancel in the process whose runtime has the instance at hand: one commit instead of two, with the same
+// outcome.
+#include "runtime/world.hpp"
 #include <duramen/forwarding_provider.hpp>
 
-#include "runtime/world.hpp"
+#include <atomic>
+#include <latch>
 
 namespace duramen::test {
 namespace {
@@ -17,7 +17,8 @@ class Watched final : public ForwardingProvider {
   std::atomic<int> commits{0};
   std::atomic<bool> withhold{false};
 
-  Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(std::span<const OutboundMessage> messages) override {
+  Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
+      std::span<const OutboundMessage> messages) override {
     ++requests;
     return ForwardingProvider::enqueue_for_orchestrator(messages);
   }

@@ -1,9 +1,9 @@
 // What is no longer wanted is told to stop, is told why, and its result reaches nobody.
+#include "runtime/world.hpp"
+
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
-
-#include "runtime/world.hpp"
 
 namespace duramen::test {
 namespace {
@@ -46,14 +46,16 @@ class Cancellation : public ::testing::Test {
     world.registry.add("wait_for", [](OrchestrationContext& ctx, std::string activity) -> Task<int> {
       co_return co_await ctx.schedule_activity<int>(activity, 1);
     });
-    world.registry.add("race_with_timer", [](OrchestrationContext& ctx, std::string activity) -> Task<std::string> {
-      auto slow = ctx.schedule_activity<int>(activity, 1).start();
-      co_await ctx.schedule_activity<int>("OnceTheOtherHasBegun", 3);
-      auto winner = co_await ctx.select2(std::move(slow), ctx.schedule_timer(10ms));
-      // The orchestration goes on after the race: the loser must not have to wait for its end.
-      auto last = co_await ctx.schedule_activity<int>("Quick", 7);
-      co_return (winner.index() == 1 ? "timer " : "activity ") + std::to_string(last);
-    });
+    world.registry.add("race_with_timer",
+                       [](OrchestrationContext& ctx, std::string activity) -> Task<std::string> {
+                         auto slow = ctx.schedule_activity<int>(activity, 1).start();
+                         co_await ctx.schedule_activity<int>("OnceTheOtherHasBegun", 3);
+                         auto winner = co_await ctx.select2(std::move(slow), ctx.schedule_timer(10ms));
+                         // The orchestration goes on after the race: the loser must not have to wait for its
+                         // end.
+                         auto last = co_await ctx.schedule_activity<int>("Quick", 7);
+                         co_return (winner.index() == 1 ? "timer " : "activity ") + std::to_string(last);
+                       });
     world.registry.add("return_early", [](OrchestrationContext& ctx, std::string activity) -> Task<int> {
       auto slow = ctx.schedule_activity<int>(activity, 1).start();
       co_return co_await ctx.schedule_activity<int>("OnceTheOtherHasBegun", 3);
@@ -78,10 +80,11 @@ TEST_P(CancellationOf, ALostRaceStopsTheActivityWhileTheOrchestrationGoesOn) {
   ASSERT_TRUE(stop.has_value());
   EXPECT_EQ(stop->cause, StopCause::cancelled);
   EXPECT_EQ(stop->reason, CancelReason::select_loser);
-  EXPECT_EQ(event_types(world.client, "race"),
-            (std::vector<std::string>{"OrchestrationStarted", "ActivityScheduled", "ActivityScheduled",
-                                      "ActivityCompleted", "TimerCreated", "TimerFired", "ActivityScheduled",
-                                      "ActivityCancelRequested", "ActivityCompleted", "OrchestrationCompleted"}));
+  EXPECT_EQ(
+      event_types(world.client, "race"),
+      (std::vector<std::string>{"OrchestrationStarted", "ActivityScheduled", "ActivityScheduled",
+                                "ActivityCompleted", "TimerCreated", "TimerFired", "ActivityScheduled",
+                                "ActivityCancelRequested", "ActivityCompleted", "OrchestrationCompleted"}));
 }
 
 TEST_P(CancellationOf, ACancelledInstanceStopsItsActivityAndSaysWhy) {

@@ -1,12 +1,11 @@
 // A runtime and a client on a memory store whose clock the test moves.
 #pragma once
 
-#include <functional>
-#include <thread>
-
+#include "runtime/world.hpp"
 #include <duramen/testing/manual_clock.hpp>
 
-#include "runtime/world.hpp"
+#include <functional>
+#include <thread>
 
 namespace duramen::test {
 
@@ -25,7 +24,8 @@ class ClockedWorld {
   Runtime& run(RuntimeOptions options = {}) {
     return *runtimes.emplace_back(std::make_unique<Runtime>(store, registry, quiet(std::move(options))));
   }
-  /// Lets the others go on, `again` and again, until it is so. The bound is only there so that a broken test ends.
+  /// Lets the others go on, `again` and again, until it is so. The bound is only there so that a broken test
+  /// ends.
   void until(const std::function<bool()>& holds, const std::function<void()>& again = [] {}) {
     const auto end = std::chrono::steady_clock::now() + forever;
     while (!holds()) {

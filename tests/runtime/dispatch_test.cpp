@@ -1,12 +1,11 @@
 // Who runs what: tags, sessions, versions, and turns that were tried too often. And what is counted.
+#include "runtime/clocked_world.hpp"
+#include <duramen/metrics.hpp>
+
 #include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
-
-#include <duramen/metrics.hpp>
-
-#include "runtime/clocked_world.hpp"
 
 namespace duramen::test {
 namespace {
@@ -50,7 +49,8 @@ TEST_F(Dispatch, TheActivitiesOfASessionRunOnOneNode) {
   world.registry.add("session", [](OrchestrationContext& ctx, int steps) -> Task<std::string> {
     std::set<std::string> nodes;
     for (int i = 0; i < steps; ++i) {
-      nodes.insert(co_await ctx.schedule_activity<std::string>("Where", i).on_session("s-" + ctx.instance_id().value));
+      nodes.insert(
+          co_await ctx.schedule_activity<std::string>("Where", i).on_session("s-" + ctx.instance_id().value));
     }
     std::string all;
     for (const std::string& name : nodes) all += name + " ";
@@ -102,7 +102,8 @@ TEST_F(Dispatch, ARuntimeHoldsNoMoreSessionsThanItMay) {
   options.max_sessions = 2;
   options.activity_threads = 8;
   node("a", options);
-  for (int i = 0; i < 5; ++i) world.client.start("i" + std::to_string(i), "hold", "s" + std::to_string(i)).value();
+  for (int i = 0; i < 5; ++i)
+    world.client.start("i" + std::to_string(i), "hold", "s" + std::to_string(i)).value();
   world.until([&] {
     std::lock_guard lock(mutex);
     return open.size() == 2;
@@ -116,15 +117,21 @@ TEST_F(Dispatch, ARuntimeHoldsNoMoreSessionsThanItMay) {
 
 TEST_F(Dispatch, ARuntimeLeavesVersionsItDoesNotHaveToOthers) {
   Registry old_code;
-  old_code.add("grow", [](OrchestrationContext& ctx) -> Task<std::string> {
-    co_await ctx.schedule_wait<int>("go");
-    co_return "old";
-  }, "1.0.0");
+  old_code.add(
+      "grow",
+      [](OrchestrationContext& ctx) -> Task<std::string> {
+        co_await ctx.schedule_wait<int>("go");
+        co_return "old";
+      },
+      "1.0.0");
   Registry new_code;
-  new_code.add("grow", [](OrchestrationContext& ctx) -> Task<std::string> {
-    co_await ctx.schedule_wait<int>("go");
-    co_return "new";
-  }, "2.0.0");
+  new_code.add(
+      "grow",
+      [](OrchestrationContext& ctx) -> Task<std::string> {
+        co_await ctx.schedule_wait<int>("go");
+        co_return "new";
+      },
+      "2.0.0");
   auto old_node = std::make_unique<Runtime>(world.store, old_code, quiet());
   world.client.start("i", "grow").value();
   world.until([&] { return world.client.get_instance("i").value().version == "1.0.0"; });
@@ -139,7 +146,7 @@ TEST_F(Dispatch, ARuntimeLeavesVersionsItDoesNotHaveToOthers) {
   EXPECT_EQ(world.wait("i", [&] { world.clock.advance(100ms); }).output_as<std::string>(), "old");
 }
 
-// -- tried too often -------------------------------------------------------------------------------------------------
+// -- tried too often ------------------------------------------------------------------------------
 
 TEST_F(Dispatch, ATurnThatIsTriedTooOftenFailsTheInstanceAndTellsItsParent) {
   RuntimeOptions options;
@@ -168,7 +175,7 @@ TEST_F(Dispatch, ATurnThatIsTriedTooOftenFailsTheInstanceAndTellsItsParent) {
   EXPECT_EQ(world.client.get_instance("c").value().failure->kind, FailureKind::poison);
 }
 
-// -- counted ---------------------------------------------------------------------------------------------------------
+// -- counted --------------------------------------------------------------------------------------
 
 /// Sums by name and labels.
 class Sums final : public Metrics {

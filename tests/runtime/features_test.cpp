@@ -1,11 +1,11 @@
-// Children, events, queues, further executions, visible state and graceful cancellation, from start to end through the
-// public door.
+// Children, events, queues, further executions, visible state and graceful cancellation, from start to end
+// through the public door.
+#include "runtime/world.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <thread>
-
-#include "runtime/world.hpp"
 
 namespace duramen::test {
 namespace {
@@ -20,9 +20,11 @@ class Features : public ::testing::Test {
     world.registry.add(Child, [](OrchestrationContext& ctx, int value) -> Task<int> {
       co_return co_await ctx.schedule_activity(Double, value);
     });
-    world.registry.add("sleeper", [](OrchestrationContext& ctx) -> Task<void> { co_await ctx.schedule_timer(24h); });
+    world.registry.add("sleeper",
+                       [](OrchestrationContext& ctx) -> Task<void> { co_await ctx.schedule_timer(24h); });
     world.registry.add("parent_of_sleeper", [](OrchestrationContext& ctx) -> Task<void> {
-      co_await ctx.schedule_sub_orchestration<void>("sleeper", std::monostate{}, ChildOptions().id("grandchild"));
+      co_await ctx.schedule_sub_orchestration<void>("sleeper", std::monostate{},
+                                                    ChildOptions().id("grandchild"));
     });
   }
   World world;
@@ -54,7 +56,8 @@ TEST_F(Features, AChildWhoseIdIsTakenFailsInItsParent) {
 
 TEST_F(Features, ALostRaceCancelsAChildAndEverythingBelowIt) {
   world.registry.add("race", [](OrchestrationContext& ctx) -> Task<std::string> {
-    auto child = ctx.schedule_sub_orchestration<void>("parent_of_sleeper", std::monostate{}, ChildOptions().id("child"));
+    auto child = ctx.schedule_sub_orchestration<void>("parent_of_sleeper", std::monostate{},
+                                                      ChildOptions().id("child"));
     auto winner = co_await ctx.select2(std::move(child), ctx.schedule_wait("go on"));
     co_return winner.is_second() ? "event" : "child";
   });
@@ -218,8 +221,8 @@ TEST_F(Features, WhatIsTracedIsLoggedOnceThoughTheCodeIsReplayed) {
   world.client.wait("b", forever).value();
   std::lock_guard lock(mutex);
   std::sort(lines.begin(), lines.end());
-  EXPECT_EQ(lines, (std::vector<std::string>{"a: x0", "a: x1", "a: x2", "a: x3", "a: x4", "b: y0", "b: y1", "b: y2",
-                                             "b: y3", "b: y4"}));
+  EXPECT_EQ(lines, (std::vector<std::string>{"a: x0", "a: x1", "a: x2", "a: x3", "a: x4", "b: y0", "b: y1",
+                                             "b: y2", "b: y3", "b: y4"}));
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // Time limits of activities, signs of life, and activities that do not stop.
+#include "runtime/clocked_world.hpp"
+#include <duramen/testing/manual_clock.hpp>
+
 #include <atomic>
 #include <mutex>
 #include <thread>
-
-#include <duramen/testing/manual_clock.hpp>
-
-#include "runtime/clocked_world.hpp"
 
 namespace duramen::test {
 namespace {
@@ -19,13 +18,15 @@ TEST_F(Limits, AnActivityThatNoWorkerTakesFailsWithAnErrorThatSaysSo) {
   world.registry.add("call", [](OrchestrationContext& ctx) -> Task<std::string> {
     auto call = ctx.schedule_activity<int>("Nowhere", 1).schedule_to_start(5s).as_result();
     auto result = co_await std::move(call);
-    co_return result ? "worked" : std::string(to_string(*result.error().timeout)) + ": " + result.error().message;
+    co_return result ? "worked"
+                     : std::string(to_string(*result.error().timeout)) + ": " + result.error().message;
   });
   world.run();
   world.client.start("c", "call").value();
   const auto state = world.wait("c", [&] { world.clock.advance(1s); });
   EXPECT_EQ(state.output_as<std::string>(),
-            "schedule_to_start: activity 'Nowhere' was taken by no worker within 5000 ms: is a worker running that has "
+            "schedule_to_start: activity 'Nowhere' was taken by no worker within 5000 ms: is a worker "
+            "running that has "
             "it registered?");
 }
 
@@ -134,7 +135,7 @@ TEST_F(Limits, AnActivityHandedOutTooOftenFailsAsPoison) {
   EXPECT_EQ(world.wait("c", [&] { world.clock.advance(1s); }).output_as<std::string>(), "poison");
 }
 
-// -- activities that do not stop -------------------------------------------------------------------------------------
+// -- activities that do not stop ------------------------------------------------------------------
 
 class Grace : public Limits {
  protected:
@@ -225,7 +226,8 @@ TEST_F(Grace, ACoroutineThatSleepsOnIsDestroyedWhereItSleeps) {
   world.client.start("c", "call", "Stubborn").value();
   ASSERT_TRUE(begun.wait());
   world.client.cancel("c", "enough").value();
-  world.until([&] { return cut_short == 1; });  // before the clock moves: the grace period is not to end unnoticed
+  world.until(
+      [&] { return cut_short == 1; });  // before the clock moves: the grace period is not to end unnoticed
   world.until([&] { return gone.is_set(); }, [&] { world.clock.advance(1s); });
   EXPECT_EQ(cut_short, 1);
   EXPECT_EQ(warned(), 1u);

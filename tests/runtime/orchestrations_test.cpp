@@ -1,9 +1,9 @@
 // Orchestrations and activities through the public door: registry, runtime, client.
+#include "runtime/world.hpp"
+
 #include <atomic>
 #include <stdexcept>
 #include <thread>
-
-#include "runtime/world.hpp"
 
 namespace duramen::test {
 namespace {
@@ -104,14 +104,17 @@ TEST_F(Orchestrations, ATimerFiresWithoutAnyoneAskingForIt) {
 }
 
 TEST_F(Orchestrations, WhatAnActivityThrowsIsCaughtWithItsStructure) {
-  world.registry.add("Fail", [](ActivityContext&, int) -> int { throw ApplicationError("CardDeclined", "no funds", false); });
+  world.registry.add("Fail", [](ActivityContext&, int) -> int {
+    throw ApplicationError("CardDeclined", "no funds", false);
+  });
   world.registry.add("careful", [](OrchestrationContext& ctx) -> Task<std::string> {
     auto result = co_await ctx.schedule_activity<int>("Fail", 1).as_result();
     const Failure& failure = result.error();
     co_return failure.type + ": " + failure.message + (failure.retryable ? " (retryable)" : "");
   });
   world.run();
-  EXPECT_EQ(world.finish("c", "careful", std::monostate{}).output_as<std::string>(), "CardDeclined: no funds");
+  EXPECT_EQ(world.finish("c", "careful", std::monostate{}).output_as<std::string>(),
+            "CardDeclined: no funds");
 }
 
 TEST_F(Orchestrations, WhatEscapesAnOrchestrationEndsItAsFailed) {

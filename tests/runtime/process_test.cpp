@@ -1,15 +1,14 @@
 // Activities that are commands of their own.
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <csignal>
-#include <fstream>
-#include <thread>
-
 #include <duramen/process.hpp>
 
 #include "runtime/world.hpp"
 #include "support/temp_dir.hpp"
+
+#include <csignal>
+#include <fstream>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 
 namespace duramen::test {
 namespace {
@@ -60,7 +59,9 @@ TEST_F(Process, TakesAndGivesMoreThanAPipeHolds) {
   EXPECT_EQ(run(ProcessActivity({"cat"}), big), big);
 }
 
-TEST_F(Process, NeedNotReadItsInput) { EXPECT_EQ(run(shell("echo done"), std::string(1'000'000, 'x')), "done"); }
+TEST_F(Process, NeedNotReadItsInput) {
+  EXPECT_EQ(run(shell("echo done"), std::string(1'000'000, 'x')), "done");
+}
 
 TEST_F(Process, StartsWhileOtherThreadsAllocate) {
   std::vector<std::jthread> busy;
@@ -78,7 +79,8 @@ TEST_F(Process, StartsWhileOtherThreadsAllocate) {
 }
 
 TEST_F(Process, KnowsWhatItIsRunFor) {
-  EXPECT_EQ(run(shell("echo $DURAMEN_INSTANCE $DURAMEN_ACTIVITY $DURAMEN_ATTEMPT $EXTRA").environment("EXTRA", "more")),
+  EXPECT_EQ(run(shell("echo $DURAMEN_INSTANCE $DURAMEN_ACTIVITY $DURAMEN_ATTEMPT $EXTRA")
+                    .environment("EXTRA", "more")),
             "i Command 1 more");
 }
 
@@ -98,8 +100,9 @@ TEST_F(Process, ThatDoesNotExistSaysSo) {
 }
 
 TEST_F(Process, ThatWritesTooMuchIsEnded) {
-  EXPECT_EQ(run(ProcessActivity({"yes"}).max_output(1000)),
-            "ProcessOutputTooLarge: yes wrote more than 1000 bytes; let it write to a file and return the name");
+  EXPECT_EQ(
+      run(ProcessActivity({"yes"}).max_output(1000)),
+      "ProcessOutputTooLarge: yes wrote more than 1000 bytes; let it write to a file and return the name");
 }
 
 TEST_F(Process, LogsWhatItSaysOnStandardError) {
@@ -112,15 +115,16 @@ TEST_F(Process, LogsWhatItSaysOnStandardError) {
 }
 
 TEST_F(Process, IsAskedToEndWhenItIsCancelled) {
-  begin(shell("trap 'echo term > " + dir.file("got") + "; exit 0' TERM; touch " + ready + "; while :; do sleep 0.01; done"));
+  begin(shell("trap 'echo term > " + dir.file("got") + "; exit 0' TERM; touch " + ready +
+              "; while :; do sleep 0.01; done"));
   world.client.cancel("i", "enough").value();
   EXPECT_EQ(world.client.wait("i", forever).value().status, Status::cancelled);
   wait_for(dir.file("got"));
 }
 
 TEST_F(Process, IsKilledWithItsChildrenWhenItDoesNotEnd) {
-  begin(shell("trap '' TERM; sleep 1000 & echo $! > " + dir.file("child") + "; echo $$ > " + dir.file("self") +
-              "; touch " + ready + "; while :; do sleep 0.01; done")
+  begin(shell("trap '' TERM; sleep 1000 & echo $! > " + dir.file("child") + "; echo $$ > " +
+              dir.file("self") + "; touch " + ready + "; while :; do sleep 0.01; done")
             .kill_after(50ms));
   const pid_t self = pid_in(dir.file("self"));
   const pid_t child = pid_in(dir.file("child"));
@@ -144,7 +148,8 @@ TEST_F(Process, DiesWithTheRuntimesProcess) {
   const pid_t host = ::fork();
   if (host == 0) {
     World there;
-    there.registry.add("Command", shell("echo $$ > " + dir.file("self") + "; touch " + ready + "; sleep 1000"));
+    there.registry.add("Command",
+                       shell("echo $$ > " + dir.file("self") + "; touch " + ready + "; sleep 1000"));
     there.registry.add("run", [](OrchestrationContext& ctx) -> Task<std::string> {
       co_return co_await ctx.schedule_activity<std::string>("Command", "");
     });

@@ -1,7 +1,7 @@
 // A runtime that stops loses nothing and keeps nobody waiting.
-#include <atomic>
-
 #include "runtime/world.hpp"
+
+#include <atomic>
 
 namespace duramen::test {
 namespace {

@@ -1,10 +1,10 @@
 #include "base/thread_executor.hpp"
 
-#include <vector>
+#include "support/signal.hpp"
 
 #include <gtest/gtest.h>
 
-#include "support/signal.hpp"
+#include <vector>
 
 namespace duramen::test {
 namespace {

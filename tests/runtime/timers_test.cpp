@@ -1,10 +1,9 @@
 // When a runtime looks for timers that are due.
-#include <atomic>
-#include <memory>
-
+#include "runtime/clocked_world.hpp"
 #include <duramen/forwarding_provider.hpp>
 
-#include "runtime/clocked_world.hpp"
+#include <atomic>
+#include <memory>
 
 namespace duramen::test {
 namespace {
@@ -27,7 +26,8 @@ TEST(Timers, ALookThatCameAMomentTooEarlyIsFollowedByAnother) {
   ClockedWorld world([&](std::shared_ptr<Provider> inner) {
     return store = std::make_shared<CountedFetches>(std::move(inner));
   });
-  world.registry.add("sleep", [](OrchestrationContext& ctx) -> Task<void> { co_await ctx.schedule_timer(100ms); });
+  world.registry.add("sleep",
+                     [](OrchestrationContext& ctx) -> Task<void> { co_await ctx.schedule_timer(100ms); });
   RuntimeOptions options;
   options.poll_interval = 24h;  // nothing is found by looking again and again
   world.run(options);

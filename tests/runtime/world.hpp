@@ -1,6 +1,13 @@
 // A runtime and a client on a memory store, with real threads.
 #pragma once
 
+#include "support/signal.hpp"
+#include <duramen/client.hpp>
+#include <duramen/runtime.hpp>
+#include <duramen/testing/memory_provider.hpp>
+
+#include <gtest/gtest.h>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,20 +15,14 @@
 #include <variant>
 #include <vector>
 
-#include <duramen/client.hpp>
-#include <duramen/runtime.hpp>
-#include <duramen/testing/memory_provider.hpp>
-#include <gtest/gtest.h>
-
-#include "support/signal.hpp"
-
 namespace duramen::test {
 
 using namespace std::chrono_literals;
 
 class World {
  public:
-  World() : provider(std::make_shared<testing::MemoryProvider>(system_clock())), store(provider), client(store) {}
+  World()
+      : provider(std::make_shared<testing::MemoryProvider>(system_clock())), store(provider), client(store) {}
 
   Runtime& run(RuntimeOptions options = {}) {
     if (!options.log) options.log = [](const LogRecord&) {};

@@ -1,7 +1,6 @@
 // Does the simulator find what is broken? Each wrapper breaks one promise; some seed must notice.
 #include "simulation/random_programs.hpp"
 #include "simulation/workloads.hpp"
-
 #include <duramen/testing/forwarding_provider.hpp>
 
 #include <gmock/gmock.h>
@@ -166,7 +165,8 @@ TEST(PlantedBug, AnActivityThatIsNotToldIsFound) {
   EXPECT_THAT(found, HasSubstr("is not told"));
 }
 
-/// A store that forgets whose lease it took: no hint, no list, and a renewal is answered as if the lease had just ended.
+/// A store that forgets whose lease it took: no hint, no list, and a renewal is answered as if the lease had
+/// just ended.
 class ForgetsTombstones final : public PassThrough {
  public:
   using PassThrough::PassThrough;
@@ -194,7 +194,9 @@ class ForgetsTombstones final : public PassThrough {
     void orchestrator_work_ready() override { told_.orchestrator_work_ready(); }
     void worker_work_ready() override { told_.worker_work_ready(); }
     void leases_stolen(std::span<const StolenLease> /*stolen*/) override {}
-    void instances_changed(std::span<const ChangedInstance> instances) override { told_.instances_changed(instances); }
+    void instances_changed(std::span<const ChangedInstance> instances) override {
+      told_.instances_changed(instances);
+    }
 
    private:
     ProviderListener& told_;
@@ -235,7 +237,8 @@ TEST(PlantedBug, ARenewalThatRevivesAStolenLeaseIsFound) {
 class IgnoresMessageIds final : public PassThrough {
  public:
   using PassThrough::PassThrough;
-  Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(std::span<const OutboundMessage> messages) override {
+  Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
+      std::span<const OutboundMessage> messages) override {
     std::vector<OutboundMessage> changed(messages.begin(), messages.end());
     for (OutboundMessage& message : changed) message.message_id.reset();
     auto answer = inner().enqueue_for_orchestrator(changed);
@@ -264,16 +267,19 @@ class LosesWhatCameMeanwhile final : public PassThrough {
   using PassThrough::PassThrough;
   Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override {
     auto answer = inner().fetch_orchestration_items(request);
-    for (std::size_t i = 0; answer && i < answer->items.size(); ++i) leased_.insert(answer->items[i].instance);
+    for (std::size_t i = 0; answer && i < answer->items.size(); ++i)
+      leased_.insert(answer->items[i].instance);
     return answer;
   }
   Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
     for (const TurnCommit& commit : commits) leased_.erase(commit.instance);
     return inner().ack_orchestration_items(commits);
   }
-  Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(std::span<const OutboundMessage> messages) override {
-    const bool event = messages.size() == 1 && (std::holds_alternative<work::ExternalRaised>(messages[0].item) ||
-                                                std::holds_alternative<work::QueueMessage>(messages[0].item));
+  Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
+      std::span<const OutboundMessage> messages) override {
+    const bool event =
+        messages.size() == 1 && (std::holds_alternative<work::ExternalRaised>(messages[0].item) ||
+                                 std::holds_alternative<work::QueueMessage>(messages[0].item));
     if (event && leased_.contains(messages[0].target)) return std::vector{EnqueueOutcome::enqueued};
     return inner().enqueue_for_orchestrator(messages);
   }
@@ -288,7 +294,8 @@ TEST(PlantedBug, ALostEventIsFound) {
   EXPECT_THAT(found, ContainsRegex("accepted and are lost|overtook"));
 }
 
-/// A store that keeps no timers for a turn that was handed out before: as if the crashed attempt had made them.
+/// A store that keeps no timers for a turn that was handed out before: as if the crashed attempt had made
+/// them.
 class LosesTimers final : public PassThrough {
  public:
   using PassThrough::PassThrough;
@@ -363,7 +370,8 @@ class TrustsItsMemory final : public PassThrough {
     for (std::size_t i = 0; answer && i < answer->items.size(); ++i) {
       OrchestrationItem& item = answer->items[i];
       const auto mine = mine_.find(item.instance);
-      if (mine != mine_.end() && mine->second.first == item.execution) item.last_event_id = mine->second.second;
+      if (mine != mine_.end() && mine->second.first == item.execution)
+        item.last_event_id = mine->second.second;
     }
     return answer;
   }
@@ -373,8 +381,8 @@ class TrustsItsMemory final : public PassThrough {
 };
 
 TEST(PlantedBug, AStaleResidentIsFound) {
-  const std::string found =
-      first_finding_in_programs([](SimulationOptions& options) { options.wrap_node = plant<TrustsItsMemory>; });
+  const std::string found = first_finding_in_programs(
+      [](SimulationOptions& options) { options.wrap_node = plant<TrustsItsMemory>; });
   EXPECT_THAT(found, HasSubstr("invalid"));
 }
 

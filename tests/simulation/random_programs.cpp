@@ -33,7 +33,9 @@ constexpr std::uint64_t modulus = 1'000'003;
 std::uint64_t mix(std::uint64_t sum, std::uint64_t value) { return (sum * 31 + value + 7) % modulus; }
 std::uint64_t worked(std::uint64_t number) { return (number * 17 + 3) % modulus; }
 
-Program child_of(const Program& parent, const Step& step) { return {step.number, parent.at(1) - 1, 1, 0, nothing, 0}; }
+Program child_of(const Program& parent, const Step& step) {
+  return {step.number, parent.at(1) - 1, 1, 0, nothing, 0};
+}
 Program next_of(const Program& program, std::uint64_t sum, std::uint64_t taken = 0) {
   return {program.at(0) + 1, program.at(1), program.at(2) - 1, sum, program.at(4), taken};
 }
@@ -48,13 +50,15 @@ Task<std::uint64_t> run_program(OrchestrationContext& ctx, Program program) {
   std::uint64_t sum = program.at(3);
   std::uint64_t taken = program.at(5);
   const auto take = [&taken, &program](std::uint64_t place) {
-    if (program.at(4) == messages_in_order && place != taken) throw std::runtime_error("a message out of order");
+    if (program.at(4) == messages_in_order && place != taken)
+      throw std::runtime_error("a message out of order");
     ++taken;
   };
   for (const Step& step : steps_of(program)) {
     switch (step.kind) {
       case Step::Kind::activity: {
-        auto value = co_await ctx.schedule_activity<std::uint64_t>(step.number % 2 == 0 ? "Work" : "WorkSlowly", step.number);
+        auto value = co_await ctx.schedule_activity<std::uint64_t>(
+            step.number % 2 == 0 ? "Work" : "WorkSlowly", step.number);
         sum = mix(sum, value);
         break;
       }
@@ -64,20 +68,23 @@ Task<std::uint64_t> run_program(OrchestrationContext& ctx, Program program) {
       case Step::Kind::race: {
         auto winner = co_await ctx.select2(ctx.schedule_activity<std::uint64_t>("WorkSlowly", step.number),
                                            ctx.schedule_timer(std::chrono::seconds{step.number % 7}));
-        if (winner.index() == 0 && winner.first() != worked(step.number)) throw std::runtime_error("a wrong winner");
+        if (winner.index() == 0 && winner.first() != worked(step.number))
+          throw std::runtime_error("a wrong winner");
         break;
       }
       case Step::Kind::join: {
         std::vector<DurableFuture<std::uint64_t>> all;
         for (std::uint64_t i = 0; i < step.width; ++i) {
-          all.push_back(ctx.schedule_activity<std::uint64_t>(i % 2 == 0 ? "WorkSlowly" : "Work", step.number + i));
+          all.push_back(
+              ctx.schedule_activity<std::uint64_t>(i % 2 == 0 ? "WorkSlowly" : "Work", step.number + i));
         }
         auto values = co_await ctx.join(std::move(all));
         for (const std::uint64_t value : values) sum = mix(sum, value);
         break;
       }
       case Step::Kind::child: {
-        auto value = co_await ctx.schedule_sub_orchestration<std::uint64_t>("program", child_of(program, step));
+        auto value =
+            co_await ctx.schedule_sub_orchestration<std::uint64_t>("program", child_of(program, step));
         sum = mix(sum, value);
         break;
       }
@@ -183,12 +190,13 @@ std::uint64_t queued_for(const Program& program) {
 }
 
 std::string describe(const Program& program) {
-  static constexpr const char* names[] = {"activity", "timer",  "race",  "join",  "child",    "drop",
+  static constexpr const char* names[] = {"activity", "timer", "race",  "join",  "child",    "drop",
                                           "failure",  "marks", "event", "queue", "impatient"};
   std::string text;
   for (const Step& step : steps_of(program)) {
     text += std::string(names[static_cast<std::size_t>(step.kind)]) + " " + std::to_string(step.number);
-    if (step.kind == Step::Kind::join || step.kind == Step::Kind::queue) text += " x" + std::to_string(step.width);
+    if (step.kind == Step::Kind::join || step.kind == Step::Kind::queue)
+      text += " x" + std::to_string(step.width);
     if (step.kind == Step::Kind::child) text += " {" + describe(child_of(program, step)) + "}";
     text += "; ";
   }
@@ -246,8 +254,11 @@ std::string simulate_programs(testing::SimulationOptions options, testing::Simul
     const std::string want = std::to_string(expected_result(program));
     const bool completed = info && info->status == Status::completed && info->output->data == want;
     if (completed || (cancelled && info && info->status == Status::cancelled)) continue;
-    wrong += "p" + std::to_string(i) + " is " + (info ? std::string(to_string(info->status)) : "missing") + " with " +
-             (info && info->output ? info->output->data : info && info->failure ? info->failure->message : "nothing") +
+    wrong += "p" + std::to_string(i) + " is " + (info ? std::string(to_string(info->status)) : "missing") +
+             " with " +
+             (info && info->output    ? info->output->data
+              : info && info->failure ? info->failure->message
+                                      : "nothing") +
              ", not " + want + ": " + describe(program) + "\n";
   }
   if (!outcome.ok() || !wrong.empty()) wrong += outcome.describe();

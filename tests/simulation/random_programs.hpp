@@ -12,17 +12,17 @@ namespace duramen::simulation_test {
 /// What one execution of a program does, in order.
 struct Step {
   enum class Kind : std::uint8_t {
-    activity,         ///< a function or a coroutine that takes its time
+    activity,  ///< a function or a coroutine that takes its time
     timer,
-    race,             ///< an activity against a timer; the loser is cancelled
-    join,             ///< several activities at once
-    child,            ///< another program
-    drop,             ///< begun, and dropped after a while
-    failure,          ///< an activity that fails, and is tried again in vain
-    marks,            ///< custom status, a key-value, a detached child-less start, a guid
-    event,            ///< waits for an event that somebody sends, sooner or later
-    queue,            ///< takes several messages of its queue, in order
-    impatient,        ///< takes one, and drops its wait for it again and again
+    race,       ///< an activity against a timer; the loser is cancelled
+    join,       ///< several activities at once
+    child,      ///< another program
+    drop,       ///< begun, and dropped after a while
+    failure,    ///< an activity that fails, and is tried again in vain
+    marks,      ///< custom status, a key-value, a detached child-less start, a guid
+    event,      ///< waits for an event that somebody sends, sooner or later
+    queue,      ///< takes several messages of its queue, in order
+    impatient,  ///< takes one, and drops its wait for it again and again
   };
   static constexpr std::uint64_t kinds = 11;
   Kind kind = Kind::activity;
@@ -30,16 +30,17 @@ struct Step {
   std::uint64_t width = 1;
 };
 
-/// The program as its start carries it: seed, depth of children, executions, what was summed up before, whether it may
-/// receive messages (a child, whose id nobody knows, does not) and expects them in order, how many of its queue it has
-/// taken.
+/// The program as its start carries it: seed, depth of children, executions, what was summed up before,
+/// whether it may receive messages (a child, whose id nobody knows, does not) and expects them in order, how
+/// many of its queue it has taken.
 using Program = std::vector<std::uint64_t>;
 enum Receives : std::uint64_t { nothing = 0, messages = 1, messages_in_order = 2 };
 [[nodiscard]] Program make_program(std::uint64_t seed, Receives receives = nothing);
 [[nodiscard]] std::vector<Step> steps_of(const Program& program);
 /// What it returns if nobody cancels it.
 [[nodiscard]] std::uint64_t expected_result(const Program& program);
-/// The names of the events it waits for, in the order in which it does, and how many messages it takes from its queue.
+/// The names of the events it waits for, in the order in which it does, and how many messages it takes from
+/// its queue.
 [[nodiscard]] std::vector<std::string> events_for(const Program& program);
 [[nodiscard]] std::uint64_t queued_for(const Program& program);
 /// For people.
@@ -47,7 +48,9 @@ enum Receives : std::uint64_t { nothing = 0, messages = 1, messages_in_order = 2
 
 [[nodiscard]] Registry program_registry();
 
-/// Several programs, some of them cancelled, under all kinds of disasters. What is wrong; empty if nothing is.
-[[nodiscard]] std::string simulate_programs(testing::SimulationOptions options, testing::SimulationReport* report = nullptr);
+/// Several programs, some of them cancelled, under all kinds of disasters. What is wrong; empty if nothing
+/// is.
+[[nodiscard]] std::string simulate_programs(testing::SimulationOptions options,
+                                            testing::SimulationReport* report = nullptr);
 
 }  // namespace duramen::simulation_test

@@ -2,6 +2,7 @@
 //   DURAMEN_SIMULATION_SEED=1234 ctest -R RandomPrograms --output-on-failure
 // To run more of them: DURAMEN_SIMULATION_COUNT=100000 ctest -R RandomPrograms.
 #include "simulation/random_programs.hpp"
+
 #include "simulation/workloads.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +30,8 @@ TEST_P(RandomPrograms, KeepEveryPromiseInEveryStorm) {
     ASSERT_EQ(simulate_programs(stormy(seed), &report), "") << "seed " << seed;
     crashes += report.crashes;
   }
-  if (testing::simulation_seeds(0, 2).size() > 1) EXPECT_GT(crashes, count / 10) << "the storm is only a breeze";
+  if (testing::simulation_seeds(0, 2).size() > 1)
+    EXPECT_GT(crashes, count / 10) << "the storm is only a breeze";
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomPrograms, ::testing::Range<std::size_t>(0, blocks));

@@ -198,7 +198,8 @@ testing::SimulationOptions stormy(std::uint64_t seed) {
   options.fault_rate = seed % 5 == 0 ? 0 : 0.05;
   options.stall_rate = seed % 4 == 0 ? 0.01 : 0;
   options.wall_jump_rate = seed % 7 == 0 ? 0.005 : 0;
-  // A node that is paused again and again counts as one that dies with what it holds: ten times is poison, rightly.
+  // A node that is paused again and again counts as one that dies with what it holds: ten times is poison,
+  // rightly.
   options.runtime.max_attempts = 1000;
   // Room for hardly anything: coroutines are evicted and replayed, activities wait for a place, turns for a
   // batch.

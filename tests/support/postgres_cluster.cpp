@@ -2,17 +2,16 @@
 
 #include "providers/postgres/schema.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <chrono>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace duramen::test {
@@ -29,8 +28,8 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-/// In memory where that can be had. The server syncs all the same, but a slow disk does not slow down hundreds of cases
-/// that are about the store; those that break their server have one of their own.
+/// In memory where that can be had. The server syncs all the same, but a slow disk does not slow down
+/// hundreds of cases that are about the store; those that break their server have one of their own.
 std::filesystem::path place() {
   const std::filesystem::path memory = "/dev/shm";
   if (::access(memory.c_str(), W_OK | X_OK) == 0) return memory;
@@ -78,7 +77,8 @@ std::unique_ptr<PostgresCluster> PostgresCluster::start(std::string& why_not) {
   // One per build directory and user; the path of a socket must be short.
   const std::size_t build = std::hash<std::string>{}(DURAMEN_BUILD_DIRECTORY);
   char name[64];
-  std::snprintf(name, sizeof name, "duramen-pg-%u-%08zx", static_cast<unsigned>(::getuid()), build & 0xffffffff);
+  std::snprintf(name, sizeof name, "duramen-pg-%u-%08zx", static_cast<unsigned>(::getuid()),
+                build & 0xffffffff);
   const std::string directory = (place() / name).string();
   ::mkdir(directory.c_str(), 0755);
 
@@ -129,8 +129,8 @@ std::string schema_prefix() {
 
 PostgresSchema::PostgresSchema(const std::string& conninfo) : conninfo_(conninfo) {
   // Holds the lock on the schema's number: not to be taken for a session of the store and ended.
-  connection_ = std::make_unique<detail::Connection>(detail::ConnInfo{conninfo + " application_name=duramen-test"}, 30s,
-                                                     false, nullptr);
+  connection_ = std::make_unique<detail::Connection>(
+      detail::ConnInfo{conninfo + " application_name=duramen-test"}, 30s, false, nullptr);
   for (int number = 1;; ++number) {
     detail::Parameters lock;
     lock.number(0x7465'7374'0000 + number);
@@ -140,8 +140,9 @@ PostgresSchema::PostgresSchema(const std::string& conninfo) : conninfo_(conninfo
   }
   detail::open_schema(*connection_, name_, true);
   std::string empty_all;
-  for (const char* table : {"instances", "executions", "history", "key_values", "orchestrator_queue", "received_messages",
-                            "parked_messages", "worker_queue", "stolen_leases", "sessions"}) {
+  for (const char* table :
+       {"instances", "executions", "history", "key_values", "orchestrator_queue", "received_messages",
+        "parked_messages", "worker_queue", "stolen_leases", "sessions"}) {
     empty_all += "DELETE FROM " + name_ + "." + table + ";";
   }
   connection_->script(empty_all);

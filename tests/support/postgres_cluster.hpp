@@ -1,4 +1,5 @@
-// PostgreSQL for tests: one server for all test processes, started by the first and stopped soon after the last.
+// PostgreSQL for tests: one server for all test processes, started by the first and stopped soon after the
+// last.
 #pragma once
 
 #include "providers/postgres/connection.hpp"
@@ -61,8 +62,8 @@ class PostgresSchema {
 }  // namespace duramen::test
 
 /// Skips a test where there is no PostgreSQL.
-#define DURAMEN_NEEDS_POSTGRES()                                                           \
-  if (duramen::test::PostgresCluster::get() == nullptr) {                                  \
-    GTEST_SKIP() << "no PostgreSQL here: " << duramen::test::PostgresCluster::why_not();   \
-  }                                                                                        \
+#define DURAMEN_NEEDS_POSTGRES()                                                         \
+  if (duramen::test::PostgresCluster::get() == nullptr) {                                \
+    GTEST_SKIP() << "no PostgreSQL here: " << duramen::test::PostgresCluster::why_not(); \
+  }                                                                                      \
   static_assert(true)

@@ -91,15 +91,13 @@ void PostgresNetwork::remove() noexcept {
   }
 }
 
-// Down, not out of the bridge: a bridge may have the address of one of its ports, and what comes in by that port would
-// still be taken for its own.
+// Down, not out of the bridge: a bridge may have the address of one of its ports, and what comes in by that
+// port would still be taken for its own.
 void PostgresNetwork::cut_off(int number) {
   must("link set " + name_ + "h" + std::to_string(number) + " down");
 }
 
-void PostgresNetwork::heal(int number) {
-  must("link set " + name_ + "h" + std::to_string(number) + " up");
-}
+void PostgresNetwork::heal(int number) { must("link set " + name_ + "h" + std::to_string(number) + " up"); }
 
 bool PostgresNetwork::enter(const std::string& machine) {
   const int fd = ::open(("/run/netns/" + machine).c_str(), O_RDONLY | O_CLOEXEC);

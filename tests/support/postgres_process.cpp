@@ -1,16 +1,15 @@
 #include "support/postgres_process.hpp"
 
+#include <cstdlib>
 #include <fcntl.h>
 #include <grp.h>
+#include <optional>
 #include <pwd.h>
 #include <signal.h>
+#include <stdexcept>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cstdlib>
-#include <optional>
-#include <stdexcept>
 
 namespace duramen::test {
 
@@ -62,7 +61,8 @@ pid_t launch_as_owner(const std::vector<std::string>& command, const std::string
     ::dup2(out, 2);
     for (int fd = 3; fd < 256; ++fd) ::close(fd);
     ::setpgid(0, 0);
-    if (owner && (::setgroups(0, nullptr) != 0 || ::setgid(owner->group) != 0 || ::setuid(owner->user) != 0)) {
+    if (owner &&
+        (::setgroups(0, nullptr) != 0 || ::setgid(owner->group) != 0 || ::setuid(owner->user) != 0)) {
       ::_exit(126);
     }
     // After the change of user, which forgets it.

@@ -1,16 +1,16 @@
-// Programs of an installed PostgreSQL, run as somebody whom a server lets run it: it refuses root. For tests and benchmarks.
+// Programs of an installed PostgreSQL, run as somebody whom a server lets run it: it refuses root. For tests
+// and benchmarks.
 #pragma once
-
-#include <sys/types.h>
 
 #include <filesystem>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace duramen::test {
 
-/// Where initdb, postgres and the others are; empty if there is no PostgreSQL of version 15 or newer. The environment
-/// variable DURAMEN_POSTGRES_BIN names another place.
+/// Where initdb, postgres and the others are; empty if there is no PostgreSQL of version 15 or newer. The
+/// environment variable DURAMEN_POSTGRES_BIN names another place.
 [[nodiscard]] std::string find_postgres_programs();
 
 /// What becomes of a program when the thread that started it ends.

@@ -3,17 +3,16 @@
 #include "support/postgres_cluster.hpp"
 #include "support/postgres_process.hpp"
 
-#include <signal.h>
-#include <stdlib.h>  // mkdtemp
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <signal.h>
 #include <stdexcept>
+#include <stdlib.h>  // mkdtemp
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 namespace duramen::test {
 
@@ -45,9 +44,9 @@ PostgresServer::PostgresServer(int port) : PostgresServer(Empty{}, port) {
 
 PostgresServer PostgresServer::standby_of(PostgresServer& primary, int port) {
   PostgresServer standby{Empty{}, port};
-  run_as_owner({program("pg_basebackup"), "-h", primary.directory_, "-p", std::to_string(primary.port_), "-U", "postgres", "-D",
-       standby.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync"},
-      standby.directory_ + "/log");
+  run_as_owner({program("pg_basebackup"), "-h", primary.directory_, "-p", std::to_string(primary.port_), "-U",
+                "postgres", "-D", standby.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync"},
+               standby.directory_ + "/log");
   standby.start();
   return standby;
 }
@@ -71,7 +70,8 @@ std::string PostgresServer::conninfo() const {
 
 bool PostgresServer::is_ready() const {
   int status = 0;
-  ::waitpid(launch_as_owner({program("pg_isready"), "-q", "-h", directory_, "-p", std::to_string(port_)}, directory_ + "/log"),
+  ::waitpid(launch_as_owner({program("pg_isready"), "-q", "-h", directory_, "-p", std::to_string(port_)},
+                            directory_ + "/log"),
             &status, 0);
   return status == 0;
 }
@@ -85,9 +85,10 @@ void PostgresServer::allow(const std::string& line) {
 
 void PostgresServer::start(const std::vector<std::string>& settings) {
   if (!settings.empty()) settings_ = settings;
-  std::vector<std::string> command{program("postgres"), "-D", data(), "-k", directory_, "-p", std::to_string(port_),
-                                   "-c", "listen_addresses=", "-c", "fsync=on", "-c", "max_connections=60",
-                                   "-c", "shared_buffers=64MB", "-c", "logging_collector=off"};
+  std::vector<std::string> command{
+      program("postgres"),    "-D", data(),     "-k", directory_,           "-p", std::to_string(port_), "-c",
+      "listen_addresses=",    "-c", "fsync=on", "-c", "max_connections=60", "-c", "shared_buffers=64MB", "-c",
+      "logging_collector=off"};
   for (const std::string& setting : settings_) {
     command.emplace_back("-c");
     command.push_back(setting);

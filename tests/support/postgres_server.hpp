@@ -1,9 +1,8 @@
 // A PostgreSQL server of a test's own, to be stopped, killed, followed and promoted.
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace duramen::test {
@@ -16,7 +15,8 @@ class PostgresServer {
     kill,       ///< the same without a word
   };
 
-  /// Not started yet. Needs the shared cluster, whose empty data directory it copies. Throws std::runtime_error.
+  /// Not started yet. Needs the shared cluster, whose empty data directory it copies. Throws
+  /// std::runtime_error.
   explicit PostgresServer(int port = 5432);
   /// A standby of `primary`, which waits for it at every commit from now on. Started.
   static PostgresServer standby_of(PostgresServer& primary, int port);

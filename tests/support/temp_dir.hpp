@@ -1,9 +1,8 @@
 // A directory of its own for a test, removed when the test ends.
 #pragma once
 
-#include <stdlib.h>
-
 #include <filesystem>
+#include <stdlib.h>
 #include <string>
 
 namespace duramen::test {

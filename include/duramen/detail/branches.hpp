@@ -1,10 +1,10 @@
 // What select and join have in common: several operations, and being told when each is done.
 #pragma once
 
+#include <duramen/detail/operation.hpp>
+
 #include <cstddef>
 #include <deque>
-
-#include <duramen/detail/operation.hpp>
 
 namespace duramen::inline v0::detail {
 
@@ -58,12 +58,13 @@ class Select : public Branches {
   std::size_t winner_ = 0;
 };
 
-/// Done when another operation is, without owning it: what dm::ref() makes. Dropping it leaves the other alone.
+/// Done when another operation is, without owning it: what dm::ref() makes. Dropping it leaves the other
+/// alone.
 class Reference final : public Operation, private Waiter {
  public:
   explicit Reference(Operation& target) noexcept : Operation(target.execution()), target_(target) {}
   void drop(CancelReason /*reason*/) noexcept override { Waiter::unlink(); }
-  static void take(Operation& /*operation*/, void (*/*unused*/)()) {}
+  static void take(Operation& /*operation*/, void (* /*unused*/)()) {}
 
  private:
   void do_start() override;
@@ -84,4 +85,4 @@ class Join : public Branches {
   std::size_t open_ = 0;
 };
 
-}  // namespace duramen::v0::detail
+}  // namespace duramen::inline v0::detail

@@ -1,16 +1,17 @@
-// A leaf: the one kind of Operation that stands in history (an activity, a timer, a child, a wait, a recorded value).
+// A leaf: the one kind of Operation that stands in history (an activity, a timer, a child, a wait, a recorded
+// value).
 #pragma once
+
+#include <duramen/detail/operation.hpp>
+#include <duramen/history.hpp>
+#include <duramen/payload.hpp>
+#include <duramen/time.hpp>
 
 #include <cstdint>
 #include <optional>
 #include <source_location>
 #include <string>
 #include <variant>
-
-#include <duramen/detail/operation.hpp>
-#include <duramen/history.hpp>
-#include <duramen/payload.hpp>
-#include <duramen/time.hpp>
 
 namespace duramen::inline v0::detail {
 
@@ -56,4 +57,4 @@ class Leaf final : public Operation {
   bool let_go_ = false;  // detached, or dropped before: a drop changes nothing any more
 };
 
-}  // namespace duramen::v0::detail
+}  // namespace duramen::inline v0::detail

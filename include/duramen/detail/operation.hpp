@@ -1,15 +1,15 @@
 // The two halves of every await: an Operation, which completes once, and a Waiter, which wants to know.
 //
-// Everything an orchestration can wait for is an Operation: a scheduled activity, a running Task, a select. Nothing here
-// resumes a coroutine in the middle of something else: a completed operation puts its waiters on the execution's ready
-// list, and the engine runs that list from the top of its loop, in order. So no stack grows with the length of a chain,
-// and no frame is destroyed while it runs.
+// Everything an orchestration can wait for is an Operation: a scheduled activity, a running Task, a select.
+// Nothing here resumes a coroutine in the middle of something else: a completed operation puts its waiters on
+// the execution's ready list, and the engine runs that list from the top of its loop, in order. So no stack
+// grows with the length of a chain, and no frame is destroyed while it runs.
 #pragma once
+
+#include <duramen/failure.hpp>
 
 #include <cstdint>
 #include <optional>
-
-#include <duramen/failure.hpp>
 
 namespace duramen::inline v0 {
 namespace core {
@@ -20,8 +20,8 @@ namespace detail {
 
 class WaiterList;
 
-/// Something to be run when an operation completes. At any moment it is in one list or in none, and it leaves that
-/// list when it is destroyed, so that a destroyed frame is never resumed.
+/// Something to be run when an operation completes. At any moment it is in one list or in none, and it leaves
+/// that list when it is destroyed, so that a destroyed frame is never resumed.
 class Waiter {
  public:
   Waiter() = default;
@@ -110,9 +110,11 @@ class Operation {
     started_ = true;
     do_start();
   }
-  /// Nobody wants the result any more: what is under way is cancelled. Does nothing before the start and after the end.
+  /// Nobody wants the result any more: what is under way is cancelled. Does nothing before the start and
+  /// after the end.
   virtual void drop(CancelReason reason) noexcept = 0;
-  /// Starts now and lets go: dropping it later cancels nothing. Only what has a life of its own can be let go.
+  /// Starts now and lets go: dropping it later cancels nothing. Only what has a life of its own can be let
+  /// go.
   virtual void detach();
 
   void add_waiter(Waiter& waiter) noexcept { waiters_.push(waiter); }
@@ -174,4 +176,4 @@ class RunScope {
 };
 
 }  // namespace detail
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

@@ -1,6 +1,7 @@
 // Is it a provider? One table of cases, each a promise of <duramen/provider.hpp>, for any implementation.
 //
-// A provider author says how to open a fresh store, and hands the table to a test framework of choice or to none:
+// A provider author says how to open a fresh store, and hands the table to a test framework of choice or to
+// none:
 //
 //   const ProviderUnderTest mine =
 //       with_manual_clock("mine", [](const Clock& clock) { return open_mine(clock); });
@@ -34,10 +35,11 @@ class StoreUnderTest {
   virtual ~StoreUnderTest() = default;
   /// The store itself.
   [[nodiscard]] virtual Provider& provider() = 0;
-  /// Lets time pass for the store, wall time and lease time; in some cases more than a year. Nobody wants to wait that
-  /// long: a store with a clock of its own needs a hook that shifts it.
+  /// Lets time pass for the store, wall time and lease time; in some cases more than a year. Nobody wants to
+  /// wait that long: a store with a clock of its own needs a hook that shifts it.
   virtual void advance(Duration by) = 0;
-  /// Sets the wall clock without letting time pass. False if that cannot be done here: what depends on it is skipped.
+  /// Sets the wall clock without letting time pass. False if that cannot be done here: what depends on it is
+  /// skipped.
   virtual bool jump_wall(Duration by) = 0;
 };
 
@@ -47,7 +49,8 @@ struct ProviderUnderTest {
   std::function<std::unique_ptr<StoreUnderTest>()> open;
 };
 
-/// The usual case: a provider that takes a clock. `open` makes a fresh store at each call; `clock` outlives it.
+/// The usual case: a provider that takes a clock. `open` makes a fresh store at each call; `clock` outlives
+/// it.
 [[nodiscard]] ProviderUnderTest with_manual_clock(
     std::string name, std::function<std::shared_ptr<Provider>(const Clock& clock)> open);
 

@@ -22,7 +22,8 @@ enum class Fault : std::uint8_t {
   delay_before,  ///< the caller waits, then the inner provider is called
   delay_after,   ///< the inner provider is called, then the caller waits for the answer
   crash_before,  ///< nothing reaches the inner provider, now and from now on: the process is gone
-  crash_after,   ///< the inner provider is called, but this and every later answer is lost: the process is gone
+  crash_after,   ///< the inner provider is called, but this and every later answer is lost: the process is
+                 ///< gone
 };
 
 /// Decides the fate of each call. Called under a lock, one call at a time.

@@ -1,5 +1,5 @@
-// A clock that stands still until a test moves it. A runtime on a store with this clock follows it: its timers, leases
-// and time limits pass when the test says so.
+// A clock that stands still until a test moves it. A runtime on a store with this clock follows it: its
+// timers, leases and time limits pass when the test says so.
 #pragma once
 
 #include <duramen/time.hpp>

@@ -3,15 +3,14 @@
 #include "providers/postgres/error.hpp"
 #include "providers/postgres/identifier.hpp"
 
-#include <poll.h>
-#include <pthread.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <poll.h>
+#include <pthread.h>
 #include <stdexcept>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 namespace duramen::inline v0::postgres::detail {
 
@@ -134,7 +133,8 @@ void Announcer::run() {
       others_ = true;  // nobody knows
       if (options_.log) {
         options_.log({.level = LogLevel::warning,
-                      .message = "what other nodes do is found by polling only: a pooler in transaction mode is in the way of "
+                      .message = "what other nodes do is found by polling only: a pooler in transaction mode "
+                                 "is in the way of "
                                  "listening; set listen_conninfo to lead to the server itself",
                       .fields = {}});
       }
@@ -142,9 +142,10 @@ void Announcer::run() {
       hears_ = false;
       others_ = true;  // nobody knows
       if (options_.log && !stopping_) {
-        options_.log({.level = LogLevel::warning,
-                      .message = "what other nodes do is not heard of at once: the listening connection was lost",
-                      .fields = {}});
+        options_.log(
+            {.level = LogLevel::warning,
+             .message = "what other nodes do is not heard of at once: the listening connection was lost",
+             .fields = {}});
       }
     }
     hears_ = false;
@@ -156,12 +157,14 @@ bool Announcer::shares_sessions(Connection& connection) {
   if (!connection.goes_through_pooler()) return false;
   try {
     // Where each client has a session to itself, two never meet in one, and none moves to another.
-    Connection other{conninfo_, std::min<Duration>(options_.call_timeout, longest_comparison), false, nullptr};
+    Connection other{conninfo_, std::min<Duration>(options_.call_timeout, longest_comparison), false,
+                     nullptr};
     ++tally_.connections_opened;
     if (other.session() == connection.session()) return true;
     for (int i = 0; i < comparisons; ++i) {
       tally_.listener_queries += 2;
-      if (session_now(other) != other.session() || session_now(connection) != connection.session()) return true;
+      if (session_now(other) != other.session() || session_now(connection) != connection.session())
+        return true;
     }
   } catch (const ConnectionError&) {
     if (!connection.usable()) throw;
@@ -231,9 +234,11 @@ void Announcer::send_pending(Connection& connection) {
   ++tally_.listener_queries;
   ++tally_.notifications_sent;
   try {
-    // A notification need not survive the server. Said for this statement only: the session may be used by others after it.
+    // A notification need not survive the server. Said for this statement only: the session may be used by
+    // others after it.
     const Rows rows = connection.run(
-        "SELECT pg_backend_pid()::bigint, pg_notify($1, $2), set_config('synchronous_commit', 'off', true)", parameters);
+        "SELECT pg_backend_pid()::bigint, pg_notify($1, $2), set_config('synchronous_commit', 'off', true)",
+        parameters);
     if (!deaf_) stay_in_session(connection, rows.integer(0, 0));
   } catch (...) {
     // It goes out again when there is a connection; heard twice does no harm.

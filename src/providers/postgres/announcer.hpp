@@ -1,10 +1,10 @@
-// The connection between the processes that share a store: tells the others what was committed here, and hears what they
-// did. One thread with a connection of its own.
+// The connection between the processes that share a store: tells the others what was committed here, and
+// hears what they did. One thread with a connection of its own.
 //
-// News are sent after their commit, not in it: a NOTIFY inside would make all commits of the database wait for each other.
-// What is lost if the process dies in between is found by polling, and by renewals. Whatever comes up while a
-// notification is on its way goes with the next one. As long as nobody else listens, nothing is sent: whoever listens
-// holds a lock that the others can see, and says hello.
+// News are sent after their commit, not in it: a NOTIFY inside would make all commits of the database wait
+// for each other. What is lost if the process dies in between is found by polling, and by renewals. Whatever
+// comes up while a notification is on its way goes with the next one. As long as nobody else listens, nothing
+// is sent: whoever listens holds a lock that the others can see, and says hello.
 #pragma once
 
 #include "providers/postgres/back_off.hpp"

@@ -1,5 +1,5 @@
-// How long to wait before the next attempt: about twice as long each time, never exactly, so that many who lost the
-// same server do not come back at the same moment.
+// How long to wait before the next attempt: about twice as long each time, never exactly, so that many who
+// lost the same server do not come back at the same moment.
 #pragma once
 
 #include <duramen/time.hpp>

@@ -3,13 +3,13 @@
 #include "providers/postgres/error.hpp"
 
 #include <libpq-fe.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <poll.h>
 #include <vector>
 
 namespace duramen::inline v0::postgres::detail {
@@ -21,7 +21,8 @@ constexpr int oldest_server = 150000;
 constexpr std::int64_t longest_plans_ms = 60'000;
 
 std::int64_t steady_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
@@ -40,20 +41,24 @@ SqlError error_of(const pg_result* result) {
   const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   // Details of an error may quote values; those are not ours to tell.
-  return SqlError(state != nullptr ? state : "XX000",
-                  message != nullptr ? without_line_end(message) : without_line_end(PQresultErrorMessage(result)));
+  return SqlError(state != nullptr ? state : "XX000", message != nullptr
+                                                          ? without_line_end(message)
+                                                          : without_line_end(PQresultErrorMessage(result)));
 }
 
-/// What a statement is called on the server. Behind a pooler, sessions are used by several stores and by several versions of
-/// Duramen in turn: the same name must mean the same there.
+/// What a statement is called on the server. Behind a pooler, sessions are used by several stores and by
+/// several versions of Duramen in turn: the same name must mean the same there.
 std::string name_on_server(const Query& query) {
   char hash[24];
-  std::snprintf(hash, sizeof hash, "_%016llx", static_cast<unsigned long long>(std::hash<std::string>{}(query.sql)));
+  std::snprintf(hash, sizeof hash, "_%016llx",
+                static_cast<unsigned long long>(std::hash<std::string>{}(query.sql)));
   return query.name + hash;
 }
 
 /// A prepared statement is not there, or somebody else has prepared it: the session is not the one it was.
-bool is_of_another_session(const SqlError& error) { return error.state() == "26000" || error.state() == "42P05"; }
+bool is_of_another_session(const SqlError& error) {
+  return error.state() == "26000" || error.state() == "42P05";
+}
 
 /// The arrays that libpq takes parameters in. Point into `parameters`.
 struct Arguments {
@@ -95,7 +100,8 @@ Connection::Connection(const ConnInfo& conninfo, Duration call_timeout, bool pre
   PQsetNoticeReceiver(connection_.get(), hear_notice, &notices_);
   if (PQserverVersion(connection_.get()) < oldest_server) {
     throw StoreError({ErrorCode::wrong_version, "",
-                      "the server is PostgreSQL " + std::to_string(PQserverVersion(connection_.get()) / 10000) +
+                      "the server is PostgreSQL " +
+                          std::to_string(PQserverVersion(connection_.get()) / 10000) +
                           "; Duramen needs 15 or newer",
                       false});
   }
@@ -108,9 +114,10 @@ Connection::Connection(const ConnInfo& conninfo, Duration call_timeout, bool pre
 void Connection::greet() {
   const auto wall = [] { return to_unix_ms(std::chrono::floor<Duration>(std::chrono::system_clock::now())); };
   const std::int64_t before = wall();
-  const Rows rows = run(
-      "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, current_setting('server_encoding'), "
-      "pg_backend_pid()::bigint");
+  const Rows rows =
+      run("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, "
+          "current_setting('server_encoding'), "
+          "pg_backend_pid()::bigint");
   session_ = static_cast<int>(rows.integer(0, 2));
   greeting_ = {.server_now = rows.integer(0, 0), .here_now = before + (wall() - before) / 2};
   if (rows.text(0, 1) != "UTF8") {
@@ -141,7 +148,8 @@ void Connection::flush() {
   while (true) {
     const int left = PQflush(connection_.get());
     if (left == 0) return;
-    if (left < 0) lost("the connection to the server was lost: " + without_line_end(PQerrorMessage(connection_.get())));
+    if (left < 0)
+      lost("the connection to the server was lost: " + without_line_end(PQerrorMessage(connection_.get())));
     wait(POLLIN | POLLOUT);
     // The server may want to be heard before it goes on reading.
     if (PQconsumeInput(connection_.get()) != 1) {
@@ -177,7 +185,8 @@ void Connection::send(const Query& query, const Parameters& parameters, bool& pr
                                        arguments.lengths.data(), arguments.formats.data(), 1) == 1;
   } else {
     sent = sent && PQsendQueryParams(c, query.sql.c_str(), arguments.count(), arguments.types.data(),
-                                     arguments.values.data(), arguments.lengths.data(), arguments.formats.data(), 1) == 1;
+                                     arguments.values.data(), arguments.lengths.data(),
+                                     arguments.formats.data(), 1) == 1;
   }
   sent = sent && PQpipelineSync(c) == 1;
   if (!sent) lost("the connection to the server was lost: " + without_line_end(PQerrorMessage(c)));
@@ -234,7 +243,8 @@ Rows Connection::run(const Query& query, const Parameters& parameters) {
     return exchange(query, parameters);
   } catch (const SqlError& e) {
     if (!prepare_ || !is_of_another_session(e)) throw;
-    // A pooler leads to a session that is not ours. The statement was not begun: without a name it works everywhere.
+    // A pooler leads to a session that is not ours. The statement was not begun: without a name it works
+    // everywhere.
     prepare_ = false;
     if (PQtransactionStatus(connection_.get()) != PQTRANS_IDLE) throw;
     return exchange(query, parameters);
@@ -247,7 +257,9 @@ Rows Connection::exchange(const Query& query, const Parameters& parameters) {
   return receive(prepares, query);
 }
 
-Rows Connection::run(const std::string& sql, const Parameters& parameters) { return run(Query{{}, sql}, parameters); }
+Rows Connection::run(const std::string& sql, const Parameters& parameters) {
+  return run(Query{{}, sql}, parameters);
+}
 
 void Connection::send_and_lose(const Query& query, const Parameters& parameters) {
   bool prepares = false;
@@ -263,13 +275,14 @@ void Connection::script(const std::string& sql) {
   const ExecStatusType status = PQresultStatus(result);
   if (PQstatus(c) != CONNECTION_OK) lost(without_line_end(PQerrorMessage(c)));
   if (PQsetnonblocking(c, 1) != 0 || PQenterPipelineMode(c) != 1) lost(without_line_end(PQerrorMessage(c)));
-  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY) throw error_of(result);
+  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY)
+    throw error_of(result);
 }
 
 bool Connection::still_there() {
   if (!usable_) return false;
-  // An idle connection hears nothing but its end, and now and then a word about a changed setting: both are reason enough
-  // to take a new one.
+  // An idle connection hears nothing but its end, and now and then a word about a changed setting: both are
+  // reason enough to take a new one.
   pollfd entry{.fd = PQsocket(connection_.get()), .events = POLLIN, .revents = 0};
   if (::poll(&entry, 1, 0) > 0) usable_ = false;
   return usable_;

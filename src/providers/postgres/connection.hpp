@@ -39,16 +39,19 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// One statement, one round trip, one transaction unless begin() was called. Throws SqlError, ConnectionError.
+  /// One statement, one round trip, one transaction unless begin() was called. Throws SqlError,
+  /// ConnectionError.
   Rows run(const Query& query, const Parameters& parameters);
   /// The same for a statement that is not kept.
   Rows run(const std::string& sql, const Parameters& parameters = {});
-  /// The server keeps the plans of a session, also when a table that was empty has grown since. Makes it plan anew.
+  /// The server keeps the plans of a session, also when a table that was empty has grown since. Makes it plan
+  /// anew.
   void forget_plans();
   /// Several statements without parameters.
   void script(const std::string& sql);
 
-  /// Sends a statement and lets the connection die before its answer is read: what a lost answer is like. For tests.
+  /// Sends a statement and lets the connection die before its answer is read: what a lost answer is like. For
+  /// tests.
   void send_and_lose(const Query& query, const Parameters& parameters);
 
   [[nodiscard]] bool usable() const noexcept { return usable_; }
@@ -64,12 +67,14 @@ class Connection {
   /// Reads what has arrived without waiting. Throws ConnectionError.
   void read_input();
   [[nodiscard]] std::optional<Notification> next_notification();
-  /// The process id of the server session that the greeting was answered in: what notifications have as their sender.
-  /// A pooler in transaction mode may lead to another one the next time.
+  /// The process id of the server session that the greeting was answered in: what notifications have as their
+  /// sender. A pooler in transaction mode may lead to another one the next time.
   [[nodiscard]] int session() const noexcept { return session_; }
-  /// True if somebody stands between us and the server: it has given us another process id than the session's.
+  /// True if somebody stands between us and the server: it has given us another process id than the
+  /// session's.
   [[nodiscard]] bool goes_through_pooler() const;
-  /// False if it was not asked to prepare statements, or has found that they do not stay where they were prepared.
+  /// False if it was not asked to prepare statements, or has found that they do not stay where they were
+  /// prepared.
   [[nodiscard]] bool prepares() const noexcept { return prepare_; }
 
  private:
@@ -94,7 +99,7 @@ class Connection {
   Greeting greeting_;
   int session_ = 0;
   std::unordered_map<std::string, std::string> prepared_;  // by the names of queries: those on the server
-  std::int64_t deadline_ = 0;  // steady milliseconds
+  std::int64_t deadline_ = 0;                              // steady milliseconds
   std::int64_t plans_until_ = 0;
   std::int64_t plans_for_ = 1000;
 };

@@ -22,14 +22,15 @@ constexpr std::pair<const char*, const char*> defaults[] = {
 
 ConnInfo::ConnInfo(const std::string& text) {
   char* why = nullptr;
-  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options{PQconninfoParse(text.c_str(), &why),
-                                                                            PQconninfoFree};
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options{
+      PQconninfoParse(text.c_str(), &why), PQconninfoFree};
   PQfreemem(why);  // may quote the string
   if (!options) {
-    throw StoreError({ErrorCode::invalid_argument, "",
-                      "the connection string cannot be read (it is not shown, as it may hold a password); write "
-                      "\"host=... dbname=... user=...\" or \"postgresql://user@host/database\"",
-                      false});
+    throw StoreError(
+        {ErrorCode::invalid_argument, "",
+         "the connection string cannot be read (it is not shown, as it may hold a password); write "
+         "\"host=... dbname=... user=...\" or \"postgresql://user@host/database\"",
+         false});
   }
   std::string host, port, database, user;
   bool chooses_session = false;

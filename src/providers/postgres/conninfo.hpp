@@ -13,7 +13,9 @@ class ConnInfo {
   explicit ConnInfo(const std::string& text);
 
   /// Keywords and values for libpq, our defaults included: those the string has win.
-  [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& values() const noexcept { return values_; }
+  [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& values() const noexcept {
+    return values_;
+  }
   /// "database d at host:port as user", for messages.
   [[nodiscard]] const std::string& description() const noexcept { return description_; }
 

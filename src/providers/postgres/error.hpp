@@ -1,4 +1,5 @@
-// Failures of PostgreSQL inside the provider are exceptions; at its border they become Errors that say what to do.
+// Failures of PostgreSQL inside the provider are exceptions; at its border they become Errors that say what
+// to do.
 #pragma once
 
 #include <duramen/result.hpp>
@@ -13,7 +14,8 @@ namespace duramen::inline v0::postgres::detail {
 /// A statement that the server refused. `state` is its SQLSTATE.
 class SqlError : public std::runtime_error {
  public:
-  SqlError(std::string state, const std::string& message) : std::runtime_error(message), state_(std::move(state)) {}
+  SqlError(std::string state, const std::string& message)
+      : std::runtime_error(message), state_(std::move(state)) {}
   [[nodiscard]] const std::string& state() const noexcept { return state_; }
   /// The first two characters of the state: what kind of thing went wrong.
   [[nodiscard]] std::string_view kind() const noexcept { return std::string_view(state_).substr(0, 2); }

@@ -6,7 +6,8 @@
 
 namespace duramen::inline v0::postgres::detail {
 
-/// In double quotes, whatever it is. Throws StoreError for one that cannot be a name: empty, too long, with a NUL.
+/// In double quotes, whatever it is. Throws StoreError for one that cannot be a name: empty, too long, with a
+/// NUL.
 [[nodiscard]] std::string quoted_identifier(std::string_view name);
 
 /// In single quotes.

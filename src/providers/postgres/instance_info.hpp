@@ -14,8 +14,10 @@ namespace duramen::inline v0::postgres::detail {
 
 /// The columns of `instances i` that read_info wants first, in its order.
 inline constexpr std::string_view info_columns =
-    "i.instance_id, i.key, i.name, i.version, i.execution, i.status, i.last_event_id, i.created_at, i.updated_at, "
-    "i.parent_instance, i.parent_key, i.parent_execution, i.parent_event, i.custom_status_version, i.custom_status";
+    "i.instance_id, i.key, i.name, i.version, i.execution, i.status, i.last_event_id, i.created_at, "
+    "i.updated_at, "
+    "i.parent_instance, i.parent_key, i.parent_execution, i.parent_event, i.custom_status_version, "
+    "i.custom_status";
 inline constexpr int info_column_count = 15;
 /// Those after them, if results are wanted.
 inline constexpr std::string_view result_columns = ", i.failure, i.output_encoding, i.output";

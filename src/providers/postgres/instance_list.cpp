@@ -16,7 +16,8 @@ class Conditions {
   explicit Conditions(const InstanceQuery& query) {
     const InstanceFilter& filter = query.filter;
     const bool newest_first = query.order == InstanceOrder::newest_first;
-    if (query.after) number(newest_first ? "i.key < $" : "i.key > $", static_cast<std::int64_t>(query.after.value));
+    if (query.after)
+      number(newest_first ? "i.key < $" : "i.key > $", static_cast<std::int64_t>(query.after.value));
     if (filter.ids) {
       Texts ids;
       for (const InstanceId& id : *filter.ids) ids.add(id.value);
@@ -36,12 +37,14 @@ class Conditions {
     }
     // One whose parent is gone has nobody above it either.
     if (filter.roots_only) {
-      where_ += " AND (i.parent_key IS NULL OR NOT EXISTS (SELECT 1 FROM @instances p WHERE p.key = i.parent_key))";
+      where_ +=
+          " AND (i.parent_key IS NULL OR NOT EXISTS (SELECT 1 FROM @instances p WHERE p.key = i.parent_key))";
     }
     if (filter.created_from) number("i.created_at >= $", to_unix_ms(*filter.created_from));
     if (filter.created_before) number("i.created_at < $", to_unix_ms(*filter.created_before));
     if (filter.ended_before) {
-      number("i.status IN ('Completed', 'Failed', 'Cancelled') AND i.updated_at < $", to_unix_ms(*filter.ended_before));
+      number("i.status IN ('Completed', 'Failed', 'Cancelled') AND i.updated_at < $",
+             to_unix_ms(*filter.ended_before));
     }
   }
 
@@ -67,8 +70,8 @@ class Conditions {
     where_ += ")";
     parameters_.add(std::move(values));
   }
-  /// Ids are compared byte by byte, so those of a prefix stand together, before the prefix with its last character
-  /// raised. That may be no text; then the end is looked for from the left.
+  /// Ids are compared byte by byte, so those of a prefix stand together, before the prefix with its last
+  /// character raised. That may be no text; then the end is looked for from the left.
   void prefix(const std::string& prefix) {
     text("i.instance_id >= $", prefix);
     add("starts_with(i.instance_id, $");
@@ -87,9 +90,9 @@ ListStatement list_statement(const InstanceQuery& query, const std::string& quot
   const bool newest_first = query.order == InstanceOrder::newest_first;
   const std::int64_t limit = static_cast<std::int64_t>(std::min<std::size_t>(query.limit, 1u << 30)) + 1;
   std::string sql = "SELECT " + std::string(info_columns) +
-                    (query.with_results ? std::string(result_columns) : std::string()) + " FROM @instances i" +
-                    conditions.where() + " ORDER BY i.key" + (newest_first ? " DESC" : "") + " LIMIT $" +
-                    std::to_string(conditions.count() + 1);
+                    (query.with_results ? std::string(result_columns) : std::string()) +
+                    " FROM @instances i" + conditions.where() + " ORDER BY i.key" +
+                    (newest_first ? " DESC" : "") + " LIMIT $" + std::to_string(conditions.count() + 1);
   conditions.parameters().number(limit);
   return {in_schema(sql, quoted_schema), std::move(conditions.parameters())};
 }

@@ -1,5 +1,5 @@
-// Finding instances: one statement per query, made of the parts that are given, so that each can use the index that
-// fits it.
+// Finding instances: one statement per query, made of the parts that are given, so that each can use the
+// index that fits it.
 #pragma once
 
 #include "providers/postgres/parameters.hpp"

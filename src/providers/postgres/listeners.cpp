@@ -9,7 +9,7 @@ struct Listeners::Entry {
   Entry(NodeId n, ProviderListener& l) : node(std::move(n)), listener(&l) {}
 
   NodeId node;
-  std::mutex mutex;            // held while the listener runs, so that its subscription can wait for the end of that
+  std::mutex mutex;  // held while the listener runs, so that its subscription can wait for the end of that
   ProviderListener* listener;  // null once the subscription has ended
 };
 

@@ -28,7 +28,8 @@ struct MessageColumns {
   Texts item;
   Numbers at;
   Texts id;
-  Numbers for_key;  // a child's answer names the instance that asked, not one of the same name that came after it
+  Numbers
+      for_key;  // a child's answer names the instance that asked, not one of the same name that came after it
   Texts name;
   Numbers digest;
   ParentColumns parent;

@@ -15,7 +15,8 @@ struct Moment {
   std::optional<std::int64_t> lease_now;  ///< clock of leases
 };
 
-/// Delays, leases and limits in whole milliseconds, cut to some thirty thousand years, so that sums never overflow.
+/// Delays, leases and limits in whole milliseconds, cut to some thirty thousand years, so that sums never
+/// overflow.
 [[nodiscard]] inline std::int64_t whole(Duration duration) noexcept {
   constexpr std::int64_t longest_ms = 1'000'000'000'000'000;
   return std::clamp<std::int64_t>(duration.count(), 0, longest_ms);

@@ -33,15 +33,16 @@ struct Bulletin {
   bool hello = false;  ///< somebody new listens
 
   [[nodiscard]] bool empty() const noexcept {
-    return !orchestrator_work && !worker_work && !instances && !stolen_from_all && stolen_from.empty() && !hello;
+    return !orchestrator_work && !worker_work && !instances && !stolen_from_all && stolen_from.empty() &&
+           !hello;
   }
   [[nodiscard]] bool concerns(const NodeId& node) const {
     return !node.empty() && (stolen_from_all || stolen_from.contains(node.value));
   }
   void add(const News& news);
 
-  /// As the payload of a NOTIFY, which must be short: letters for kinds, then nodes, each after a tab. Too many become
-  /// "all".
+  /// As the payload of a NOTIFY, which must be short: letters for kinds, then nodes, each after a tab. Too
+  /// many become "all".
   [[nodiscard]] std::string to_payload() const;
   [[nodiscard]] static Bulletin from_payload(std::string_view payload);
   /// Everything: for those who may have missed something.

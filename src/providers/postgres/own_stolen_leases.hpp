@@ -10,8 +10,9 @@
 
 namespace duramen::inline v0::postgres::detail {
 
-/// A node that cancels its own activity hears of it from its own commit; for such a lease a note in memory is enough, and
-/// ten thousand select losers cost no row. Leases of other nodes leave a row. Callable from any thread.
+/// A node that cancels its own activity hears of it from its own commit; for such a lease a note in memory is
+/// enough, and ten thousand select losers cost no row. Leases of other nodes leave a row. Callable from any
+/// thread.
 class OwnStolenLeases {
  public:
   explicit OwnStolenLeases(const Clock& clock) : clock_(clock) {}

@@ -79,7 +79,8 @@ std::unique_ptr<Connection> Pool::connect(bool prepare) {
       log({.level = LogLevel::debug, .message = text, .fields = {}});
     };
   }
-  auto connection = std::make_unique<Connection>(conninfo_, options_.call_timeout, prepare, std::move(notices));
+  auto connection =
+      std::make_unique<Connection>(conninfo_, options_.call_timeout, prepare, std::move(notices));
   ++tally_.connections_opened;
   clock_.heard(connection->greeting());
   return connection;
@@ -102,10 +103,12 @@ void Pool::give_back(std::unique_ptr<Connection> connection) {
     changed_.notify_one();
   }
   if (found_out && options_.log) {
-    options_.log({.level = LogLevel::warning,
-                  .message = "prepared statements do not stay on their connection, as behind a pooler in transaction mode: "
-                             "going on without; set prepare_statements = false",
-                  .fields = {}});
+    options_.log(
+        {.level = LogLevel::warning,
+         .message =
+             "prepared statements do not stay on their connection, as behind a pooler in transaction mode: "
+             "going on without; set prepare_statements = false",
+         .fields = {}});
   }
 }
 

@@ -1,5 +1,5 @@
-// Connections for calls. A call has one to itself while it lasts; lost ones are replaced, with a pause between attempts
-// that fail.
+// Connections for calls. A call has one to itself while it lasts; lost ones are replaced, with a pause
+// between attempts that fail.
 #pragma once
 
 #include "providers/postgres/back_off.hpp"
@@ -34,7 +34,8 @@ class Pool {
   /// A connection on loan, given back when this ends; one that was lost is not.
   class Loan {
    public:
-    Loan(Pool& pool, std::unique_ptr<Connection> connection) : pool_(&pool), connection_(std::move(connection)) {}
+    Loan(Pool& pool, std::unique_ptr<Connection> connection)
+        : pool_(&pool), connection_(std::move(connection)) {}
     Loan(Loan&&) = default;
     Loan& operator=(Loan&&) = delete;
     ~Loan() {
@@ -48,7 +49,8 @@ class Pool {
     std::unique_ptr<Connection> connection_;
   };
 
-  /// Waits for a free one, and for the server if it is away, but not for long. Throws ConnectionError, StoreError.
+  /// Waits for a free one, and for the server if it is away, but not for long. Throws ConnectionError,
+  /// StoreError.
   [[nodiscard]] Loan take();
 
   [[nodiscard]] const ConnInfo& conninfo() const noexcept { return conninfo_; }

@@ -37,7 +37,8 @@ Result<std::vector<Event>> read_events(const Rows& rows, int from, int to, const
     const EventContext context{request.instance, request.execution};
     if (auto decoded = decode_events(rows.text(row, 0), context, events); !decoded) return decoded.error();
   }
-  const auto first = std::ranges::find_if(events, [&](const Event& event) { return event.id > request.after; });
+  const auto first =
+      std::ranges::find_if(events, [&](const Event& event) { return event.id > request.after; });
   events.erase(events.begin(), first);
   return events;
 }
@@ -108,7 +109,7 @@ void PostgresProvider::announce(const News& news) {
   listeners_.tell(news);
 }
 
-// -- starting and messaging -----------------------------------------------------------------------------------------
+// -- starting and messaging -----------------------------------------------------------------------
 
 Result<std::vector<StartOutcome>> PostgresProvider::start_instances(std::span<const StartRequest> requests) {
   return guarded("start_instances", [&]() -> Result<std::vector<StartOutcome>> {
@@ -169,11 +170,26 @@ Result<std::vector<EnqueueOutcome>> PostgresProvider::enqueue_for_orchestrator(
   });
 }
 
-// -- turns ----------------------------------------------------------------------------------------------------------
+// -- turns ----------------------------------------------------------------------------------------
 
 OrchestrationItem PostgresProvider::read_orchestration_item(const Rows& rows, int row) {
-  enum { key, instance_id, orchestration, version, status, execution, last_event_id, message_ids, attempts, items, keys,
-         values, encodings, updated_at, token };
+  enum {
+    key,
+    instance_id,
+    orchestration,
+    version,
+    status,
+    execution,
+    last_event_id,
+    message_ids,
+    attempts,
+    items,
+    keys,
+    values,
+    encodings,
+    updated_at,
+    token
+  };
   OrchestrationItem item{.instance = InstanceId{rows.text(row, instance_id)},
                          .incarnation = Incarnation{rows.number(row, key)},
                          .lease = LeaseToken{rows.number(row, token)},
@@ -207,8 +223,9 @@ OrchestrationItem PostgresProvider::read_orchestration_item(const Rows& rows, in
   const auto value_encodings = rows.texts(row, encodings);
   const auto value_times = rows.integers(row, updated_at);
   for (std::size_t i = 0; i < value_keys.size(); ++i) {
-    item.key_values.emplace(value_keys[i], KeyValueEntry{make_payload(value_texts.at(i), value_encodings.at(i)),
-                                                         from_unix_ms(value_times.at(i))});
+    item.key_values.emplace(value_keys[i],
+                            KeyValueEntry{make_payload(value_texts.at(i), value_encodings.at(i)),
+                                          from_unix_ms(value_times.at(i))});
   }
   return item;
 }
@@ -229,7 +246,10 @@ Result<OrchestrationBatch> PostgresProvider::fetch_orchestration_items(const Orc
     const LeaseTime sent = clock().lease_now();
     const Moment now = moment();
     Parameters parameters;
-    parameters.number(now.now).number(now.lease_now).index(limit_of(request.limit)).number(whole(request.lease));
+    parameters.number(now.now)
+        .number(now.lease_now)
+        .index(limit_of(request.limit))
+        .number(whole(request.lease));
     parameters.number(new_token());
     parameters.index(std::min(request.min_engine_version, 0x7fff'ffffu));
     parameters.index(std::min(request.max_engine_version, 0x7fff'ffffu));
@@ -275,7 +295,8 @@ Result<std::vector<Event>> PostgresProvider::read_history(const InstanceId& inst
   });
 }
 
-std::vector<Result<std::vector<Event>>> PostgresProvider::read_histories(std::span<const HistoryRequest> requests) {
+std::vector<Result<std::vector<Event>>> PostgresProvider::read_histories(
+    std::span<const HistoryRequest> requests) {
   if (requests.empty()) return {};
   auto all = guarded("read_histories", [&]() -> Result<std::vector<Result<std::vector<Event>>>> {
     Texts instances;
@@ -339,7 +360,8 @@ void PostgresProvider::tell_of(std::span<const TurnCommit> commits, const std::v
   }
 }
 
-Result<std::vector<CommitResult>> PostgresProvider::ack_orchestration_items(std::span<const TurnCommit> commits) {
+Result<std::vector<CommitResult>> PostgresProvider::ack_orchestration_items(
+    std::span<const TurnCommit> commits) {
   return guarded("ack_orchestration_items", [&]() -> Result<std::vector<CommitResult>> {
     if (commits.empty()) return std::vector<CommitResult>{};
     const std::vector<Incarnation> numbers = reserve_numbers(commits);
@@ -354,13 +376,15 @@ Result<std::vector<CommitResult>> PostgresProvider::ack_orchestration_items(std:
       news.orchestrator_work = answer.work_ready;
     } catch (const SqlError& error) {
       if (!concerns_one_entry(error)) throw;
-      // One of them cannot be stored. Savepoints would cost every batch something; so only this one pays for them.
+      // One of them cannot be stored. Savepoints would cost every batch something; so only this one pays for
+      // them.
       news = {};
       results = commit_each(commits, numbers, news);
     }
     tell_of(commits, results, news);
     for (std::size_t i = 0; i < commits.size(); ++i) {
-      for (std::size_t a = 0; a < results[i].acks.size(); ++a) explain(commits[i].work_acks[a].lease, results[i].acks[a]);
+      for (std::size_t a = 0; a < results[i].acks.size(); ++a)
+        explain(commits[i].work_acks[a].lease, results[i].acks[a]);
     }
     announce(news);
     return results;
@@ -379,7 +403,8 @@ std::vector<CommitResult> PostgresProvider::commit_each(std::span<const TurnComm
       connection->run("SAVEPOINT entry");
       try {
         const std::span<const TurnCommit> one = commits.subspan(i, 1);
-        TurnAnswer answer = read_turn_answer(connection->run(queries_.commit_turns, batch.take(moment())), one);
+        TurnAnswer answer =
+            read_turn_answer(connection->run(queries_.commit_turns, batch.take(moment())), one);
         results.push_back(std::move(answer.results.front()));
         std::ranges::move(answer.erased, std::back_inserter(news.stolen));
         news.orchestrator_work |= answer.work_ready;
@@ -433,12 +458,13 @@ Result<std::vector<bool>> PostgresProvider::renew_orchestration_item_locks(std::
     }
     Parameters parameters;
     parameters.number(moment().lease_now).number(whole(extend)).add(std::move(key)).add(std::move(token));
-    for (const std::int64_t held : run(queries_.renew_turns, parameters).integers(0, 0)) renewed.push_back(held != 0);
+    for (const std::int64_t held : run(queries_.renew_turns, parameters).integers(0, 0))
+      renewed.push_back(held != 0);
     return renewed;
   });
 }
 
-// -- work items -----------------------------------------------------------------------------------------------------
+// -- work items -----------------------------------------------------------------------------------
 
 Result<WorkBatch> PostgresProvider::fetch_work_items(const WorkFetch& request) {
   return guarded("fetch_work_items", [&]() -> Result<WorkBatch> {
@@ -518,8 +544,8 @@ Result<std::vector<AckResult>> PostgresProvider::ack_work_items(std::span<const 
     const auto outcomes = rows.integers(0, 0);
     const auto reasons = rows.texts(0, 1);
     for (std::size_t i = 0; i < acks.size(); ++i) {
-      results.push_back(
-          {static_cast<AckOutcome>(outcomes.at(i)), parse_cancel_reason(reasons.at(i)).value_or(CancelReason{})});
+      results.push_back({static_cast<AckOutcome>(outcomes.at(i)),
+                         parse_cancel_reason(reasons.at(i)).value_or(CancelReason{})});
       explain(acks[i].lease, results.back());
     }
     News news;
@@ -544,9 +570,11 @@ Result<std::vector<RenewResult>> PostgresProvider::renew_work_item_locks(std::sp
       token.add(renewal.lease.token.value);
       alive.add(renewal.heartbeat.has_value());
       const bool has_details = renewal.heartbeat && renewal.heartbeat->details;
-      details.add(has_details ? std::optional<std::string_view>(renewal.heartbeat->details->data) : std::nullopt);
-      encoding.add(has_details ? std::optional<std::string_view>(to_string(renewal.heartbeat->details->encoding))
-                               : std::nullopt);
+      details.add(has_details ? std::optional<std::string_view>(renewal.heartbeat->details->data)
+                              : std::nullopt);
+      encoding.add(has_details
+                       ? std::optional<std::string_view>(to_string(renewal.heartbeat->details->encoding))
+                       : std::nullopt);
     }
     Parameters parameters;
     parameters.number(moment().lease_now).number(whole(extend)).add(std::move(key)).add(std::move(execution));
@@ -556,10 +584,12 @@ Result<std::vector<RenewResult>> PostgresProvider::renew_work_item_locks(std::sp
     const auto outcomes = rows.integers(0, 0);
     const auto reasons = rows.texts(0, 1);
     for (std::size_t i = 0; i < leases.size(); ++i) {
-      RenewResult& result = results.emplace_back(
-          RenewResult{static_cast<RenewOutcome>(outcomes.at(i)), parse_cancel_reason(reasons.at(i)).value_or(CancelReason{})});
+      RenewResult& result =
+          results.emplace_back(RenewResult{static_cast<RenewOutcome>(outcomes.at(i)),
+                                           parse_cancel_reason(reasons.at(i)).value_or(CancelReason{})});
       if (result.outcome != RenewOutcome::lease_lost) continue;
-      if (const auto reason = own_stolen_.reason(leases[i].lease)) result = {RenewOutcome::cancelled, *reason};
+      if (const auto reason = own_stolen_.reason(leases[i].lease))
+        result = {RenewOutcome::cancelled, *reason};
     }
     return results;
   });
@@ -606,7 +636,7 @@ Result<std::vector<StolenLease>> PostgresProvider::read_stolen_leases(const Node
   });
 }
 
-// -- reading and listening ------------------------------------------------------------------------------------------
+// -- reading and listening ------------------------------------------------------------------------
 
 Result<std::optional<InstanceInfo>> PostgresProvider::get_instance(const InstanceId& instance) {
   return guarded("get_instance", [&]() -> Result<std::optional<InstanceInfo>> {

@@ -1,5 +1,5 @@
-// The Provider interface over one PostgreSQL schema. Each method is one transaction, and one round trip where that is
-// possible; what it has to tell is told after it.
+// The Provider interface over one PostgreSQL schema. Each method is one transaction, and one round trip where
+// that is possible; what it has to tell is told after it.
 #pragma once
 
 #include "providers/postgres/announcer.hpp"
@@ -32,11 +32,13 @@ class PostgresProvider final : public Provider {
     return options_.clock != nullptr ? *options_.clock : server_clock_;
   }
 
-  [[nodiscard]] Result<std::vector<StartOutcome>> start_instances(std::span<const StartRequest> requests) override;
+  [[nodiscard]] Result<std::vector<StartOutcome>> start_instances(
+      std::span<const StartRequest> requests) override;
   [[nodiscard]] Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
       std::span<const OutboundMessage> messages) override;
 
-  [[nodiscard]] Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override;
+  [[nodiscard]] Result<OrchestrationBatch> fetch_orchestration_items(
+      const OrchestrationFetch& request) override;
   [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
                                                         EventId after) override;
   [[nodiscard]] std::vector<Result<std::vector<Event>>> read_histories(
@@ -83,11 +85,14 @@ class PostgresProvider final : public Provider {
   /// For calls that only look: sent again on another connection if the first is lost.
   [[nodiscard]] Rows read(const Query& query, const Parameters& parameters);
   [[nodiscard]] Moment moment() const;
-  /// Where a fetch begins to count its tokens: far from where any other does, and far from the largest number.
+  /// Where a fetch begins to count its tokens: far from where any other does, and far from the largest
+  /// number.
   [[nodiscard]] std::int64_t new_token();
   void announce(const News& news);
   /// True if a fetch that found nothing may be answered the same way without asking again.
-  [[nodiscard]] bool hears_everything() const noexcept { return options_.clock == nullptr && announcer_.hears(); }
+  [[nodiscard]] bool hears_everything() const noexcept {
+    return options_.clock == nullptr && announcer_.hears();
+  }
   [[nodiscard]] OrchestrationItem read_orchestration_item(const Rows& rows, int row);
   [[nodiscard]] std::vector<Incarnation> reserve_numbers(std::span<const TurnCommit> commits);
   /// Each commit on its own, in one transaction: for a batch that holds one that cannot be stored.

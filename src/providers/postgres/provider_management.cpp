@@ -1,4 +1,5 @@
-// The part of the Provider interface that looks after a store: sessions, sweeping, finding, removing, counting.
+// The part of the Provider interface that looks after a store: sessions, sweeping, finding, removing,
+// counting.
 #include "base/message_subject.hpp"
 #include "providers/postgres/error.hpp"
 #include "providers/postgres/instance_info.hpp"
@@ -13,7 +14,7 @@
 
 namespace duramen::inline v0::postgres::detail {
 
-// -- sessions and sweeping ------------------------------------------------------------------------------------------
+// -- sessions and sweeping ------------------------------------------------------------------------
 
 Result<std::size_t> PostgresProvider::renew_sessions(std::span<const std::string> owners, Duration extend,
                                                      Duration idle_timeout) {
@@ -22,7 +23,10 @@ Result<std::size_t> PostgresProvider::renew_sessions(std::span<const std::string
     Texts names;
     for (const std::string& owner : owners) names.add(owner);
     Parameters parameters;
-    parameters.number(moment().lease_now).add(std::move(names)).number(whole(extend)).number(whole(idle_timeout));
+    parameters.number(moment().lease_now)
+        .add(std::move(names))
+        .number(whole(extend))
+        .number(whole(idle_timeout));
     return static_cast<std::size_t>(run(queries_.renew_sessions, parameters).number(0, 0));
   });
 }
@@ -41,8 +45,21 @@ Result<std::size_t> PostgresProvider::release_sessions(const std::string& owner)
 
 Result<SweepResult> PostgresProvider::sweep(std::size_t limit) {
   return guarded("sweep", [&]() -> Result<SweepResult> {
-    enum { key, execution, activity, kind, attempt, fence, instance_id, activity_name, to_start, to_close, heartbeat, next_due,
-           more };
+    enum {
+      key,
+      execution,
+      activity,
+      kind,
+      attempt,
+      fence,
+      instance_id,
+      activity_name,
+      to_start,
+      to_close,
+      heartbeat,
+      next_due,
+      more
+    };
     const Moment now = moment();
     const std::size_t most = std::min<std::size_t>(limit, 1u << 30);
     Parameters look;
@@ -66,10 +83,11 @@ Result<SweepResult> PostgresProvider::sweep(std::size_t limit) {
       work.name = found.string(row, activity_name);
       work.options = {Duration{found.integer(row, to_start)}, Duration{found.integer(row, to_close)},
                       Duration{found.integer(row, heartbeat)}};
-      const WorkAck ack{.lease = {work.key, {}},
-                        .instance = work.instance,
-                        .completion = overdue_failure(work, kinds[found.integer(row, kind)],
-                                                      static_cast<std::uint32_t>(found.integer(row, attempt)))};
+      const WorkAck ack{
+          .lease = {work.key, {}},
+          .instance = work.instance,
+          .completion = overdue_failure(work, kinds[found.integer(row, kind)],
+                                        static_cast<std::uint32_t>(found.integer(row, attempt)))};
       keys.add(work.key.incarnation.value);
       executions.add(work.key.execution.value);
       activities.add(work.key.activity.value);
@@ -77,11 +95,18 @@ Result<SweepResult> PostgresProvider::sweep(std::size_t limit) {
       items.add(completion_json(ack));
     }
     Parameters parameters;
-    parameters.number(now.now).number(now.lease_now).index(most).add(std::move(keys)).add(std::move(executions));
+    parameters.number(now.now)
+        .number(now.lease_now)
+        .index(most)
+        .add(std::move(keys))
+        .add(std::move(executions));
     parameters.add(std::move(activities)).add(std::move(fences)).add(std::move(items));
     const Rows swept = write(queries_.sweep, parameters);
-    result = {.overdue = swept.number(0, 0), .sessions_removed = swept.number(0, 2), .parked_dropped = swept.number(0, 1)};
-    result.more = result.overdue >= limit || result.parked_dropped >= limit || result.sessions_removed >= limit;
+    result = {.overdue = swept.number(0, 0),
+              .sessions_removed = swept.number(0, 2),
+              .parked_dropped = swept.number(0, 1)};
+    result.more =
+        result.overdue >= limit || result.parked_dropped >= limit || result.sessions_removed >= limit;
     if (!swept.is_null(0, 4)) result.next_due = from_unix_ms(swept.integer(0, 4));
     News news;
     news.orchestrator_work = result.overdue > 0;
@@ -91,7 +116,7 @@ Result<SweepResult> PostgresProvider::sweep(std::size_t limit) {
   });
 }
 
-// -- finding and counting -------------------------------------------------------------------------------------------
+// -- finding and counting -------------------------------------------------------------------------
 
 Result<InstancePage> PostgresProvider::list_instances(const InstanceQuery& query) {
   return guarded("list_instances", [&]() -> Result<InstancePage> {
@@ -104,7 +129,8 @@ Result<InstancePage> PostgresProvider::list_instances(const InstanceQuery& query
         page.next = page.instances.back().incarnation;
         break;
       }
-      page.instances.push_back(read_info(rows, row, query.with_results ? Results::wanted : Results::left_out));
+      page.instances.push_back(
+          read_info(rows, row, query.with_results ? Results::wanted : Results::left_out));
     }
     return page;
   });
@@ -228,7 +254,7 @@ Result<QueueDepths> PostgresProvider::get_queue_depths() {
   });
 }
 
-// -- removing -------------------------------------------------------------------------------------------------------
+// -- removing -------------------------------------------------------------------------------------
 
 Result<std::vector<DeleteResult>> PostgresProvider::delete_instances(std::span<const InstanceId> instances,
                                                                      DeleteMode mode) {

@@ -43,39 +43,48 @@ Queries::Queries(const std::string& s)
                          "SELECT instance_key, execution, activity, lease_token, reason FROM @stolen_leases "
                          "WHERE owner = $1 AND until > coalesce($2, @now_ms())")),
       // A row holds a whole turn; the first one wanted may begin before the first event wanted.
-      history(read(s, "history",
-                   "SELECT h.events FROM @instances i JOIN @history h ON h.instance_key = i.key AND h.execution = $2 "
-                   "AND h.first_event_id >= coalesce((SELECT max(b.first_event_id) FROM @history b "
-                   "WHERE b.instance_key = i.key AND b.execution = $2 AND b.first_event_id <= $3 + 1), 0) "
-                   "AND h.last_event_id > $3 WHERE i.instance_id = $1 ORDER BY h.first_event_id")),
+      history(read(
+          s, "history",
+          "SELECT h.events FROM @instances i JOIN @history h ON h.instance_key = i.key AND h.execution = $2 "
+          "AND h.first_event_id >= coalesce((SELECT max(b.first_event_id) FROM @history b "
+          "WHERE b.instance_key = i.key AND b.execution = $2 AND b.first_event_id <= $3 + 1), 0) "
+          "AND h.last_event_id > $3 WHERE i.instance_id = $1 ORDER BY h.first_event_id")),
       // Row by row, so that each of them is looked up as a single one is, however many there are.
-      histories(read(s, "histories",
-                     "SELECT h.events, r.n FROM unnest($1, $2, $3) WITH ORDINALITY AS r (id, execution, after, n) "
-                     "CROSS JOIN LATERAL (SELECT i.key FROM @instances i WHERE i.instance_id = r.id OFFSET 0) k "
-                     "CROSS JOIN LATERAL (SELECT t.events, t.first_event_id FROM @history t "
-                     "WHERE t.instance_key = k.key AND t.execution = r.execution AND t.last_event_id > r.after "
-                     "AND t.first_event_id >= coalesce((SELECT max(b.first_event_id) FROM @history b "
-                     "WHERE b.instance_key = k.key AND b.execution = r.execution AND b.first_event_id <= r.after + 1), 0) "
-                     "OFFSET 0) h ORDER BY r.n, h.first_event_id")),
-      instance(read(s, "instance", "SELECT " + std::string(info_columns) + std::string(result_columns) + " FROM @instances i WHERE i.instance_id = $1")),
-      key_values(read(s, "key_values",
-                      "SELECT v.key, v.value, v.encoding, v.updated_at FROM @instances i "
-                      "JOIN @key_values v ON v.instance_key = i.key WHERE i.instance_id = $1 AND v.value IS NOT NULL")),
+      histories(
+          read(s, "histories",
+               "SELECT h.events, r.n FROM unnest($1, $2, $3) WITH ORDINALITY AS r (id, execution, after, n) "
+               "CROSS JOIN LATERAL (SELECT i.key FROM @instances i WHERE i.instance_id = r.id OFFSET 0) k "
+               "CROSS JOIN LATERAL (SELECT t.events, t.first_event_id FROM @history t "
+               "WHERE t.instance_key = k.key AND t.execution = r.execution AND t.last_event_id > r.after "
+               "AND t.first_event_id >= coalesce((SELECT max(b.first_event_id) FROM @history b "
+               "WHERE b.instance_key = k.key AND b.execution = r.execution AND b.first_event_id <= r.after + "
+               "1), 0) "
+               "OFFSET 0) h ORDER BY r.n, h.first_event_id")),
+      instance(read(s, "instance",
+                    "SELECT " + std::string(info_columns) + std::string(result_columns) +
+                        " FROM @instances i WHERE i.instance_id = $1")),
+      key_values(read(
+          s, "key_values",
+          "SELECT v.key, v.value, v.encoding, v.updated_at FROM @instances i "
+          "JOIN @key_values v ON v.instance_key = i.key WHERE i.instance_id = $1 AND v.value IS NOT NULL")),
       // Results are kept of the last execution only: those before it ended by continuing as new.
-      executions(read(s, "executions",
-                      "SELECT e.execution, e.status, e.version, e.last_event_id, e.started_at, e.ended_at, NULL::text, "
-                      "NULL::text, NULL::text FROM @instances i JOIN @executions e ON e.instance_key = i.key "
-                      "WHERE i.instance_id = $1 UNION ALL "
-                      "SELECT i.execution, i.status, i.version, i.last_event_id, i.execution_started_at, "
-                      "CASE WHEN @is_final(i.status) OR i.status = 'ContinuedAsNew' THEN i.updated_at END" +
-                          std::string(result_columns) + " FROM @instances i WHERE i.instance_id = $1 ORDER BY 1")),
-      tree(read(s, "tree",
-                // Child by child: how many there are is not to be guessed.
-                "WITH RECURSIVE tree (key, depth) AS (SELECT key, 0 FROM @instances WHERE instance_id = $1 UNION "
-                "SELECT c.key, t.depth + 1 FROM tree t CROSS JOIN LATERAL (SELECT b.key FROM @instances b "
-                "WHERE b.parent_key = t.key AND b.parent_key IS NOT NULL OFFSET 0) c) SELECT " +
-                    std::string(info_columns) + " FROM tree CROSS JOIN LATERAL (SELECT * FROM @instances o WHERE o.key = tree.key OFFSET 0) i "
-                    "ORDER BY tree.depth, i.key")),
+      executions(read(
+          s, "executions",
+          "SELECT e.execution, e.status, e.version, e.last_event_id, e.started_at, e.ended_at, NULL::text, "
+          "NULL::text, NULL::text FROM @instances i JOIN @executions e ON e.instance_key = i.key "
+          "WHERE i.instance_id = $1 UNION ALL "
+          "SELECT i.execution, i.status, i.version, i.last_event_id, i.execution_started_at, "
+          "CASE WHEN @is_final(i.status) OR i.status = 'ContinuedAsNew' THEN i.updated_at END" +
+              std::string(result_columns) + " FROM @instances i WHERE i.instance_id = $1 ORDER BY 1")),
+      tree(read(
+          s, "tree",
+          // Child by child: how many there are is not to be guessed.
+          "WITH RECURSIVE tree (key, depth) AS (SELECT key, 0 FROM @instances WHERE instance_id = $1 UNION "
+          "SELECT c.key, t.depth + 1 FROM tree t CROSS JOIN LATERAL (SELECT b.key FROM @instances b "
+          "WHERE b.parent_key = t.key AND b.parent_key IS NOT NULL OFFSET 0) c) SELECT " +
+              std::string(info_columns) +
+              " FROM tree CROSS JOIN LATERAL (SELECT * FROM @instances o WHERE o.key = tree.key OFFSET 0) i "
+              "ORDER BY tree.depth, i.key")),
       pending_instance(read(s, "pending_instance",
                             "SELECT key, lease_token IS NOT NULL AND lease_until > coalesce($2, @now_ms()), "
                             "coalesce(not_before, 0) FROM @instances WHERE instance_id = $1")),
@@ -84,26 +93,29 @@ Queries::Queries(const std::string& s)
                               "CASE WHEN lease_token IS NOT NULL AND lease_until > coalesce($2, @now_ms()) "
                               "THEN lease_owner ELSE '' END "
                               "FROM @worker_queue WHERE instance_key = $1 ORDER BY execution, activity")),
-      pending_messages(read(s, "pending_messages",
-                            "SELECT item, visible_at, attempt FROM @orchestrator_queue WHERE instance_key = $1 "
-                            "ORDER BY visible_at, id LIMIT $2")),
+      pending_messages(
+          read(s, "pending_messages",
+               "SELECT item, visible_at, attempt FROM @orchestrator_queue WHERE instance_key = $1 "
+               "ORDER BY visible_at, id LIMIT $2")),
       // Past executions come as one row without a status.
-      metrics(read(s, "metrics",
-                   "SELECT status, count(*), coalesce(sum(last_event_id), 0)::bigint FROM @instances GROUP BY status "
-                   "UNION ALL SELECT NULL, count(*), coalesce(sum(last_event_id), 0)::bigint FROM @executions")),
-      depths(read(
-          s, "depths",
-          "WITH t AS (SELECT coalesce($1, @now_ms()) AS now, coalesce($2, @now_ms()) AS lease_now), "
-          "messages AS (SELECT q.visible_at > t.now OR coalesce(i.not_before, 0) > t.now AS later, "
-          "i.lease_token IS NOT NULL AND i.lease_until > t.lease_now AS leased "
-          "FROM t, @orchestrator_queue q JOIN @instances i ON i.key = q.instance_key), "
-          "work AS (SELECT w.visible_at > t.now AS later, "
-          "w.lease_token IS NOT NULL AND w.lease_until > t.lease_now AS leased FROM t, @worker_queue w) "
-          "SELECT m.*, v.*, (SELECT count(*) FROM t, @parked_messages p WHERE p.expires_at > t.now), "
-          "(SELECT count(*) FROM t, @sessions s WHERE s.lease_until > t.lease_now) FROM "
-          "(SELECT count(*) FILTER (WHERE NOT later AND NOT leased), count(*) FILTER (WHERE later), "
-          "count(*) FILTER (WHERE leased AND NOT later) FROM messages) m, "
-          "(SELECT count(*) FILTER (WHERE NOT later AND NOT leased), count(*) FILTER (WHERE later AND NOT leased), "
-          "count(*) FILTER (WHERE leased) FROM work) v")) {}
+      metrics(read(
+          s, "metrics",
+          "SELECT status, count(*), coalesce(sum(last_event_id), 0)::bigint FROM @instances GROUP BY status "
+          "UNION ALL SELECT NULL, count(*), coalesce(sum(last_event_id), 0)::bigint FROM @executions")),
+      depths(
+          read(s, "depths",
+               "WITH t AS (SELECT coalesce($1, @now_ms()) AS now, coalesce($2, @now_ms()) AS lease_now), "
+               "messages AS (SELECT q.visible_at > t.now OR coalesce(i.not_before, 0) > t.now AS later, "
+               "i.lease_token IS NOT NULL AND i.lease_until > t.lease_now AS leased "
+               "FROM t, @orchestrator_queue q JOIN @instances i ON i.key = q.instance_key), "
+               "work AS (SELECT w.visible_at > t.now AS later, "
+               "w.lease_token IS NOT NULL AND w.lease_until > t.lease_now AS leased FROM t, @worker_queue w) "
+               "SELECT m.*, v.*, (SELECT count(*) FROM t, @parked_messages p WHERE p.expires_at > t.now), "
+               "(SELECT count(*) FROM t, @sessions s WHERE s.lease_until > t.lease_now) FROM "
+               "(SELECT count(*) FILTER (WHERE NOT later AND NOT leased), count(*) FILTER (WHERE later), "
+               "count(*) FILTER (WHERE leased AND NOT later) FROM messages) m, "
+               "(SELECT count(*) FILTER (WHERE NOT later AND NOT leased), count(*) FILTER (WHERE later AND "
+               "NOT leased), "
+               "count(*) FILTER (WHERE leased) FROM work) v")) {}
 
 }  // namespace duramen::inline v0::postgres::detail

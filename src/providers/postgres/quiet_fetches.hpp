@@ -1,7 +1,7 @@
 // Fetches that need not ask the server: nothing was there a moment ago, and nothing has been heard of since.
 //
-// A runtime polls so that a lost hint costs seconds and not for ever. Where every hint is heard, that is more often than
-// needed: the server is asked every few seconds only, or when what it said was due has come.
+// A runtime polls so that a lost hint costs seconds and not for ever. Where every hint is heard, that is more
+// often than needed: the server is asked every few seconds only, or when what it said was due has come.
 #pragma once
 
 #include <duramen/provider.hpp>

@@ -41,7 +41,9 @@ std::vector<std::string_view> fields(std::string_view record) {
   return all;
 }
 
-std::uint64_t number_of(std::string_view bytes) { return static_cast<std::uint64_t>(wire::read_number(bytes)); }
+std::uint64_t number_of(std::string_view bytes) {
+  return static_cast<std::uint64_t>(wire::read_number(bytes));
+}
 
 }  // namespace
 
@@ -50,7 +52,8 @@ Rows::Rows(pg_result* result) : result_(result, PQclear), count_(PQntuples(resul
 bool Rows::is_null(int row, int column) const { return PQgetisnull(result_.get(), row, column) != 0; }
 
 std::string_view Rows::text(int row, int column) const {
-  return {PQgetvalue(result_.get(), row, column), static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
+  return {PQgetvalue(result_.get(), row, column),
+          static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
 }
 
 std::int64_t Rows::integer(int row, int column) const {
@@ -64,9 +67,8 @@ std::optional<std::string> Rows::optional_string(int row, int column) const {
 
 std::vector<std::int64_t> Rows::integers(int row, int column) const {
   std::vector<std::int64_t> all;
-  each_element(text(row, column), [&](std::string_view bytes) {
-    all.push_back(bytes.empty() ? 0 : wire::read_number(bytes));
-  });
+  each_element(text(row, column),
+               [&](std::string_view bytes) { all.push_back(bytes.empty() ? 0 : wire::read_number(bytes)); });
   return all;
 }
 

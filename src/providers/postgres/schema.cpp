@@ -34,10 +34,13 @@ bool holds_something_else(Connection& connection, const std::string& schema) {
   Parameters name;
   name.text(schema);
   return connection
-             .run("SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
-                  "WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'S') AND c.relname IN ('instances', 'history', "
-                  "'worker_queue', 'sessions', 'executions') LIMIT 1",
-                  name)
+             .run(
+                 "SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = "
+                 "c.relnamespace "
+                 "WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'S') AND c.relname IN ('instances', "
+                 "'history', "
+                 "'worker_queue', 'sessions', 'executions') LIMIT 1",
+                 name)
              .count() > 0;
 }
 
@@ -47,7 +50,8 @@ void refuse_newer(const Version& version, const std::string& schema, std::span<c
   throw StoreError({ErrorCode::wrong_version, "",
                     "schema '" + schema + "' has version " + std::to_string(version.current) +
                         " and needs a Duramen that knows version " + std::to_string(version.works_with) +
-                        "; this one knows up to " + std::to_string(newest) + ": use the newer Duramen that wrote it",
+                        "; this one knows up to " + std::to_string(newest) +
+                        ": use the newer Duramen that wrote it",
                     false});
 }
 
@@ -80,16 +84,17 @@ void bring_up_to_date(Connection& connection, const std::string& schema, std::sp
   const std::string name = quoted_identifier(schema);
   Transaction transaction{connection};
   // Ends with the transaction, so that it also works through a pooler.
-  connection.script("SELECT pg_advisory_xact_lock(hashtextextended(" + quoted_literal("duramen schema " + schema) +
-                    ", 0))");
+  connection.script("SELECT pg_advisory_xact_lock(hashtextextended(" +
+                    quoted_literal("duramen schema " + schema) + ", 0))");
   Version version = read_version(connection, schema).value_or(Version{});
   refuse_newer(version, schema, known);
   if (version.current >= newest) return;  // somebody else has done it
   if (version.current == 0) {
     if (holds_something_else(connection, schema)) {
-      throw StoreError({ErrorCode::invalid_argument, "",
-                        "schema '" + schema + "' holds tables of another program; choose another schema for the store",
-                        false});
+      throw StoreError(
+          {ErrorCode::invalid_argument, "",
+           "schema '" + schema + "' holds tables of another program; choose another schema for the store",
+           false});
     }
     connection.script("CREATE SCHEMA IF NOT EXISTS " + name);
   }
@@ -103,9 +108,10 @@ void bring_up_to_date(Connection& connection, const std::string& schema, std::sp
   connection.script(
       "CREATE TABLE IF NOT EXISTS schema_version (one boolean PRIMARY KEY DEFAULT true CHECK (one), "
       "version bigint NOT NULL, works_with bigint NOT NULL)");
-  connection.script("INSERT INTO schema_version (version, works_with) VALUES (" + std::to_string(version.current) + ", " +
-                    std::to_string(version.works_with) +
-                    ") ON CONFLICT (one) DO UPDATE SET version = excluded.version, works_with = excluded.works_with");
+  connection.script(
+      "INSERT INTO schema_version (version, works_with) VALUES (" + std::to_string(version.current) + ", " +
+      std::to_string(version.works_with) +
+      ") ON CONFLICT (one) DO UPDATE SET version = excluded.version, works_with = excluded.works_with");
   transaction.commit();
 }
 

@@ -1,4 +1,5 @@
-// The server's clock, as far as it is known here: this machine's clock, and how far the server's is ahead of it.
+// The server's clock, as far as it is known here: this machine's clock, and how far the server's is ahead of
+// it.
 #pragma once
 
 #include "providers/postgres/connection.hpp"

@@ -53,7 +53,9 @@ bool needs_number(const TurnCommit& commit) {
   if (!std::holds_alternative<FusedStart>(commit.basis)) return false;
   bool needs = false;
   for (const OutboundMessage& message : commit.messages) {
-    each_link(message, [&](const ParentLink& link) { needs |= link.instance == commit.instance && !link.incarnation; });
+    each_link(message, [&](const ParentLink& link) {
+      needs |= link.instance == commit.instance && !link.incarnation;
+    });
   }
   return needs;
 }
@@ -84,7 +86,8 @@ void TurnBatch::add(const TurnCommit& commit, Incarnation number) {
     value_.turn.add(turns_);
     value_.key.add(change.key);
     value_.value.add(change.value ? std::optional<std::string_view>(change.value->data) : std::nullopt);
-    value_.encoding.add(change.value ? std::optional<std::string_view>(to_string(change.value->encoding)) : std::nullopt);
+    value_.encoding.add(change.value ? std::optional<std::string_view>(to_string(change.value->encoding))
+                                     : std::nullopt);
     value_.at.add(to_unix_ms(change.updated_at));
   }
 }
@@ -111,8 +114,8 @@ void TurnBatch::add_turn(const TurnCommit& commit, Incarnation number) {
   turn_.version.add(change.version);
   turn_.engine.add(change.engine_version);
   turn_.output.add(change.output ? std::optional<std::string_view>(change.output->data) : std::nullopt);
-  turn_.output_encoding.add(change.output ? std::optional<std::string_view>(to_string(change.output->encoding))
-                                          : std::nullopt);
+  turn_.output_encoding.add(
+      change.output ? std::optional<std::string_view>(to_string(change.output->encoding)) : std::nullopt);
   turn_.failure.add(change.failure ? std::optional(stored_failure(*change.failure)) : std::nullopt);
   turn_.parent.add(start != nullptr && !change.parent ? start->request.start.parent : change.parent);
   turn_.sets_status.add(change.custom_status.has_value());
@@ -121,7 +124,8 @@ void TurnBatch::add_turn(const TurnCommit& commit, Incarnation number) {
   turn_.worker_lease.add(whole(commit.worker_lease));
   turn_.cancel_rest.add(commit.cancel_rest ? std::optional<std::string_view>(to_string(*commit.cancel_rest))
                                            : std::nullopt);
-  turn_.name.add(start != nullptr ? std::string_view(start->request.start.orchestration) : std::string_view());
+  turn_.name.add(start != nullptr ? std::string_view(start->request.start.orchestration)
+                                  : std::string_view());
   turn_.digest.add(start != nullptr ? start_digest(start->request.start) : std::int64_t{0});
   turn_.reuse.add(start != nullptr && start->request.reuse == IdReuse::replace_when_final);
 }
@@ -180,7 +184,8 @@ void TurnBatch::add_messages(const TurnCommit& commit, Incarnation number) {
       continue;
     }
     message_turn_.add(turns_);
-    const auto refused = [](const OutboundMessage& sent, const InstanceId& sender) -> std::optional<std::string> {
+    const auto refused = [](const OutboundMessage& sent,
+                            const InstanceId& sender) -> std::optional<std::string> {
       if (!sent.if_refused) return std::nullopt;
       return to_json(*sent.if_refused, sender);
     };
@@ -203,15 +208,16 @@ Parameters TurnBatch::take(const Moment& moment) {
   Parameters p;
   const auto add = [&p](auto&... columns) { (p.add(std::move(columns)), ...); };
   p.number(moment.now).number(moment.lease_now);
-  add(turn_.basis, turn_.token, turn_.node, turn_.instance, turn_.key, turn_.lease, turn_.seen, turn_.execution,
-      turn_.fits, turn_.first, turn_.last, turn_.events, turn_.status, turn_.version, turn_.engine, turn_.output,
-      turn_.output_encoding, turn_.failure);
+  add(turn_.basis, turn_.token, turn_.node, turn_.instance, turn_.key, turn_.lease, turn_.seen,
+      turn_.execution, turn_.fits, turn_.first, turn_.last, turn_.events, turn_.status, turn_.version,
+      turn_.engine, turn_.output, turn_.output_encoding, turn_.failure);
   turn_.parent.take_into(p);
-  add(turn_.sets_status, turn_.custom_status, turn_.sets_values, turn_.worker_lease, turn_.cancel_rest, turn_.name,
-      turn_.digest, turn_.reuse);
+  add(turn_.sets_status, turn_.custom_status, turn_.sets_values, turn_.worker_lease, turn_.cancel_rest,
+      turn_.name, turn_.digest, turn_.reuse);
   add(ack_.turn, ack_.key, ack_.execution, ack_.activity, ack_.token, ack_.item);
-  add(work_.turn, work_.execution, work_.activity, work_.token, work_.name, work_.input, work_.encoding, work_.session,
-      work_.tag, work_.start, work_.close, work_.heartbeat, work_.orchestration, work_.version, work_.owner);
+  add(work_.turn, work_.execution, work_.activity, work_.token, work_.name, work_.input, work_.encoding,
+      work_.session, work_.tag, work_.start, work_.close, work_.heartbeat, work_.orchestration, work_.version,
+      work_.owner);
   add(timer_.turn, timer_.execution, timer_.event, timer_.at, timer_.item);
   add(message_turn_);
   message_.take_into(p);
@@ -241,8 +247,8 @@ TurnAnswer read_turn_answer(const Rows& rows, std::span<const TurnCommit> commit
     for (std::size_t i = 0; i < commits.size(); ++i) {
       for (std::size_t a = 0; a < commits[i].work_acks.size(); ++a, ++at) {
         if (answer.results[i].outcome != CommitOutcome::condition_failed) continue;
-        answer.results[i].acks.push_back(
-            {static_cast<AckOutcome>(ack_outcome.at(at)), parse_cancel_reason(ack_reason.at(at)).value_or(CancelReason{})});
+        answer.results[i].acks.push_back({static_cast<AckOutcome>(ack_outcome.at(at)),
+                                          parse_cancel_reason(ack_reason.at(at)).value_or(CancelReason{})});
       }
     }
   }

@@ -13,7 +13,8 @@
 
 namespace duramen::inline v0::postgres::detail {
 
-/// True if messages of this fused start carry the number of the instance it creates, which must then be known before.
+/// True if messages of this fused start carry the number of the instance it creates, which must then be known
+/// before.
 [[nodiscard]] bool needs_number(const TurnCommit& commit);
 
 class TurnBatch {

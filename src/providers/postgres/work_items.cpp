@@ -41,7 +41,8 @@ std::optional<std::string> fault_of(const Rows& rows, int row) {
     }
   }
   for (const int column : {schedule_to_start, start_to_close, heartbeat}) {
-    if (!rows.is_null(row, column) && rows.integer(row, column) <= 0) return "a time limit is not a positive number";
+    if (!rows.is_null(row, column) && rows.integer(row, column) <= 0)
+      return "a time limit is not a positive number";
   }
   return std::nullopt;
 }
@@ -58,15 +59,16 @@ WorkItemLeased read_work_item(const Rows& rows, int row) {
   item.activity.instance = InstanceId{rows.text(row, instance_id)};
   if (auto fault = fault_of(rows, row)) {
     item.unreadable = "activity " + std::to_string(id.activity.value) + " of execution " +
-                      std::to_string(id.execution.value) + ", instance key " + std::to_string(id.incarnation.value) +
-                      ": " + *fault;
+                      std::to_string(id.execution.value) + ", instance key " +
+                      std::to_string(id.incarnation.value) + ": " + *fault;
     return item;
   }
   item.activity.name = rows.string(row, name);
   item.activity.input = make_payload(rows.text(row, input), rows.text(row, encoding));
   item.activity.session_id = rows.optional_string(row, session_id);
   item.activity.tag = rows.optional_string(row, tag);
-  item.activity.options = {Duration{rows.integer(row, schedule_to_start)}, Duration{rows.integer(row, start_to_close)},
+  item.activity.options = {Duration{rows.integer(row, schedule_to_start)},
+                           Duration{rows.integer(row, start_to_close)},
                            Duration{rows.integer(row, heartbeat)}};
   item.activity.orchestration_name = rows.string(row, orchestration_name);
   item.activity.orchestration_version = rows.string(row, orchestration_version);

@@ -62,8 +62,8 @@ Error to_error(const SqlError& error, const std::string& operation) {
       return make(ErrorCode::corrupt,
                   "; restore the file from a backup, or salvage it with `sqlite3 .recover`", false);
     case SQLITE_NOTADB:
-      return make(ErrorCode::corrupt, "; choose another path, or restore the file from a backup together with its log",
-                  false);
+      return make(ErrorCode::corrupt,
+                  "; choose another path, or restore the file from a backup together with its log", false);
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:

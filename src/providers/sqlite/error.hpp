@@ -13,8 +13,8 @@ struct sqlite3;
 
 namespace duramen::inline v0::sqlite::detail {
 
-/// A call into SQLite that failed. `code` is the extended result code, `system_error` the errno behind it if there
-/// is one.
+/// A call into SQLite that failed. `code` is the extended result code, `system_error` the errno behind it if
+/// there is one.
 class SqlError : public std::runtime_error {
  public:
   SqlError(int code, const std::string& message, int system_error = 0)
@@ -39,8 +39,8 @@ class StoreError : public std::runtime_error {
   Error error_;
 };
 
-/// Why a file could not be made, opened or written, and what to do: to follow "cannot create x: ". May be tried again
-/// or not.
+/// Why a file could not be made, opened or written, and what to do: to follow "cannot create x: ". May be
+/// tried again or not.
 struct FileTrouble {
   std::string text;
   bool retryable = false;

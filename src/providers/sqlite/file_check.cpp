@@ -33,14 +33,12 @@ std::string directory_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
-bool may_write(const std::string& path) {
-  return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
-}
+bool may_write(const std::string& path) { return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0; }
 
 /// As much of it as there is; the rest is zero. Absent if it cannot be read: then SQLite will say why.
 std::optional<Header> header_of_log(const std::string& path) {
-  // Only the log may be opened past SQLite. Closing the store's own file here would give back the locks that other
-  // connections of this process hold on it.
+  // Only the log may be opened past SQLite. Closing the store's own file here would give back the locks that
+  // other connections of this process hold on it.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return std::nullopt;
   Header bytes{};
@@ -76,7 +74,8 @@ void check_place(const std::string& path) {
 
 void check_file(const std::string& path, const struct stat& status) {
   if (S_ISDIR(status.st_mode)) refuse(ErrorCode::unavailable, path + " is a directory; name a file in it");
-  if (!S_ISREG(status.st_mode)) refuse(ErrorCode::unavailable, path + " is not a regular file; choose another path");
+  if (!S_ISREG(status.st_mode))
+    refuse(ErrorCode::unavailable, path + " is not a regular file; choose another path");
   if (!may_write(path)) {
     refuse(ErrorCode::unavailable, path + " cannot be written to; make it writable, or choose another path");
   }
@@ -99,9 +98,10 @@ void check_log(const std::string& path, bool has_file) {
   // These two never change while a log is in use. No crash damages them: they are written and synced as one.
   const bool known = (number_at(*header, 0) & ~1u) == 0x377f0682 && number_at(*header, 4) == 3'007'000;
   if (!known) {
-    refuse(ErrorCode::corrupt, log +
-                                   " is damaged, and with it what had not reached the file yet; restore both from "
-                                   "a backup, or move the log away to go on without what it held");
+    refuse(ErrorCode::corrupt,
+           log +
+               " is damaged, and with it what had not reached the file yet; restore both from "
+               "a backup, or move the log away to go on without what it held");
   }
 }
 

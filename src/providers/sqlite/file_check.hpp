@@ -1,7 +1,7 @@
 // A look at the files of a store before SQLite touches them.
 //
-// SQLite is kind to what it finds: it opens a file that cannot be written, takes a damaged log for an empty one
-// and deletes a log whose file is empty. A store would rather say what is wrong, and change nothing.
+// SQLite is kind to what it finds: it opens a file that cannot be written, takes a damaged log for an empty
+// one and deletes a log whose file is empty. A store would rather say what is wrong, and change nothing.
 #pragma once
 
 #include <string>

@@ -7,8 +7,9 @@ namespace duramen::inline v0::sqlite::detail {
 KeyValues read_key_values(Run run) {
   KeyValues values;
   while (run.step()) {
-    values.emplace(run.text(0), KeyValueEntry{Payload{run.string(1), parse_encoding(run.text(2)).value_or(Encoding::text)},
-                                              from_unix_ms(run.integer(3))});
+    values.emplace(run.text(0),
+                   KeyValueEntry{Payload{run.string(1), parse_encoding(run.text(2)).value_or(Encoding::text)},
+                                 from_unix_ms(run.integer(3))});
   }
   return values;
 }

@@ -1,8 +1,8 @@
 // The write-ahead log as a file, past SQLite's own use of it but through SQLite's file system.
 //
 // A log survives a power failure as far as it was synced. When a sync fails, the system may take the pages it
-// could not write for clean: the next sync succeeds and they are nowhere. What helps is to write the same bytes
-// again. They are the same, so that nobody who reads meanwhile sees a difference.
+// could not write for clean: the next sync succeeds and they are nowhere. What helps is to write the same
+// bytes again. They are the same, so that nobody who reads meanwhile sees a difference.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace duramen::inline v0::sqlite::detail {
 
 class Connection;
 
-/// Valid within the write transaction in which it was made: nobody appends meanwhile. Its calls throw SqlError.
+/// Valid within the write transaction in which it was made: nobody appends meanwhile. Its calls throw
+/// SqlError.
 class LogFile {
  public:
   explicit LogFile(Connection& connection);

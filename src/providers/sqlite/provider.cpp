@@ -51,8 +51,7 @@ void SqliteProvider::announce(const News& news) {
   writer_.checkpoint_if_due();
 }
 
-// -- starting and messaging
-// ------------------------------------------------------------------------------------------
+// -- starting and messaging -----------------------------------------------------------------------
 
 Result<std::vector<StartOutcome>> SqliteProvider::start_instances(std::span<const StartRequest> requests) {
   return guarded("start_instances", [&]() -> Result<std::vector<StartOutcome>> {
@@ -84,8 +83,7 @@ Result<std::vector<EnqueueOutcome>> SqliteProvider::enqueue_for_orchestrator(
   });
 }
 
-// -- turns
-// -----------------------------------------------------------------------------------------------------------
+// -- turns ----------------------------------------------------------------------------------------
 
 Result<OrchestrationBatch> SqliteProvider::fetch_orchestration_items(const OrchestrationFetch& request) {
   return guarded("fetch_orchestration_items", [&]() -> Result<OrchestrationBatch> {
@@ -108,7 +106,8 @@ Result<std::vector<Event>> SqliteProvider::read_history(const InstanceId& instan
   });
 }
 
-std::vector<Result<std::vector<Event>>> SqliteProvider::read_histories(std::span<const HistoryRequest> requests) {
+std::vector<Result<std::vector<Event>>> SqliteProvider::read_histories(
+    std::span<const HistoryRequest> requests) {
   // One transaction: taking and giving back the file's lock costs more than a short history.
   auto all = guarded("read_histories", [&]() -> Result<std::vector<Result<std::vector<Event>>>> {
     return read_together([&](Views& views) {
@@ -216,8 +215,7 @@ Result<std::vector<bool>> SqliteProvider::renew_orchestration_item_locks(std::sp
   });
 }
 
-// -- work items
-// ------------------------------------------------------------------------------------------------------
+// -- work items -----------------------------------------------------------------------------------
 
 Result<WorkBatch> SqliteProvider::fetch_work_items(const WorkFetch& request) {
   return guarded("fetch_work_items", [&]() -> Result<WorkBatch> {
@@ -297,8 +295,7 @@ Result<std::vector<StolenLease>> SqliteProvider::read_stolen_leases(const NodeId
   });
 }
 
-// -- reading and listening
-// -------------------------------------------------------------------------------------------
+// -- reading and listening ------------------------------------------------------------------------
 
 Result<std::optional<InstanceInfo>> SqliteProvider::get_instance(const InstanceId& instance) {
   return guarded("get_instance", [&]() -> Result<std::optional<InstanceInfo>> {

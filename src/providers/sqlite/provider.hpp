@@ -121,7 +121,9 @@ class SqliteProvider final : public Provider {
   // Everything that reads beside the writer, so that a reader does not wait for a commit in flight.
   struct Reader {
     explicit Reader(const std::string& path)
-        : connection(path, Connection::Mode::read_only), views(connection), begin(connection, "BEGIN"),
+        : connection(path, Connection::Mode::read_only),
+          views(connection),
+          begin(connection, "BEGIN"),
           end(connection, "COMMIT") {}
 
     std::mutex mutex;
@@ -171,8 +173,8 @@ class SqliteProvider final : public Provider {
   Listeners listeners_;
   Writer writer_;
   Tables tables_;
-  std::unique_ptr<Reader> reader_;           // null in memory
-  std::unique_ptr<Views> in_turn_;           // in memory: reads on the writing connection
+  std::unique_ptr<Reader> reader_;  // null in memory
+  std::unique_ptr<Views> in_turn_;  // in memory: reads on the writing connection
 };
 
 }  // namespace duramen::inline v0::sqlite::detail

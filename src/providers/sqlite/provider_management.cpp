@@ -8,8 +8,7 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-// -- sessions and sweeping
-// -------------------------------------------------------------------------------------
+// -- sessions and sweeping ------------------------------------------------------------------------
 
 Result<std::size_t> SqliteProvider::renew_sessions(std::span<const std::string> owners, Duration extend,
                                                    Duration idle_timeout) {
@@ -56,8 +55,7 @@ Result<SweepResult> SqliteProvider::sweep(std::size_t limit) {
   });
 }
 
-// -- finding and counting
-// --------------------------------------------------------------------------------------
+// -- finding and counting -------------------------------------------------------------------------
 
 Result<InstancePage> SqliteProvider::list_instances(const InstanceQuery& query) {
   return guarded("list_instances", [&]() -> Result<InstancePage> {
@@ -106,8 +104,7 @@ Result<QueueDepths> SqliteProvider::get_queue_depths() {
   });
 }
 
-// -- removing
-// --------------------------------------------------------------------------------------------------
+// -- removing -------------------------------------------------------------------------------------
 
 Result<std::vector<DeleteResult>> SqliteProvider::delete_instances(std::span<const InstanceId> instances,
                                                                    DeleteMode mode) {

@@ -2,11 +2,11 @@
 //
 // SQLite's own write lock is unfair between processes: one side can wait for seconds. Every write transaction
 // and every checkpoint of a store therefore runs under a lock on the first byte of this file. That lock alone
-// would not be fair either: whoever gives it back and wants it again at once is faster than a sleeper that has
-// to be woken. So the way to it leads through the third byte, held while one waits for the first: who has just
-// written stands behind who is waiting. The second byte is held shared by every open store, so that a writer can
-// tell whether anybody else would want to hear of its commit. They are locks of the open file, not of the
-// process: two stores in one process count as two, and a process that dies gives them back.
+// would not be fair either: whoever gives it back and wants it again at once is faster than a sleeper that
+// has to be woken. So the way to it leads through the third byte, held while one waits for the first: who has
+// just written stands behind who is waiting. The second byte is held shared by every open store, so that a
+// writer can tell whether anybody else would want to hear of its commit. They are locks of the open file, not
+// of the process: two stores in one process count as two, and a process that dies gives them back.
 #pragma once
 
 #include <string>

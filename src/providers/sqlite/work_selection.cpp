@@ -174,8 +174,7 @@ void WorkSelection::read_lane(Search& search, const Lane& lane) {
   if (run.step()) search.lower_due(from_unix_ms(run.integer(0)));
 }
 
-// -- sessions
-// --------------------------------------------------------------------------------------------------
+// -- sessions -------------------------------------------------------------------------------------
 
 bool WorkSelection::may_take(Search& search, std::string_view session) {
   auto known = search.taken_until.find(session);

@@ -1,21 +1,20 @@
 #include "runtime/process/command.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <optional>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <system_error>
+#include <unistd.h>
 
 extern char** environ;
 
@@ -91,8 +90,8 @@ std::vector<std::string> merged_environment(const std::vector<std::pair<std::str
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::string_view name = text.substr(0, text.find('='));
-    const bool replaced =
-        std::any_of(added.begin(), added.end(), [name](const auto& variable) { return variable.first == name; });
+    const bool replaced = std::any_of(added.begin(), added.end(),
+                                      [name](const auto& variable) { return variable.first == name; });
     if (!replaced) all.emplace_back(text);
   }
   for (const auto& [name, value] : added) all.push_back(name + "=" + value);
@@ -145,7 +144,8 @@ void drain(Fd& fd, Take take) {
 
 class RunningCommand {
  public:
-  RunningCommand(const Command& command, std::string_view input, const std::function<void(std::string_view)>& on_line)
+  RunningCommand(const Command& command, std::string_view input,
+                 const std::function<void(std::string_view)>& on_line)
       : command_(command), input_(input), lines_(on_line) {
     start();
   }
@@ -275,4 +275,4 @@ CommandEnd run_command(const Command& command, std::string_view input, const std
   return RunningCommand(command, input, on_error_line).run(stop);
 }
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

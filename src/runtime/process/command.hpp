@@ -1,16 +1,15 @@
 // A command on its way: its pipes, its shim, and what came of it.
 #pragma once
 
+#include "runtime/process/shim.hpp"
+#include <duramen/time.hpp>
+
 #include <functional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <duramen/time.hpp>
-
-#include "runtime/process/shim.hpp"
 
 namespace duramen::inline v0::runtime {
 
@@ -28,9 +27,10 @@ struct CommandEnd {
   bool too_much_output = false;
 };
 
-/// Runs it to its end; blocks. `stop`: SIGTERM, and SIGKILL `kill_after` later. `on_error_line` gets its standard error.
-/// Throws std::system_error if no process can be made.
-[[nodiscard]] CommandEnd run_command(const Command& command, std::string_view input, const std::stop_token& stop,
+/// Runs it to its end; blocks. `stop`: SIGTERM, and SIGKILL `kill_after` later. `on_error_line` gets its
+/// standard error. Throws std::system_error if no process can be made.
+[[nodiscard]] CommandEnd run_command(const Command& command, std::string_view input,
+                                     const std::stop_token& stop,
                                      const std::function<void(std::string_view line)>& on_error_line);
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

@@ -1,11 +1,10 @@
+#include "runtime/process/command.hpp"
 #include <duramen/process.hpp>
 
 #include <cstring>
 #include <stdexcept>
 #include <string>
 #include <system_error>
-
-#include "runtime/process/command.hpp"
 
 namespace duramen::inline v0 {
 
@@ -21,8 +20,8 @@ std::string details_of(const char* what, int value) {
 [[noreturn]] void fail(const std::string& program, const ShimReport& report) {
   switch (report.kind) {
     case ShimReport::Kind::exited:
-      throw ApplicationError("ProcessFailed", program + " ended with status " + std::to_string(report.value), true,
-                             details_of("exit_status", report.value));
+      throw ApplicationError("ProcessFailed", program + " ended with status " + std::to_string(report.value),
+                             true, details_of("exit_status", report.value));
     case ShimReport::Kind::signalled:
       throw ApplicationError("ProcessFailed",
                              program + " was ended by signal " + std::to_string(report.value) + " (" +
@@ -31,14 +30,16 @@ std::string details_of(const char* what, int value) {
     case ShimReport::Kind::not_started:
       break;
   }
-  throw ApplicationError("ProcessNotStarted", program + " could not be started: " + std::strerror(report.value), true,
+  throw ApplicationError("ProcessNotStarted",
+                         program + " could not be started: " + std::strerror(report.value), true,
                          details_of("errno", report.value));
 }
 
 }  // namespace
 
 ProcessActivity::ProcessActivity(std::vector<std::string> command) : command_(std::move(command)) {
-  if (command_.empty() || command_.front().empty()) throw std::invalid_argument("a ProcessActivity needs a program");
+  if (command_.empty() || command_.front().empty())
+    throw std::invalid_argument("a ProcessActivity needs a program");
 }
 
 ProcessActivity& ProcessActivity::environment(std::string name, std::string value) {
@@ -85,9 +86,10 @@ Payload ProcessActivity::operator()(ActivityContext& ctx, Payload input) const {
                                " bytes; let it write to a file and return the name",
                            false);
   }
-  if (end.report.kind != ShimReport::Kind::exited || end.report.value != 0) fail(command_.front(), end.report);
+  if (end.report.kind != ShimReport::Kind::exited || end.report.value != 0)
+    fail(command_.front(), end.report);
   if (output_ == Encoding::text && end.output.ends_with('\n')) end.output.pop_back();
   return Payload{std::move(end.output), output_};
 }
 
-}  // namespace duramen::v0
+}  // namespace duramen::inline v0

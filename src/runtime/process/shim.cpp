@@ -1,5 +1,6 @@
 #include "runtime/process/shim.hpp"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -8,8 +9,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 namespace duramen::inline v0::runtime {
 
@@ -30,8 +29,8 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-/// Nothing of the host's may live on here: not its files and their locks, and not the other end of anybody's orders,
-/// whose closing tells that the host is gone.
+/// Nothing of the host's may live on here: not its files and their locks, and not the other end of anybody's
+/// orders, whose closing tells that the host is gone.
 void close_all_but(const ShimPlan& plan) {
   int keep[5] = {plan.input, plan.output, plan.errors, plan.orders, plan.reports};
   for (int i = 1; i < 5; ++i) {
@@ -94,9 +93,10 @@ void stand_by(const ShimPlan& plan, pid_t command, int watch) {
     report(plan.reports, ShimReport::Kind::not_started, errno);
     ::_exit(1);
   }
-  // Not fork(): that takes the lock of malloc, which a thread of the host may have held when this process was made.
-  const auto command =
-      static_cast<pid_t>(::syscall(SYS_clone, static_cast<unsigned long>(SIGCHLD), nullptr, nullptr, nullptr, 0UL));
+  // Not fork(): that takes the lock of malloc, which a thread of the host may have held when this process was
+  // made.
+  const auto command = static_cast<pid_t>(
+      ::syscall(SYS_clone, static_cast<unsigned long>(SIGCHLD), nullptr, nullptr, nullptr, 0UL));
   if (command == 0) become_command(plan, failed[1]);
   if (command < 0) {
     report(plan.reports, ShimReport::Kind::not_started, errno);
@@ -145,4 +145,4 @@ int start_shim(const ShimPlan& plan) {
   return pid;
 }
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

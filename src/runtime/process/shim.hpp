@@ -1,4 +1,5 @@
-// The process between us and a command: owns its process group, ends it when we are gone, reports how it ended.
+// The process between us and a command: owns its process group, ends it when we are gone, reports how it
+// ended.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ struct ShimPlan {
   int reports;  ///< written here once
 };
 
-/// Makes the shim and, below it, the command. Answers the shim's process id, or -1 with errno set. The shim sends no
-/// SIGCHLD; reap it with waitpid(..., __WALL).
+/// Makes the shim and, below it, the command. Answers the shim's process id, or -1 with errno set. The shim
+/// sends no SIGCHLD; reap it with waitpid(..., __WALL).
 [[nodiscard]] int start_shim(const ShimPlan& plan);
 
-}  // namespace duramen::v0::runtime
+}  // namespace duramen::inline v0::runtime

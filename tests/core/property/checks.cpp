@@ -67,13 +67,15 @@ bool is_value_of(const Event& event, const Event& before) {
          std::holds_alternative<event::ActivityScheduled>(before.body);
 }
 
-/// The same decision, as far as replay promises to compare it: not the due time of a timer, the text of a status, nor
-/// the reason of a cancellation.
+/// The same decision, as far as replay promises to compare it: not the due time of a timer, the text of a
+/// status, nor the reason of a cancellation.
 bool same_decision(const Event& recorded, const Event& now) {
-  if (recorded.id != now.id || recorded.source != now.source || recorded.body.index() != now.body.index()) return false;
+  if (recorded.id != now.id || recorded.source != now.source || recorded.body.index() != now.body.index())
+    return false;
   return std::visit(
       [&now]<class Body>(const Body& body) {
-        if constexpr (std::is_same_v<Body, event::TimerCreated> || std::is_same_v<Body, event::CustomStatusUpdated> ||
+        if constexpr (std::is_same_v<Body, event::TimerCreated> ||
+                      std::is_same_v<Body, event::CustomStatusUpdated> ||
                       std::is_same_v<Body, event::ActivityCancelRequested> ||
                       std::is_same_v<Body, event::SubOrchestrationCancelRequested> ||
                       std::is_same_v<Body, event::ExternalSubscribedCancelled> ||
@@ -101,13 +103,15 @@ std::vector<std::size_t> borders(const Record& record) {
   return cuts;
 }
 
-std::vector<Event> run_segment(Engine& engine, const Record& record, std::size_t at, std::span<const Event> replayed) {
+std::vector<Event> run_segment(Engine& engine, const Record& record, std::size_t at,
+                               std::span<const Event> replayed) {
   const WorkItem message = message_behind(record.history[at], record.subject.identity);
-  return engine.run_turn({replayed, {&message, 1}, record.history[at].timestamp, record.entropies[at]}).events;
+  return engine.run_turn({replayed, {&message, 1}, record.history[at].timestamp, record.entropies[at]})
+      .events;
 }
 
-/// The first segment in which other code, run on the same messages from the start, decides otherwise; or the number of
-/// segments.
+/// The first segment in which other code, run on the same messages from the start, decides otherwise; or the
+/// number of segments.
 std::size_t first_difference(const Record& record, const std::vector<std::size_t>& cuts, Engine& engine) {
   const std::span<const Event> history(record.history);
   for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
@@ -224,13 +228,14 @@ Finding check_change(const Record& record, std::shared_ptr<const OrchestrationHa
     reported += is_reported ? 1 : 0;
     const auto wrong = [&](const char* what) {
       return std::string(what) + "\nfirst difference in segment " + std::to_string(difference) + " of " +
-             std::to_string(length) + "\nhistory\n" + to_text(std::vector<Event>(history.begin(), history.end())) +
-             "turn\n" + to_text(turn);
+             std::to_string(length) + "\nhistory\n" +
+             to_text(std::vector<Event>(history.begin(), history.end())) + "turn\n" + to_text(turn);
     };
     if (is_reported != (difference < length)) {
       return wrong(is_reported ? "a change that nobody can see is reported" : "a change is not reported");
     }
-    if (!is_reported && (!turn.events.empty() || turn.failure)) return wrong("replay alone decided something");
+    if (!is_reported && (!turn.events.empty() || turn.failure))
+      return wrong("replay alone decided something");
     if (is_reported && leaves_something_open(history, turn.events)) {
       return wrong("a reported change leaves something open");
     }
@@ -251,10 +256,11 @@ std::string to_text(const TurnOutcome& turn) {
     out += "  message " + to_json(message.item, message.target) + "\n";
   }
   for (const CancelledActivity& cancelled : turn.cancelled_activities) {
-    out += "  stopped " + std::to_string(cancelled.activity.value) + " " + std::string(to_string(cancelled.reason)) +
-           "\n";
+    out += "  stopped " + std::to_string(cancelled.activity.value) + " " +
+           std::string(to_string(cancelled.reason)) + "\n";
   }
-  for (const EventId timer : turn.dropped_timers) out += "  dropped timer " + std::to_string(timer.value) + "\n";
+  for (const EventId timer : turn.dropped_timers)
+    out += "  dropped timer " + std::to_string(timer.value) + "\n";
   for (const core::TraceLine& trace : turn.traces) out += "  trace " + trace.text + "\n";
   if (turn.failure) out += "  failure " + turn.failure->describe() + "\n";
   out += "  ignored " + std::to_string(turn.ignored_messages) + "\n";

@@ -22,7 +22,8 @@ struct Record {
 };
 
 [[nodiscard]] Finding compare_outcomes(const core::TurnOutcome& expected, const core::TurnOutcome& actual);
-/// A turn is whole segments, in order, numbered without a gap; nothing is cancelled twice; waits end with the rest.
+/// A turn is whole segments, in order, numbered without a gap; nothing is cancelled twice; waits end with the
+/// rest.
 [[nodiscard]] Finding check_shape(const core::TurnOutcome& turn, const std::vector<Event>& history);
 /// Cut at every segment end, a history runs on from there as it did.
 [[nodiscard]] Finding check_prefixes(const Record& record, const EngineFactory& factory);

@@ -90,7 +90,8 @@ void Drive::run_execution(WorkItem first) {
     if (i < most_turns) {
       goes_on = turn(outside_->next_batch(rng_));
     } else {
-      goes_on = turn({{work::CancelInstance{"too long", CancelMode::terminate, CancelOrigin::client, {}}}, true, false});
+      goes_on = turn(
+          {{work::CancelInstance{"too long", CancelMode::terminate, CancelOrigin::client, {}}}, true, false});
     }
   }
   if (goes_on) follow_up();
@@ -113,8 +114,8 @@ void Drive::run_other_ways(const TurnOutcome& outcome, const Batch& batch) {
   const bool at_fault = outcome.failure && (outcome.failure->kind == FailureKind::nondeterminism ||
                                             outcome.failure->kind == FailureKind::limit);
   if (at_fault && !batch.foreign) {
-    return found("the engine gave up on code that did not change: " + outcome.failure->message + "\nhistory\n" +
-                 to_text(record_.history));
+    return found("the engine gave up on code that did not change: " + outcome.failure->message +
+                 "\nhistory\n" + to_text(record_.history));
   }
   if (batch.genuine && outcome.ignored_messages != 0) {
     return found("what the execution waits for was ignored\nhistory\n" + to_text(record_.history));
@@ -126,12 +127,14 @@ void Drive::run_other_ways(const TurnOutcome& outcome, const Batch& batch) {
   }
   if (doubts_.one_in(2)) return;  // it misses this turn, and sees it in history later
   if (auto differs = compare_outcomes(outcome, run_on(*behind_, batch.messages))) {
-    return found("one that was behind decides otherwise: " + *differs + "history before\n" + to_text(record_.history));
+    return found("one that was behind decides otherwise: " + *differs + "history before\n" +
+                 to_text(record_.history));
   }
   // It has run ahead of the store. Its successor begins with what is stored before this turn.
   behind_ = factory_(record_.subject, Role::behind);
   const TurnOutcome nothing = run_on(*behind_, {});
-  if (!nothing.events.empty() || nothing.failure) found("replay alone decided something\n" + to_text(nothing));
+  if (!nothing.events.empty() || nothing.failure)
+    found("replay alone decided something\n" + to_text(nothing));
 }
 
 void Drive::commit(TurnOutcome outcome, const Batch& batch) {
@@ -167,7 +170,8 @@ void Drive::commit(TurnOutcome outcome, const Batch& batch) {
 void Drive::follow_up() {
   const Batch late = outside_->next_batch(rng_);
   const TurnOutcome after = run_on(*live_, late.messages);
-  if (!after.events.empty() || !after.messages.empty()) found("something happened after the end\n" + to_text(after));
+  if (!after.events.empty() || !after.messages.empty())
+    found("something happened after the end\n" + to_text(after));
   if (scrutiny_ != Scrutiny::everything) return;
   const auto replayed = factory_(record_.subject, Role::replayed);
   if (auto differs = compare_outcomes(after, run_on(*replayed, late.messages))) {
@@ -190,7 +194,8 @@ Report check_seed(std::uint64_t seed, const EngineFactory& factory) {
   Drive second(seed, factory, Scrutiny::transcript, again);
   second.run();
   if (first.transcript() != second.transcript()) {
-    report.finding = "the same seed gives another run\nfirst\n" + first.transcript() + "second\n" + second.transcript();
+    report.finding =
+        "the same seed gives another run\nfirst\n" + first.transcript() + "second\n" + second.transcript();
   }
   return report;
 }

@@ -40,7 +40,8 @@ using EngineFactory = std::function<std::unique_ptr<Engine>(const Subject&, Role
 /// The engine that ships.
 class RealEngine : public Engine {
  public:
-  explicit RealEngine(const Subject& subject) : execution_(subject.identity, subject.handler, subject.options) {}
+  explicit RealEngine(const Subject& subject)
+      : execution_(subject.identity, subject.handler, subject.options) {}
   core::TurnOutcome run_turn(const core::TurnInput& input) override { return execution_.run_turn(input); }
   EventId last_event_id() const override { return execution_.last_event_id(); }
 

@@ -35,7 +35,8 @@ class Liar final : public RealEngine {
 };
 
 EngineFactory liars(Liar::Lie lie) {
-  return [lie = std::move(lie)](const Subject& subject, Role) { return std::make_unique<Liar>(subject, lie); };
+  return
+      [lie = std::move(lie)](const Subject& subject, Role) { return std::make_unique<Liar>(subject, lie); };
 }
 /// Only those in one role lie.
 EngineFactory liars(Role liar, Liar::Lie lie) {
@@ -81,8 +82,15 @@ TEST(FaultyEngines, OneThatSendsAnActivityWithTheLastTurnIsFound) {
     if (!turn.ended()) return;
     for (const Event& event : turn.events) {
       if (const auto* activity = std::get_if<event::ActivityScheduled>(&event.body)) {
-        turn.activities.push_back({"i", {{}, ExecutionId{1}, event.id}, activity->name, activity->input,
-                                   activity->session_id, activity->tag, {}, "subject", "1.0.0"});
+        turn.activities.push_back({"i",
+                                   {{}, ExecutionId{1}, event.id},
+                                   activity->name,
+                                   activity->input,
+                                   activity->session_id,
+                                   activity->tag,
+                                   {},
+                                   "subject",
+                                   "1.0.0"});
       }
     }
   });
@@ -98,12 +106,14 @@ TEST(FaultyEngines, OneThatReordersWhatTheCodeDidIsFound) {
       }
     }
   });
-  EXPECT_THAT(first_finding(reorders), HasSubstr("replayed from the start, a turn decides otherwise: events"));
+  EXPECT_THAT(first_finding(reorders),
+              HasSubstr("replayed from the start, a turn decides otherwise: events"));
 }
 
 TEST(FaultyEngines, OneThatWritesTheEndBeforeTheCancellationsIsFound) {
   const auto early = liars([](TurnOutcome& turn) {
-    if (turn.ended() && turn.events.size() > 1 && event_class(turn.events[turn.events.size() - 2]) == EventClass::cancel) {
+    if (turn.ended() && turn.events.size() > 1 &&
+        event_class(turn.events[turn.events.size() - 2]) == EventClass::cancel) {
       std::swap(turn.events.back().body, turn.events[turn.events.size() - 2].body);
     }
   });
@@ -137,8 +147,8 @@ class DropsMessages final : public RealEngine {
  public:
   using RealEngine::RealEngine;
   TurnOutcome run_turn(const TurnInput& input) override {
-    return RealEngine::run_turn({input.history, input.messages.first((input.messages.size() + 1) / 2), input.now,
-                                 input.entropy});
+    return RealEngine::run_turn(
+        {input.history, input.messages.first((input.messages.size() + 1) / 2), input.now, input.entropy});
   }
 };
 

@@ -44,9 +44,9 @@ class Generator {
 
 Node Generator::leaf() {
   --left_;
-  static const std::vector<Kind> kinds{Kind::activity, Kind::activity, Kind::activity, Kind::activity, Kind::timer,
-                                       Kind::timer,    Kind::child,    Kind::wait,     Kind::dequeue,  Kind::guid,
-                                       Kind::now,      Kind::retry};
+  static const std::vector<Kind> kinds{Kind::activity, Kind::activity, Kind::activity, Kind::activity,
+                                       Kind::timer,    Kind::timer,    Kind::child,    Kind::wait,
+                                       Kind::dequeue,  Kind::guid,     Kind::now,      Kind::retry};
   Node made = node(rng_.pick(kinds));
   if (made.kind == Kind::timer) made.a *= 30;
   return made;
@@ -142,7 +142,7 @@ Node Generator::statement(int depth) {
   }
 }
 
-// -- changes ---------------------------------------------------------------------------------------------------------
+// -- changes --------------------------------------------------------------------------------------
 
 void collect_blocks(std::vector<Node>& block, bool statements, std::vector<std::vector<Node>*>& out) {
   if (statements) out.push_back(&block);

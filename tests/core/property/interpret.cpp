@@ -23,8 +23,8 @@ using std::chrono::milliseconds;
 constexpr std::size_t places = 3;
 constexpr int most_executions = 3;
 
-/// One run of a program from its beginning. What came back so far goes into one number, and that into what comes next:
-/// a result that replay does not repeat shows in every later input.
+/// One run of a program from its beginning. What came back so far goes into one number, and that into what
+/// comes next: a result that replay does not repeat shows in every later input.
 struct Run {
   Context& ctx;
   std::uint32_t so_far = 17;
@@ -67,7 +67,7 @@ Task<std::string> run_frame(Run& run, const Statements& statements);
 Task<Flow> run_block(Run& run, Frame& frame, const Statements& statements);
 AnyFuture make(Run& run, const Node& node);
 
-// -- every result as text --------------------------------------------------------------------------------------------
+// -- every result as text -------------------------------------------------------------------------
 
 template <class T>
 std::string text_of(const T& value) {
@@ -136,7 +136,7 @@ std::vector<Text> texts(Run& run, const Statements& parts) {
   return branches;
 }
 
-// -- expressions -----------------------------------------------------------------------------------------------------
+// -- expressions ----------------------------------------------------------------------------------
 
 Text make_activity(Run& run, const Node& node) {
   auto activity = run.ctx.schedule_activity("A" + std::to_string(node.a), run.input(node));
@@ -148,7 +148,9 @@ Text make_retry(Run& run, const Node& node) {
   RetryPolicy policy;
   policy.attempts(static_cast<std::uint32_t>(node.b) + 1);
   if (node.flag) {
-    policy.backoff(Backoff::fixed(milliseconds(20))).attempt_timeout(milliseconds(50)).total_timeout(milliseconds(300));
+    policy.backoff(Backoff::fixed(milliseconds(20)))
+        .attempt_timeout(milliseconds(50))
+        .total_timeout(milliseconds(300));
   }
   return run.ctx.schedule_activity("R" + std::to_string(node.a), "again").with_retry(policy);
 }
@@ -156,7 +158,8 @@ Text make_retry(Run& run, const Node& node) {
 Text make_child(Run& run, const Node& node) {
   ChildOptions options;
   if (node.flag) options.id(InstanceId("kid" + std::to_string(node.a))).version("1.0.0");
-  return run.ctx.schedule_sub_orchestration("C" + std::to_string(node.a), run.input(node), std::move(options));
+  return run.ctx.schedule_sub_orchestration("C" + std::to_string(node.a), run.input(node),
+                                            std::move(options));
 }
 
 AnyFuture make_select2(Run& run, const Node& node) {
@@ -184,14 +187,17 @@ AnyFuture make_join2(Run& run, const Node& node) {
   AnyFuture first = make(run, node.parts[0]);
   AnyFuture second = make(run, node.parts[1]);
   return std::visit(
-      [&run](auto& a, auto& b) { return as_future(run, both_of(run.ctx.join2(std::move(a), std::move(b)))); }, first,
-      second);
+      [&run](auto& a, auto& b) { return as_future(run, both_of(run.ctx.join2(std::move(a), std::move(b)))); },
+      first, second);
 }
 
 AnyFuture make_timeout(Run& run, const Node& node) {
   AnyFuture limited = make(run, node.parts[0]);
   return std::visit(
-      [&](auto& future) -> AnyFuture { return run.ctx.with_timeout(milliseconds(node.a), std::move(future)); }, limited);
+      [&](auto& future) -> AnyFuture {
+        return run.ctx.with_timeout(milliseconds(node.a), std::move(future));
+      },
+      limited);
 }
 
 AnyFuture make(Run& run, const Node& node) {
@@ -231,7 +237,7 @@ AnyFuture make(Run& run, const Node& node) {
   }
 }
 
-// -- statements ------------------------------------------------------------------------------------------------------
+// -- statements -----------------------------------------------------------------------------------
 
 Task<std::string> await_any(AnyFuture future) {
   if (auto* text = std::get_if<Text>(&future)) {
@@ -305,8 +311,8 @@ void act(Run& run, Frame& frame, const Node& node) {
       run.ctx.clear_all_kv_values();
       break;
     case Kind::chain:
-      run.ctx.schedule_orchestration("D" + std::to_string(node.a), InstanceId("detached" + std::to_string(node.a)),
-                                     run.input(node));
+      run.ctx.schedule_orchestration("D" + std::to_string(node.a),
+                                     InstanceId("detached" + std::to_string(node.a)), run.input(node));
       break;
     case Kind::trace:
       run.ctx.trace_info("so far " + std::to_string(run.so_far));
@@ -429,7 +435,9 @@ std::shared_ptr<const OrchestrationHandler> handler_for(std::shared_ptr<const Pr
   handler.name = "subject";
   handler.version = "1.0.0";
   handler.graceful = program->graceful;
-  handler.invoke = [program](Context& ctx, Payload input) { return run_program(program, ctx, std::move(input)); };
+  handler.invoke = [program](Context& ctx, Payload input) {
+    return run_program(program, ctx, std::move(input));
+  };
   return std::make_shared<const OrchestrationHandler>(std::move(handler));
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/property/program.hpp"
-
 #include <duramen/registry.hpp>
 
 #include <memory>

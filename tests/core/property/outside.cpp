@@ -42,7 +42,7 @@ bool answers(const WorkItem& item, EventId id) {
 
 }  // namespace
 
-// -- what arrives ----------------------------------------------------------------------------------------------------
+// -- what arrives ---------------------------------------------------------------------------------
 
 WorkItem Outside::complete_activity(EventId id, Rng& rng) const {
   if (rng.one_in(8)) return work::ActivityFailed{identity_.execution, id, failure(rng)};
@@ -92,8 +92,8 @@ WorkItem Outside::cancel(Rng& rng) const {
   return work::CancelInstance{"the parent's wish", mode, CancelOrigin::parent, std::move(from)};
 }
 
-/// What should change nothing: a second copy, the answer of something stopped, of an earlier execution; or, rarely, an
-/// answer to nothing at all, which must end the execution.
+/// What should change nothing: a second copy, the answer of something stopped, of an earlier execution; or,
+/// rarely, an answer to nothing at all, which must end the execution.
 std::optional<WorkItem> Outside::odd_one(Rng& rng, bool& foreign) {
   switch (rng.below(12)) {
     case 0:
@@ -149,14 +149,14 @@ void Outside::add_early_messages(Rng& rng, std::vector<WorkItem>& messages) {
   if (rng.one_in(20)) messages.insert(messages.begin(), raise(rng));  // before the start: reaches nobody
 }
 
-// -- what leaves -----------------------------------------------------------------------------------------------------
+// -- what leaves ----------------------------------------------------------------------------------
 
 std::optional<std::string> Outside::take(const core::TurnOutcome& turn, const std::vector<WorkItem>& batch,
                                          const std::vector<Event>& history) {
   // A row that a turn stops may be on its way as a completion already.
   for (const CancelledActivity& cancelled : turn.cancelled_activities) {
-    const bool on_its_way = std::any_of(batch.begin(), batch.end(),
-                                        [&](const WorkItem& item) { return answers(item, cancelled.activity); });
+    const bool on_its_way = std::any_of(
+        batch.begin(), batch.end(), [&](const WorkItem& item) { return answers(item, cancelled.activity); });
     if (!workers_.contains(cancelled.activity) && !on_its_way) {
       return name(cancelled.activity) + " is stopped, but no worker has it";
     }
@@ -165,7 +165,8 @@ std::optional<std::string> Outside::take(const core::TurnOutcome& turn, const st
   for (const EventId timer : turn.dropped_timers) {
     const bool on_its_way =
         std::any_of(batch.begin(), batch.end(), [&](const WorkItem& item) { return answers(item, timer); });
-    if (timers_.erase(timer) == 0 && !on_its_way) return name(timer) + " is dropped, but no timer runs under it";
+    if (timers_.erase(timer) == 0 && !on_its_way)
+      return name(timer) + " is dropped, but no timer runs under it";
   }
   if (auto wrong = take_activities(turn, history)) return wrong;
   if (auto wrong = take_messages(turn)) return wrong;
@@ -176,7 +177,8 @@ std::optional<std::string> Outside::take(const core::TurnOutcome& turn, const st
   return check_against(history, turn.ended());
 }
 
-std::optional<std::string> Outside::take_activities(const core::TurnOutcome& turn, const std::vector<Event>& history) {
+std::optional<std::string> Outside::take_activities(const core::TurnOutcome& turn,
+                                                    const std::vector<Event>& history) {
   for (const ActivityExecute& activity : turn.activities) {
     const EventId id = activity.key.activity;
     const auto* scheduled = id.value <= history.size()
@@ -197,7 +199,8 @@ std::optional<std::string> Outside::take_messages(const core::TurnOutcome& turn)
   for (const OutboundMessage& message : turn.messages) {
     if (const auto* timer = std::get_if<work::TimerFired>(&message.item)) {
       if (!timers_.emplace(timer->id, timer->fire_at).second) return name(timer->id) + " is a timer twice";
-      if (message.visible_at != timer->fire_at) return name(timer->id) + " is visible at another time than it is due";
+      if (message.visible_at != timer->fire_at)
+        return name(timer->id) + " is visible at another time than it is due";
     } else if (const auto* start = std::get_if<work::StartOrchestration>(&message.item)) {
       if (!start->parent) continue;
       if (!children_.emplace(start->parent->event, message.target).second) return "a child is started twice";
@@ -212,7 +215,8 @@ std::optional<std::string> Outside::take_messages(const core::TurnOutcome& turn)
     } else if (std::holds_alternative<work::SubOrchCompleted>(message.item) ||
                std::holds_alternative<work::SubOrchFailed>(message.item)) {
       ++answers_to_parent;
-      if (!parent_ || message.target != parent_->instance) return "an answer goes to somebody who is no parent";
+      if (!parent_ || message.target != parent_->instance)
+        return "an answer goes to somebody who is no parent";
     }
   }
   const std::size_t due = parent_ && is_final(turn.status) ? 1 : 0;
@@ -234,9 +238,11 @@ std::optional<std::string> Outside::check_against(const std::vector<Event>& hist
     activities.erase(event.source);
     children.erase(event.source);
   }
-  if (ended && !(activities.empty() && children.empty())) return "something stays open after the end, in history";
+  if (ended && !(activities.empty() && children.empty()))
+    return "something stays open after the end, in history";
   for (const auto& [id, what] : workers_) {
-    if (!activities.contains(id)) return name(id) + " (" + what + ") still has a row, but nobody waits for it";
+    if (!activities.contains(id))
+      return name(id) + " (" + what + ") still has a row, but nobody waits for it";
   }
   for (const EventId id : activities) {
     if (!workers_.contains(id)) return name(id) + " is open, but no worker has it";

@@ -1,7 +1,7 @@
 // The world around one execution: the worker queue, the timers, the children, and whoever sends it messages.
 //
-// It takes in what a turn sends out, and says what arrives next: answers in any order, one or several in a batch, some
-// twice, some late, some for somebody else, and now and then an event or a cancellation.
+// It takes in what a turn sends out, and says what arrives next: answers in any order, one or several in a
+// batch, some twice, some late, some for somebody else, and now and then an event or a cancellation.
 #pragma once
 
 #include "core/execution.hpp"
@@ -18,7 +18,8 @@ namespace duramen::core_test::property {
 struct Batch {
   std::vector<WorkItem> messages;
   bool genuine = false;  ///< one message, and the execution waits for it: it must not be ignored
-  bool foreign = false;  ///< holds an answer to something that was never asked: the engine must end the execution
+  bool foreign =
+      false;  ///< holds an answer to something that was never asked: the engine must end the execution
 };
 
 class Outside {
@@ -31,8 +32,10 @@ class Outside {
   void add_early_messages(Rng& rng, std::vector<WorkItem>& messages);
   [[nodiscard]] TimePoint now() const { return now_; }
 
-  /// Takes in what a turn decided; `history` ends with its events. Says what is wrong with it, if anything is.
-  [[nodiscard]] std::optional<std::string> take(const core::TurnOutcome& turn, const std::vector<WorkItem>& batch,
+  /// Takes in what a turn decided; `history` ends with its events. Says what is wrong with it, if anything
+  /// is.
+  [[nodiscard]] std::optional<std::string> take(const core::TurnOutcome& turn,
+                                                const std::vector<WorkItem>& batch,
                                                 const std::vector<Event>& history);
 
  private:

@@ -7,11 +7,12 @@ namespace duramen::core_test::property {
 namespace {
 
 constexpr std::array names{
-    "activity",  "timer", "child",      "wait",         "dequeue",    "guid",   "now",    "retry",   "timeout",
-    "select",    "select2", "select3",  "join",         "join2",      "nested", "await",  "attempt", "attempt_task",
-    "call",      "shield", "start",     "keep",         "poll",       "drop",   "take",   "race",    "detach",
-    "catch_all", "if_odd", "loop",      "give_up",      "give_back",  "status", "reset_status", "kv_set", "kv_add",
-    "kv_clear",  "kv_clear_all", "kv_prune", "chain",   "trace",      "guard",  "again",
+    "activity", "timer",        "child",   "wait",      "dequeue",  "guid",         "now",      "retry",
+    "timeout",  "select",       "select2", "select3",   "join",     "join2",        "nested",   "await",
+    "attempt",  "attempt_task", "call",    "shield",    "start",    "keep",         "poll",     "drop",
+    "take",     "race",         "detach",  "catch_all", "if_odd",   "loop",         "give_up",  "give_back",
+    "status",   "reset_status", "kv_set",  "kv_add",    "kv_clear", "kv_clear_all", "kv_prune", "chain",
+    "trace",    "guard",        "again",
 };
 static_assert(names.size() == static_cast<std::size_t>(Kind::again) + 1);
 

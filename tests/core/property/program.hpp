@@ -1,4 +1,5 @@
-// An orchestration as data: a tree of statements that interpret.cpp runs, generate.cpp invents and a person can read.
+// An orchestration as data: a tree of statements that interpret.cpp runs, generate.cpp invents and a person
+// can read.
 #pragma once
 
 #include <cstddef>
@@ -9,24 +10,25 @@
 
 namespace duramen::core_test::property {
 
-/// What a node stands for. `a` and `b` are small numbers whose meaning depends on it: which name, which key, how long.
+/// What a node stands for. `a` and `b` are small numbers whose meaning depends on it: which name, which key,
+/// how long.
 enum class Kind : std::uint8_t {
   // -- something to wait for
-  activity,   // a: name; b: 0 a fixed input, 1 one that depends on what happened before; flag: tag and session
-  timer,      // a: ms
-  child,      // a: name; flag: chooses its id; b: as above
-  wait,       // a: name
-  dequeue,    // a: queue
-  guid,       //
-  now,        //
-  retry,      // a: name; b: attempts; flag: with limits on time
-  timeout,    // a: ms; part 0: what is limited
-  select,     // parts: what races, as a list
-  select2,    //
-  select3,    //
-  join,       // parts: what is waited for, as a list
-  join2,      //
-  nested,     // parts: the statements of a Task that is a branch
+  activity,  // a: name; b: 0 a fixed input, 1 one that depends on what happened before; flag: tag and session
+  timer,     // a: ms
+  child,     // a: name; flag: chooses its id; b: as above
+  wait,      // a: name
+  dequeue,   // a: queue
+  guid,      //
+  now,       //
+  retry,     // a: name; b: attempts; flag: with limits on time
+  timeout,   // a: ms; part 0: what is limited
+  select,    // parts: what races, as a list
+  select2,   //
+  select3,   //
+  join,      // parts: what is waited for, as a list
+  join2,     //
+  nested,    // parts: the statements of a Task that is a branch
   // -- statements
   await,         // part 0
   attempt,       // part 0: a future, its failure a value; the other parts run if it fails

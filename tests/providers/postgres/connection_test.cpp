@@ -1,9 +1,8 @@
 // Connecting: what is said when it does not work, what is never said, and how it comes back.
-#include "store.hpp"
-
 #include "providers/postgres/back_off.hpp"
 #include "providers/postgres/conninfo.hpp"
 #include "providers/postgres/error.hpp"
+#include "store.hpp"
 
 #include <atomic>
 #include <thread>
@@ -35,14 +34,17 @@ TEST(PostgresConnInfo, AStringThatCannotBeReadIsRefusedWithoutRepeatingIt) {
 TEST(PostgresConnInfo, SeveralHostsLookForTheOneThatCanBeWrittenTo) {
   EXPECT_EQ(value_of(detail::ConnInfo{"host=a,b"}, "target_session_attrs"), "read-write");
   EXPECT_EQ(value_of(detail::ConnInfo{"postgresql://a,b/db"}, "target_session_attrs"), "read-write");
-  EXPECT_EQ(value_of(detail::ConnInfo{"host=a,b target_session_attrs=primary"}, "target_session_attrs"), "primary");
+  EXPECT_EQ(value_of(detail::ConnInfo{"host=a,b target_session_attrs=primary"}, "target_session_attrs"),
+            "primary");
   EXPECT_EQ(value_of(detail::ConnInfo{"host=a"}, "target_session_attrs"), "");
 }
 
 TEST(PostgresConnInfo, WhatTheStringSaysWinsOverOurDefaults) {
   EXPECT_EQ(value_of(detail::ConnInfo{"host=a"}, "connect_timeout"), "10");
-  EXPECT_EQ(value_of(detail::ConnInfo{"host=a connect_timeout=3 sslmode=verify-full"}, "connect_timeout"), "3");
-  EXPECT_EQ(value_of(detail::ConnInfo{"host=a connect_timeout=3 sslmode=verify-full"}, "sslmode"), "verify-full");
+  EXPECT_EQ(value_of(detail::ConnInfo{"host=a connect_timeout=3 sslmode=verify-full"}, "connect_timeout"),
+            "3");
+  EXPECT_EQ(value_of(detail::ConnInfo{"host=a connect_timeout=3 sslmode=verify-full"}, "sslmode"),
+            "verify-full");
 }
 
 TEST(PostgresConnInfo, ItsDescriptionHasNoPassword) {
@@ -51,8 +53,8 @@ TEST(PostgresConnInfo, ItsDescriptionHasNoPassword) {
 }
 
 TEST(PostgresConnInfo, AServerThatIsNotThereIsRetryableAndNamed) {
-  const auto opened = postgres::open_provider({.conninfo = "host=/nonexistent dbname=shop user=me password=hunter2",
-                                               .reconnect_patience = 0ms});
+  const auto opened = postgres::open_provider(
+      {.conninfo = "host=/nonexistent dbname=shop user=me password=hunter2", .reconnect_patience = 0ms});
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::unavailable);
   EXPECT_TRUE(opened.error().retryable);
@@ -78,9 +80,11 @@ TEST(PostgresBackOff, PausesGrowToTheLongestAndAreNeverTheSameForAll) {
 }
 
 TEST(PostgresErrors, OnlyWhatMayWorkLaterIsRetryable) {
-  const auto retryable = [](const char* state) { return detail::to_error(detail::SqlError(state, "x"), "op").retryable; };
-  for (const char* state : {"40001", "40P01", "57P01", "57P02", "57P03", "08006", "53300", "53100", "25006", "57014",
-                            "0A000", "26000", "42P05"}) {
+  const auto retryable = [](const char* state) {
+    return detail::to_error(detail::SqlError(state, "x"), "op").retryable;
+  };
+  for (const char* state : {"40001", "40P01", "57P01", "57P02", "57P03", "08006", "53300", "53100", "25006",
+                            "57014", "0A000", "26000", "42P05"}) {
     EXPECT_TRUE(retryable(state)) << state;
   }
   for (const char* state : {"42501", "42P01", "22021", "23505", "XX001", "54000"}) {
@@ -94,10 +98,12 @@ TEST_F(PostgresConnection, IdleConnectionsThatTheServerEndedAreReplacedUnnoticed
   for (int round = 0; round < 3; ++round) {
     schema->connection().run(
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
-        "AND application_name = 'duramen' AND query LIKE '%" + schema->name() + "%' AND state = 'idle'");
+        "AND application_name = 'duramen' AND query LIKE '%" +
+        schema->name() + "%' AND state = 'idle'");
     // The end of a session takes a moment to arrive.
     while (schema->number("SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
-                          "AND application_name = 'duramen' AND query LIKE '%" + schema->name() + "%'") > 0) {
+                          "AND application_name = 'duramen' AND query LIKE '%" +
+                          schema->name() + "%'") > 0) {
       std::this_thread::yield();
     }
     EXPECT_TRUE(store->get_instance("a").value().has_value());

@@ -50,7 +50,8 @@ TEST_F(PostgresHistories, OneThatCannotBeReadDoesNotSpoilTheOthers) {
   const std::vector<TurnCommit> commits{fused_turn("broken", 1), fused_turn("whole", 2)};
   ASSERT_TRUE(store->ack_orchestration_items(commits));
   const std::string s = quoted_schema();
-  schema->connection().script("UPDATE " + s + ".history SET events = '[{' WHERE instance_key = (SELECT key FROM " + s +
+  schema->connection().script("UPDATE " + s +
+                              ".history SET events = '[{' WHERE instance_key = (SELECT key FROM " + s +
                               ".instances WHERE instance_id = 'broken')");
   const std::vector<HistoryRequest> wanted{{"broken", ExecutionId{1}, {}}, {"whole", ExecutionId{1}, {}}};
   const auto histories = store->read_histories(wanted);

@@ -1,9 +1,8 @@
-// Connections that die in the middle of a call: what was asked for is done once or not at all, and whoever asks again is
-// told which.
-#include "store.hpp"
-
+// Connections that die in the middle of a call: what was asked for is done once or not at all, and whoever
+// asks again is told which.
 #include "providers/postgres/queries.hpp"
 #include "providers/postgres/turn_batch.hpp"
+#include "store.hpp"
 #include <duramen/client.hpp>
 #include <duramen/runtime.hpp>
 
@@ -30,11 +29,13 @@ class PostgresLostAnswers : public OnPostgres {
   }
   /// The server goes on with what it has read, whether anybody is there to hear the answer or not.
   void until_ended(int session) {
-    while (schema->number("SELECT count(*) FROM pg_stat_activity WHERE pid = " + std::to_string(session)) > 0) {
+    while (schema->number("SELECT count(*) FROM pg_stat_activity WHERE pid = " + std::to_string(session)) >
+           0) {
       std::this_thread::sleep_for(1ms);
     }
   }
-  /// In every other round the lost commit has come to its end before it is sent again; in the others both run.
+  /// In every other round the lost commit has come to its end before it is sent again; in the others both
+  /// run.
   [[nodiscard]] CommitResult send_twice(Provider& store, const TurnCommit& commit, int round) {
     const int session = send_and_lose(commit);
     if (round % 2 == 0) until_ended(session);
@@ -56,7 +57,8 @@ TEST_F(PostgresLostAnswers, ACommitSentAgainIsStoredOnce) {
     TurnCommit commit = fused_turn(id, 1000u + static_cast<std::uint64_t>(i));
     commit.worker_items.push_back(activity_of(id, {}, 2));
     const CommitResult result = send_twice(*store, commit, i);
-    ASSERT_TRUE(result.outcome == CommitOutcome::committed || result.outcome == CommitOutcome::already_committed);
+    ASSERT_TRUE(result.outcome == CommitOutcome::committed ||
+                result.outcome == CommitOutcome::already_committed);
     already += result.outcome == CommitOutcome::already_committed ? 1 : 0;
     EXPECT_EQ(result.incarnation, store->get_instance(id).value()->incarnation);
   }
@@ -94,8 +96,8 @@ class Cutter {
             std::this_thread::sleep_for(std::chrono::milliseconds(50 + random() % 250));
             const auto ended = connection_.run(
                 "SELECT count(*) FROM (SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
-                "pid <> pg_backend_pid() AND application_name = 'duramen' AND query LIKE '%" + name +
-                "%' ORDER BY random() LIMIT 1) x");
+                "pid <> pg_backend_pid() AND application_name = 'duramen' AND query LIKE '%" +
+                name + "%' ORDER BY random() LIMIT 1) x");
             cuts_ += static_cast<int>(ended.integer(0, 0));
           }
         }) {}

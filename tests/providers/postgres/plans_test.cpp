@@ -1,4 +1,5 @@
-// How the server goes about every statement of the store, on tables that have grown: never through all of a table.
+// How the server goes about every statement of the store, on tables that have grown: never through all of a
+// table.
 #include "store.hpp"
 
 #include <mutex>
@@ -29,8 +30,9 @@ class Plans {
   std::vector<std::string> plans_;
 };
 
-constexpr const char* growing[] = {"instances",         "executions",      "history",      "key_values", "orchestrator_queue",
-                                   "received_messages", "parked_messages", "worker_queue", "stolen_leases", "sessions"};
+constexpr const char* growing[] = {
+    "instances",         "executions",      "history",      "key_values",    "orchestrator_queue",
+    "received_messages", "parked_messages", "worker_queue", "stolen_leases", "sessions"};
 
 class PostgresPlans : public OnPostgres {
  protected:
@@ -40,10 +42,14 @@ class PostgresPlans : public OnPostgres {
     const std::string s = quoted_schema();
     // Many who have ended, some who wait for a timer, some with work that runs elsewhere.
     schema->connection().script(
-        "SET search_path TO " + s + ";"
-        "INSERT INTO instances (key, instance_id, name, version, status, last_event_id, engine_version, created_at, "
-        "updated_at, execution_started_at, start_digest, parent_key) SELECT nextval('numbers'), 'old ' || n, 'Orch', '1', "
-        "CASE WHEN n % 10 = 0 THEN 'Running' ELSE 'Completed' END, 2, 1, n, n, n, n, CASE WHEN n % 4 > 0 THEN n / 4 END "
+        "SET search_path TO " + s +
+        ";"
+        "INSERT INTO instances (key, instance_id, name, version, status, last_event_id, engine_version, "
+        "created_at, "
+        "updated_at, execution_started_at, start_digest, parent_key) SELECT nextval('numbers'), 'old ' || n, "
+        "'Orch', '1', "
+        "CASE WHEN n % 10 = 0 THEN 'Running' ELSE 'Completed' END, 2, 1, n, n, n, n, CASE WHEN n % 4 > 0 "
+        "THEN n / 4 END "
         "FROM generate_series(1, 20000) n;"
         "INSERT INTO history SELECT key, 1, 1, 2, '[]' FROM instances;"
         "INSERT INTO executions SELECT key, 0, '1', 'ContinuedAsNew', 2, 0, 0 FROM instances;"
@@ -53,13 +59,18 @@ class PostgresPlans : public OnPostgres {
         "SELECT key, 4000000000000, 1, 2, '{}' FROM instances WHERE status = 'Running';"
         "INSERT INTO parked_messages (instance_id, visible_at, expires_at, item) "
         "SELECT 'p' || n, 0, 4000000000000, '{}' FROM generate_series(1, 5000) n;"
-        "INSERT INTO worker_queue (instance_key, execution, activity, visible_at, attempt, lease_token, lease_until, "
-        "lease_owner, fence, name, session_id, overdue_at, orchestration_name, orchestration_version, encoding, input) "
-        "SELECT key, 1, 3, 0, 1, key, 4000000000000, 'other', 1, 'Act', CASE WHEN key % 4 = 0 THEN 's' || key END, "
+        "INSERT INTO worker_queue (instance_key, execution, activity, visible_at, attempt, lease_token, "
+        "lease_until, "
+        "lease_owner, fence, name, session_id, overdue_at, orchestration_name, orchestration_version, "
+        "encoding, input) "
+        "SELECT key, 1, 3, 0, 1, key, 4000000000000, 'other', 1, 'Act', CASE WHEN key % 4 = 0 THEN 's' || "
+        "key END, "
         "4000000000000, 'Orch', '1', 'text', '' FROM instances WHERE status = 'Running';"
         "INSERT INTO sessions SELECT 's' || n, 'other', 4000000000000, 0 FROM generate_series(1, 5000) n;"
-        "INSERT INTO stolen_leases SELECT n, 1, 1, n, 'other', 'timeout', 4000000000000 FROM generate_series(1, 5000) n;"
-        "ANALYZE instances, executions, history, key_values, orchestrator_queue, received_messages, parked_messages, "
+        "INSERT INTO stolen_leases SELECT n, 1, 1, n, 'other', 'timeout', 4000000000000 FROM "
+        "generate_series(1, 5000) n;"
+        "ANALYZE instances, executions, history, key_values, orchestrator_queue, received_messages, "
+        "parked_messages, "
         "worker_queue, stolen_leases, sessions; RESET search_path");
   }
 };
@@ -81,7 +92,9 @@ TEST_F(PostgresPlans, NoStatementReadsThroughAWholeTable) {
                                       {"nobody", work::ExternalRaised{"x", {}}, {}, "id"},
                                       {"b", work::CancelInstance{"why"}}};
   ASSERT_TRUE(store->enqueue_for_orchestrator(messages));
-  auto batch = store->fetch_orchestration_items({.node = "n", .lease = 10s, .orchestrations = {{{"Orch", {"1"}}}}}).value();
+  auto batch =
+      store->fetch_orchestration_items({.node = "n", .lease = 10s, .orchestrations = {{{"Orch", {"1"}}}}})
+          .value();
   ASSERT_EQ(batch.items.size(), 3u);
   const TurnLease lease{batch.items[2].incarnation, batch.items[2].lease};
   ASSERT_TRUE(store->renew_orchestration_item_locks({&lease, 1}, 10s));
@@ -95,18 +108,21 @@ TEST_F(PostgresPlans, NoStatementReadsThroughAWholeTable) {
       commit.worker_items.push_back(activity_of(commit.instance, commit.incarnation, a));
     }
     commit.worker_items[3].activity.session_id = "mine";
-    commit.messages.push_back({commit.instance, work::TimerFired{ExecutionId{1}, EventId{9}, from_unix_ms(4'000'000'000'000)},
+    commit.messages.push_back({commit.instance,
+                               work::TimerFired{ExecutionId{1}, EventId{9}, from_unix_ms(4'000'000'000'000)},
                                from_unix_ms(4'000'000'000'000)});
-    commit.messages.push_back({InstanceId("child of " + commit.instance.value),
-                               work::StartOrchestration{.orchestration = "Orch"}});
+    commit.messages.push_back(
+        {InstanceId("child of " + commit.instance.value), work::StartOrchestration{.orchestration = "Orch"}});
     commit.change.key_values = {{.key = "k", .value = Payload::text("v")}, {.key = "l"}, {}};
   }
   commits.push_back(fused_turn("fused", 20));
   for (const CommitResult& result : store->ack_orchestration_items(commits).value()) {
     ASSERT_EQ(result.outcome, CommitOutcome::committed);
   }
-  auto work = store->fetch_work_items({.node = "n", .lease = 10s, .names = {{"Act"}},
-                                       .sessions = SessionClaim{"me", 10s}}).value();
+  auto work = store
+                  ->fetch_work_items(
+                      {.node = "n", .lease = 10s, .names = {{"Act"}}, .sessions = SessionClaim{"me", 10s}})
+                  .value();
   ASSERT_EQ(work.items.size(), 8u);
   const WorkRenewal renewal{work.items[0].lease, Heartbeat{Payload::text("x")}};
   ASSERT_TRUE(store->renew_work_item_locks({&renewal, 1}, 10s));
@@ -152,7 +168,8 @@ TEST_F(PostgresPlans, NoStatementReadsThroughAWholeTable) {
 
   // Looking.
   ASSERT_TRUE(store->read_history("old 5", ExecutionId{1}, {}));
-  const std::vector<HistoryRequest> histories{{"old 5", ExecutionId{1}, {}}, {"old 6", ExecutionId{1}, EventId{1}}};
+  const std::vector<HistoryRequest> histories{{"old 5", ExecutionId{1}, {}},
+                                              {"old 6", ExecutionId{1}, EventId{1}}};
   for (const auto& history : store->read_histories(histories)) ASSERT_TRUE(history);
   ASSERT_TRUE(store->get_instance("old 5"));
   ASSERT_TRUE(store->get_key_values("old 5"));

@@ -1,8 +1,6 @@
 // What one process does, another hears of at once; and a store that nobody uses is left in peace.
 #include "store.hpp"
-
 #include "support/postgres_server.hpp"
-
 #include <duramen/client.hpp>
 #include <duramen/runtime.hpp>
 
@@ -140,9 +138,10 @@ TEST_F(PostgresPush, OneBatchIsOneNotification) {
 
 TEST_F(PostgresPush, WhoWasCutOffIsToldToLookWhenItIsBack) {
   ear.forget();
-  schema->connection().run("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
-                           "WHERE pid <> pg_backend_pid() AND application_name = 'duramen' AND pid IN "
-                           "(SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock')");
+  schema->connection().run(
+      "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+      "WHERE pid <> pg_backend_pid() AND application_name = 'duramen' AND pid IN "
+      "(SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock')");
   EXPECT_TRUE(ear.hears_turns());
   EXPECT_TRUE(ear.hears_work());
   EXPECT_TRUE(ear.hears_stolen());

@@ -1,7 +1,6 @@
 // The role that a node needs: it uses the tables and cannot change them.
-#include "store.hpp"
-
 #include "providers/postgres/error.hpp"
+#include "store.hpp"
 
 #include <unistd.h>
 
@@ -18,10 +17,10 @@ class PostgresRole : public OnPostgres {
     role = "duramen_app_" + std::to_string(::getpid());
     const std::string s = quoted_schema();
     // As docs/guides/postgres.md has it.
-    schema->connection().script("CREATE ROLE " + role + " LOGIN;" +
-                                "GRANT USAGE ON SCHEMA " + s + " TO " + role + ";" +
-                                "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " + s + " TO " + role + ";" +
-                                "GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA " + s + " TO " + role + ";");
+    schema->connection().script("CREATE ROLE " + role + " LOGIN;" + "GRANT USAGE ON SCHEMA " + s + " TO " +
+                                role + ";" + "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " +
+                                s + " TO " + role + ";" + "GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA " +
+                                s + " TO " + role + ";");
   }
   void TearDown() override {
     if (role.empty()) return;
@@ -47,7 +46,8 @@ TEST_F(PostgresRole, ANodeWithFewRightsDoesEverythingItHasTo) {
   EXPECT_EQ(store->enqueue_for_orchestrator({&parked, 1}).value().at(0), EnqueueOutcome::parked);
   const auto turns = store->fetch_orchestration_items({.node = "n", .lease = 10s}).value();
   EXPECT_EQ(turns.items.size(), 1u);
-  const auto work = store->fetch_work_items({.node = "n", .lease = 10s, .sessions = SessionClaim{"n", 10s}}).value();
+  const auto work =
+      store->fetch_work_items({.node = "n", .lease = 10s, .sessions = SessionClaim{"n", 10s}}).value();
   ASSERT_EQ(work.items.size(), 1u);
   const WorkRenewal renewal{work.items[0].lease};
   EXPECT_EQ(store->renew_work_item_locks({&renewal, 1}, 10s).value().at(0).outcome, RenewOutcome::renewed);
@@ -57,7 +57,8 @@ TEST_F(PostgresRole, ANodeWithFewRightsDoesEverythingItHasTo) {
   EXPECT_TRUE(store->get_queue_depths());
   EXPECT_TRUE(store->get_metrics());
   const InstanceId id = "a";
-  EXPECT_EQ(store->delete_instances({&id, 1}, DeleteMode::force).value().at(0).outcome, DeleteOutcome::deleted);
+  EXPECT_EQ(store->delete_instances({&id, 1}, DeleteMode::force).value().at(0).outcome,
+            DeleteOutcome::deleted);
 }
 
 TEST_F(PostgresRole, ItCannotChangeTheSchema) {

@@ -1,9 +1,9 @@
 // Schemas: one per tenant, made by whoever comes first, and versions that can and cannot work together.
-#include "store.hpp"
+#include "providers/postgres/schema.hpp"
 
 #include "providers/postgres/error.hpp"
 #include "providers/postgres/identifier.hpp"
-#include "providers/postgres/schema.hpp"
+#include "store.hpp"
 
 #include <atomic>
 #include <thread>
@@ -85,8 +85,9 @@ TEST_F(PostgresSchemas, AStoreThatWasOnlyAddedToWorksWithOlderNodes) {
   const auto before = open(options);
   const std::string name = detail::quoted_identifier(options.schema);
   // What a later version would do: a column and a table more.
-  schema->connection().script("ALTER TABLE " + name + ".instances ADD COLUMN colour text DEFAULT 'blue'; CREATE TABLE " +
-                              name + ".more (x int); UPDATE " + name + ".schema_version SET version = version + 1");
+  schema->connection().script("ALTER TABLE " + name +
+                              ".instances ADD COLUMN colour text DEFAULT 'blue'; CREATE TABLE " + name +
+                              ".more (x int); UPDATE " + name + ".schema_version SET version = version + 1");
   start(*before, "a");
   const auto after = open(options);
   const auto batch = after->fetch_orchestration_items({.node = "n", .lease = 10s}).value();

@@ -48,7 +48,8 @@ inline void start(Provider& store, const std::string& id) {
   commit.incarnation = item.incarnation;
   commit.basis = HeldLease{item.lease};
   commit.execution = item.execution;
-  commit.events.push_back({.id = EventId{1}, .body = event::OrchestrationStarted{.name = "Orch", .version = "1"}});
+  commit.events.push_back(
+      {.id = EventId{1}, .body = event::OrchestrationStarted{.name = "Orch", .version = "1"}});
   commit.change.version = "1";
   return commit;
 }
@@ -61,12 +62,14 @@ inline void start(Provider& store, const std::string& id) {
   commit.instance = id;
   commit.basis = FusedStart{start_of(id)};
   commit.execution = ExecutionId{1};
-  commit.events.push_back({.id = EventId{1}, .body = event::OrchestrationStarted{.name = "Orch", .version = "1"}});
+  commit.events.push_back(
+      {.id = EventId{1}, .body = event::OrchestrationStarted{.name = "Orch", .version = "1"}});
   commit.change.version = "1";
   return commit;
 }
 
-[[nodiscard]] inline WorkerItem activity_of(const InstanceId& instance, Incarnation incarnation, std::uint64_t id) {
+[[nodiscard]] inline WorkerItem activity_of(const InstanceId& instance, Incarnation incarnation,
+                                            std::uint64_t id) {
   WorkerItem item;
   item.activity.instance = instance;
   item.activity.key = {incarnation, ExecutionId{1}, EventId{id}};

@@ -1,7 +1,6 @@
 // Texts as PostgreSQL holds them, and those it cannot.
-#include "store.hpp"
-
 #include "providers/postgres/news.hpp"
+#include "store.hpp"
 
 namespace duramen::test {
 namespace {
@@ -49,7 +48,8 @@ TEST_F(PostgresValues, EveryOtherCharacterIsKept) {
   std::string every;
   for (char c = 1; c < 127; ++c) every.push_back(c);
   every += "\x7f\u0080\u00e9\u4e2d\U0001f600\ufffd";
-  const StartRequest request{.instance = every, .start = {.orchestration = every, .input = Payload::text(every)}};
+  const StartRequest request{.instance = every,
+                             .start = {.orchestration = every, .input = Payload::text(every)}};
   ASSERT_EQ(store->start_instances({&request, 1}).value().at(0), StartOutcome::created);
   const auto batch = store->fetch_orchestration_items({.node = every, .lease = 10s}).value();
   ASSERT_EQ(batch.items.size(), 1u);
@@ -61,7 +61,8 @@ TEST_F(PostgresValues, AnIdTooLongForAnIndexFailsItsOwnEntry) {
   const auto store = open();
   std::string noise;  // that cannot be compressed
   std::uint64_t seed = 1;
-  while (noise.size() < 20'000) noise += std::to_string(seed = seed * 6364136223846793005ull + 1442695040888963407ull);
+  while (noise.size() < 20'000)
+    noise += std::to_string(seed = seed * 6364136223846793005ull + 1442695040888963407ull);
   const TurnCommit commits[] = {fused_turn("good", 1), fused_turn(noise, 2), fused_turn("also good", 3)};
   const auto results = store->ack_orchestration_items(commits).value();
   EXPECT_EQ(results.at(0).outcome, CommitOutcome::committed);
@@ -72,9 +73,10 @@ TEST_F(PostgresValues, AnIdTooLongForAnIndexFailsItsOwnEntry) {
 TEST_F(PostgresValues, AMessageThatCannotBeReadIsToldOfAndGoesWithTheCommit) {
   const auto store = open();
   start(*store, "a");
-  schema->connection().run("INSERT INTO " + quoted_schema() +
-                           ".orchestrator_queue (instance_key, visible_at, item) SELECT key, 0, 'no json' FROM " +
-                           quoted_schema() + ".instances");
+  schema->connection().run(
+      "INSERT INTO " + quoted_schema() +
+      ".orchestrator_queue (instance_key, visible_at, item) SELECT key, 0, 'no json' FROM " +
+      quoted_schema() + ".instances");
   const auto batch = store->fetch_orchestration_items({.node = "n", .lease = 10s}).value();
   ASSERT_EQ(batch.items.size(), 1u);
   EXPECT_TRUE(batch.items[0].unreadable.has_value());

@@ -45,7 +45,8 @@ TEST(Leases, EndWithTheBootOfTheMachine) {
   }
   RawConnection{dir.file("t.db")}.execute("UPDATE boots SET boot_id = 'the boot before this one'");
   const auto provider = open_at(dir.file("t.db"), &clock);
-  EXPECT_EQ(provider->renew_work_item_locks(std::array{WorkRenewal{held}}, 30s).value().at(0).outcome, RenewOutcome::lease_lost);
+  EXPECT_EQ(provider->renew_work_item_locks(std::array{WorkRenewal{held}}, 30s).value().at(0).outcome,
+            RenewOutcome::lease_lost);
   EXPECT_EQ(provider->fetch_orchestration_items(fetch_turns("node-b")).value().items.size(), 1u);
   EXPECT_EQ(provider->fetch_work_items(fetch_work("node-b")).value().items.size(), 1u);
 }

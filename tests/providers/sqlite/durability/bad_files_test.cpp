@@ -1,4 +1,5 @@
-// Files that cannot be opened, or should not be: each error says what to do, and nothing on the disk is changed.
+// Files that cannot be opened, or should not be: each error says what to do, and nothing on the disk is
+// changed.
 #include "providers/sqlite/fixture.hpp"
 
 #include <fstream>
@@ -18,8 +19,8 @@ std::string bytes_of(const std::string& path) {
   return bytes.str();
 }
 
-/// Every file of a directory, by name; only while nobody has a store there open. The index of a log is left out: it
-/// is made anew whenever it is needed.
+/// Every file of a directory, by name; only while nobody has a store there open. The index of a log is left
+/// out: it is made anew whenever it is needed.
 std::map<std::string, std::string> content_of(const std::string& directory) {
   std::map<std::string, std::string> content;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
@@ -151,7 +152,8 @@ TEST_F(BadFiles, ADamagedPageIsReportedWhenItIsReadAndNothingIsWritten) {
   make_store();
   const auto size = static_cast<std::streamoff>(std::filesystem::file_size(path));
   // All after the beginning, where the schema is.
-  for (std::streamoff at = size / 3 / 4096 * 4096; at < size; at += 4096) overwrite(path, at, std::string(4096, '\x5a'));
+  for (std::streamoff at = size / 3 / 4096 * 4096; at < size; at += 4096)
+    overwrite(path, at, std::string(4096, '\x5a'));
   const std::string before = bytes_of(path);
   {
     const auto opened = open_provider({.path = path});

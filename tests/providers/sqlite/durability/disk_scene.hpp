@@ -22,7 +22,8 @@ struct Plan {
     calls = 10 + random() % 40;
     // Some runs write so much that their log is moved into the file while they run.
     heavy = random() % 6 == 0;
-    initial_wal_bytes = std::array<std::size_t, 8>{0, 0, 0, 64u << 10, 64u << 10, 64u << 10, 4u << 20, 9}[random() % 8];
+    initial_wal_bytes =
+        std::array<std::size_t, 8>{0, 0, 0, 64u << 10, 64u << 10, 64u << 10, 4u << 20, 9}[random() % 8];
     reopen_every = std::array<std::size_t, 3>{7, 25, 1000}[random() % 3];
   }
   std::uint64_t seed;
@@ -54,8 +55,7 @@ struct Scene {
   }
   bool open() {
     provider.reset();
-    auto opened =
-        open_provider({.path = path, .clock = &clock, .initial_wal_bytes = plan.initial_wal_bytes});
+    auto opened = open_provider({.path = path, .clock = &clock, .initial_wal_bytes = plan.initial_wal_bytes});
     if (opened) provider = *opened;
     if (!opened) error = opened.error();
     return opened.has_value();

@@ -1,5 +1,5 @@
-// The disk is full, or fails, at every single operation of a run in turn. The call in question says so and has
-// done nothing; when the disk is well again the same call works, and the run ends as if nothing had been.
+// The disk is full, or fails, at every single operation of a run in turn. The call in question says so and
+// has done nothing; when the disk is well again the same call works, and the run ends as if nothing had been.
 #include "providers/sqlite/durability/disk_scene.hpp"
 #include "providers/sqlite/durability/finishing.hpp"
 #include "providers/sqlite/durability/scale.hpp"
@@ -125,8 +125,8 @@ TEST(AFailingDisk, ThatErrsOnceCostsOneRetry) { try_every_operation(Fault::io_er
 TEST(AFailingDisk, ThatKeepsErringIsWaitedFor) { try_every_operation(Fault::io_error, true, 11); }
 
 TEST(AFailingDisk, ThatLosesWhatItFailedToSyncIsWrittenAgain) {
-  // After a failed sync the system may take the pages for clean. If the log were simply synced again, all that
-  // was acknowledged later would hang behind a hole and be gone with the next power cut.
+  // After a failed sync the system may take the pages for clean. If the log were simply synced again, all
+  // that was acknowledged later would hang behind a hole and be gone with the next power cut.
   for (const bool closes : {false, true}) {
     SCOPED_TRACE(closes);
     TempDir dir;

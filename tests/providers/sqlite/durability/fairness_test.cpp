@@ -59,11 +59,13 @@ std::vector<std::uint64_t> commits_waited_for(int saturating, std::size_t starts
   }
   std::ranges::sort(waits);
   std::ranges::sort(milliseconds);
-  std::printf("beside %d: waited for %llu commits in the middle, %llu at p99, %llu at most; %.1f ms, %.1f ms, %.1f ms\n",
-              saturating, static_cast<unsigned long long>(waits[waits.size() / 2]),
-              static_cast<unsigned long long>(waits[waits.size() * 99 / 100]),
-              static_cast<unsigned long long>(waits.back()), milliseconds[milliseconds.size() / 2],
-              milliseconds[milliseconds.size() * 99 / 100], milliseconds.back());
+  std::printf(
+      "beside %d: waited for %llu commits in the middle, %llu at p99, %llu at most; %.1f ms, %.1f ms, %.1f "
+      "ms\n",
+      saturating, static_cast<unsigned long long>(waits[waits.size() / 2]),
+      static_cast<unsigned long long>(waits[waits.size() * 99 / 100]),
+      static_cast<unsigned long long>(waits.back()), milliseconds[milliseconds.size() / 2],
+      milliseconds[milliseconds.size() * 99 / 100], milliseconds.back());
   return waits;
 }
 

@@ -40,11 +40,13 @@ inline void finish_everything(Provider& provider, TestClock& clock, const std::s
   clock.advance(1h);
   for (const std::string& name : open_instances(path)) {
     const OutboundMessage cancel{.target = name, .item = work::CancelInstance{.reason = "the test ends"}};
-    ASSERT_EQ(provider.enqueue_for_orchestrator({&cancel, 1}).value().at(0), EnqueueOutcome::enqueued) << name;
+    ASSERT_EQ(provider.enqueue_for_orchestrator({&cancel, 1}).value().at(0), EnqueueOutcome::enqueued)
+        << name;
   }
   std::uint64_t token = 0xe4d0'0000'0000ull;
   while (true) {
-    const auto batch = provider.fetch_orchestration_items({.node = "node-z", .limit = 16, .lease = 30s}).value();
+    const auto batch =
+        provider.fetch_orchestration_items({.node = "node-z", .limit = 16, .lease = 30s}).value();
     if (batch.items.empty()) break;
     std::vector<TurnCommit> turns;
     for (const OrchestrationItem& item : batch.items) turns.push_back(final_turn(item, ++token));

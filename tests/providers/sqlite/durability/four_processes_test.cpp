@@ -24,7 +24,8 @@ constexpr int steps = 3;
 /// One file for all processes: who began and ended which activity, in the order in which it happened.
 class Journal {
  public:
-  explicit Journal(const std::string& path) : file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600)) {}
+  explicit Journal(const std::string& path)
+      : file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600)) {}
   ~Journal() { ::close(file_); }
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
@@ -131,7 +132,8 @@ int run_instances(const Arguments& arguments) {
   const std::string& name = arguments.at(2);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{std::stol(arguments.at(3))};
   const Store store = open(path);
-  // A start through a store of its own reaches no runtime of this process directly: whoever is first takes it.
+  // A start through a store of its own reaches no runtime of this process directly: whoever is first takes
+  // it.
   const Store outside = open(path);
   Runtime runtime{store, make_registry(journal)};
   Client here{store};

@@ -75,7 +75,8 @@ Registry make_registry() {
   return registry;
 }
 
-/// Short, so that they end while the disk is full: then the runtime gives up a commit, and has to find its way back.
+/// Short, so that they end while the disk is full: then the runtime gives up a commit, and has to find its
+/// way back.
 RuntimeOptions short_leases() {
   RuntimeOptions options;
   options.activity_lease = 600ms;

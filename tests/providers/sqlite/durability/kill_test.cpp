@@ -1,5 +1,5 @@
-// A process is killed at a random moment of its work, again and again. What it had been answered is there, nothing
-// is half there, and the next process goes on with the same file.
+// A process is killed at a random moment of its work, again and again. What it had been answered is there,
+// nothing is half there, and the next process goes on with the same file.
 #include "e2e/child_process.hpp"
 #include "providers/sqlite/durability/disk_scene.hpp"
 #include "providers/sqlite/durability/finishing.hpp"
@@ -14,7 +14,8 @@ namespace {
 
 RandomWork::Settings work_of_round(std::uint64_t seed) {
   const bool heavy = seed % 5 == 0;
-  return {.seed = seed, .prefix = "r" + std::to_string(seed) + "-", .largest_payload = heavy ? 60u << 10 : 300};
+  return {
+      .seed = seed, .prefix = "r" + std::to_string(seed) + "-", .largest_payload = heavy ? 60u << 10 : 300};
 }
 
 void set_clock(TestClock& clock, std::uint64_t seed) { clock.advance(Duration{7'200'000} * seed); }
@@ -69,7 +70,8 @@ TEST(AKilledProcess, LosesNothingThatItWasAnswered) {
 
       duramen::test::ChildProcess child({"--task", "random-work", path, std::to_string(seed)});
       std::size_t calls = 0;
-      for (std::size_t wanted = random() % 25; calls < wanted; ++calls) ASSERT_EQ(child.read_line(), "answered");
+      for (std::size_t wanted = random() % 25; calls < wanted; ++calls)
+        ASSERT_EQ(child.read_line(), "answered");
       // To hit any place of a call, not only its beginning.
       ::usleep(static_cast<useconds_t>(random() % 3000));
       child.kill();

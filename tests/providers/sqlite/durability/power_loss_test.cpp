@@ -1,9 +1,9 @@
 // Power fails at any moment, and everything that was acknowledged is there when it comes back.
 //
-// What may be lost is what a store need not keep beyond the boot of its machine: leases (token, end, owner), how
-// often something was handed out, a delay that something was given back with, and whether a stolen lease has been
-// reported. `durable_content` leaves out exactly that and compares the rest: after a cut in the middle of call
-// n + 1 a file must read as after call n or as after call n + 1, nothing else.
+// What may be lost is what a store need not keep beyond the boot of its machine: leases (token, end, owner),
+// how often something was handed out, a delay that something was given back with, and whether a stolen lease
+// has been reported. `durable_content` leaves out exactly that and compares the rest: after a cut in the
+// middle of call n + 1 a file must read as after call n or as after call n + 1, nothing else.
 #include "providers/sqlite/durability/disk_scene.hpp"
 #include "providers/sqlite/durability/finishing.hpp"
 #include "providers/sqlite/durability/scale.hpp"

@@ -25,7 +25,9 @@ std::size_t RandomWork::below(std::size_t limit) {
   return limit == 0 ? 0 : static_cast<std::size_t>(random_() % limit);
 }
 
-bool RandomWork::chance(double probability) { return static_cast<double>(random_() % 1000) < probability * 1000; }
+bool RandomWork::chance(double probability) {
+  return static_cast<double>(random_() % 1000) < probability * 1000;
+}
 
 Payload RandomWork::payload() {
   const std::size_t length = below(settings_.largest_payload + 1);
@@ -43,13 +45,13 @@ void RandomWork::choose() {
   if (chance(0.2)) clock_.advance(Duration{below(4) == 0 ? 40'000 : below(500)});
   using Choice = void (RandomWork::*)();
   static constexpr std::pair<int, Choice> choices[] = {
-      {10, &RandomWork::choose_start},          {10, &RandomWork::choose_message},
-      {14, &RandomWork::choose_first_turns},    {14, &RandomWork::choose_fetch_turns},
-      {22, &RandomWork::choose_commit_turns},   {3, &RandomWork::choose_give_back_turn},
-      {3, &RandomWork::choose_renew_turns},     {8, &RandomWork::choose_fetch_work},
-      {8, &RandomWork::choose_finish_work},     {10, &RandomWork::choose_finish_work_with_turn},
-      {3, &RandomWork::choose_give_back_work},  {4, &RandomWork::choose_renew_work},
-      {2, &RandomWork::choose_read_stolen},     {4, &RandomWork::choose_repeat},
+      {10, &RandomWork::choose_start},         {10, &RandomWork::choose_message},
+      {14, &RandomWork::choose_first_turns},   {14, &RandomWork::choose_fetch_turns},
+      {22, &RandomWork::choose_commit_turns},  {3, &RandomWork::choose_give_back_turn},
+      {3, &RandomWork::choose_renew_turns},    {8, &RandomWork::choose_fetch_work},
+      {8, &RandomWork::choose_finish_work},    {10, &RandomWork::choose_finish_work_with_turn},
+      {3, &RandomWork::choose_give_back_work}, {4, &RandomWork::choose_renew_work},
+      {2, &RandomWork::choose_read_stolen},    {4, &RandomWork::choose_repeat},
   };
   int total = 0;
   for (const auto& [weight, choice] : choices) total += weight;
@@ -202,7 +204,8 @@ void RandomWork::commit(std::string name, std::vector<TurnCommit> commits, std::
       known.incarnation = result.incarnation;
       for (const WorkerItem& item : commits[i].worker_items) {
         const EventId activity = item.activity.key.activity;
-        if (!item.born_leased || std::ranges::find(known.activities, activity) == known.activities.end()) continue;
+        if (!item.born_leased || std::ranges::find(known.activities, activity) == known.activities.end())
+          continue;
         WorkItemLeased leased;
         leased.activity = item.activity;
         leased.activity.key.incarnation = result.incarnation;
@@ -349,7 +352,8 @@ void RandomWork::choose_finish_work_with_turn() {
   const WorkItemLeased item = std::move(work_.back());
   work_.pop_back();
   Known known;
-  if (const auto found = known_.find(item.activity.instance.value); found != known_.end()) known = found->second;
+  if (const auto found = known_.find(item.activity.instance.value); found != known_.end())
+    known = found->second;
   TurnCommit turn;
   turn.instance = item.activity.instance;
   turn.incarnation = item.lease.key.incarnation;

@@ -1,8 +1,8 @@
 // Calls to a provider chosen by chance, as many kinds as there are, and the same ones for the same seed.
 //
-// A call is chosen once and can be made again until it succeeds. Choices depend on the seed, on the clock and on
-// what the calls before answered, less tokens and incarnations, which differ between runs; so two stores that
-// begin alike and answer rightly are asked the same.
+// A call is chosen once and can be made again until it succeeds. Choices depend on the seed, on the clock and
+// on what the calls before answered, less tokens and incarnations, which differ between runs; so two stores
+// that begin alike and answer rightly are asked the same.
 #pragma once
 
 #include "providers/sqlite/fixture.hpp"
@@ -21,8 +21,8 @@ class RandomWork {
  public:
   struct Settings {
     std::uint64_t seed = 1;
-    std::string prefix = "i";             ///< of the names of instances
-    std::size_t largest_payload = 100;    ///< bytes
+    std::string prefix = "i";           ///< of the names of instances
+    std::size_t largest_payload = 100;  ///< bytes
   };
   RandomWork(const Settings& settings, TestClock& clock);
 

@@ -46,7 +46,7 @@ struct Methods {
   using Operation = SimulatedDisk::Operation;
   using Guard = std::lock_guard<std::mutex>;
 
-  // -- of a file -----------------------------------------------------------------------------------------------
+  // -- of a file ----------------------------------------------------------------------------------
 
   static int close(sqlite3_file* base) {
     std::unique_ptr<Handle> handle{&handle_of(base)};
@@ -76,7 +76,8 @@ struct Methods {
     return SQLITE_IOERR_SHORT_READ;
   }
 
-  static int change(Handle& handle, SimulatedDisk::Change change, Operation operation, std::size_t size_after) {
+  static int change(Handle& handle, SimulatedDisk::Change change, Operation operation,
+                    std::size_t size_after) {
     SimulatedDisk& disk = *handle.disk;
     const Guard guard{disk.mutex_};
     if (handle.dead()) return SQLITE_IOERR_WRITE;
@@ -170,7 +171,7 @@ struct Methods {
   // What SQLite takes for granted of a Unix file, and no more.
   static int device_characteristics(sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; }
 
-  // -- of the memory that connections share ------------------------------------------------------------------------
+  // -- of the memory that connections share -------------------------------------------------------
 
   static int map_memory(sqlite3_file* base, int region, int size, int extend, void volatile** out) {
     Handle& handle = handle_of(base);
@@ -254,7 +255,7 @@ struct Methods {
     return SQLITE_OK;
   }
 
-  // -- of the directory --------------------------------------------------------------------------------------------
+  // -- of the directory ---------------------------------------------------------------------------
 
   static constexpr sqlite3_io_methods of_files{2,
                                                close,

@@ -2,9 +2,9 @@
 //
 // While one exists it is SQLite's default file system of this process, so a store opened by its ordinary path
 // lives on it: the file, its log and the index of the log. It knows for every file what has been synced and
-// what has only been written, and for the directory which entries have been synced. It can fail any operation,
-// and it can lose power: then nothing works until power is back, and of what was not synced any part may be
-// gone.
+// what has only been written, and for the directory which entries have been synced. It can fail any
+// operation, and it can lose power: then nothing works until power is back, and of what was not synced any
+// part may be gone.
 #pragma once
 
 #include <duramen/sqlite.hpp>
@@ -30,18 +30,19 @@ class SimulatedDisk {
   SimulatedDisk(const SimulatedDisk&) = delete;
   SimulatedDisk& operator=(const SimulatedDisk&) = delete;
 
-  // -- what happens when ---------------------------------------------------------------------------------------
-  // Counted are openings, writes, syncs, truncations and removals, from 1.
+  // -- what happens when
+  // --------------------------------------------------------------------------------------- Counted are
+  // openings, writes, syncs, truncations and removals, from 1.
 
   [[nodiscard]] std::uint64_t operations() const;
   /// Which of them were syncs.
   [[nodiscard]] std::set<std::uint64_t> syncs() const;
 
   enum class Fault {
-    full,       ///< no space: SQLITE_FULL
-    io_error,   ///< EIO
-    /// EIO of the first sync from there on, after which the system takes the pages for clean: only writing them
-    /// again helps.
+    full,      ///< no space: SQLITE_FULL
+    io_error,  ///< EIO
+    /// EIO of the first sync from there on, after which the system takes the pages for clean: only writing
+    /// them again helps.
     lost_sync,
   };
   /// The nth operation from the beginning fails; with `lasting`, so does every one after it that needs space
@@ -68,8 +69,8 @@ class SimulatedDisk {
   };
   /// Power is back. Whoever had files open has lost them.
   void restore_power(std::mt19937_64& random, const Survival& survival);
-  /// Instead: not power was lost, only the process died. Everything written is there, synced or not; open files,
-  /// locks and the index of the log are gone.
+  /// Instead: not power was lost, only the process died. Everything written is there, synced or not; open
+  /// files, locks and the index of the log are gone.
   void kill_processes();
 
   [[nodiscard]] bool exists(const std::string& path) const;

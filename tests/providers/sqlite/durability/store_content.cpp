@@ -55,10 +55,10 @@ class Reader {
 
 /// Lost with power, or different in every run.
 bool is_left_out(const std::string& table, const std::string& column) {
-  static const std::set<std::string> everywhere{"lease_token", "lease_until", "lease_owner", "attempt",
-                                                "not_before",  "reported",    "until",       "id",
-                                                "position",    "key",         "fence",       "start_by",
-                                                "close_by",    "overdue_at",  "details",     "details_encoding"};
+  static const std::set<std::string> everywhere{
+      "lease_token", "lease_until",     "lease_owner", "attempt", "not_before", "reported", "until",
+      "id",          "position",        "key",         "fence",   "start_by",   "close_by", "overdue_at",
+      "details",     "details_encoding"};
   // When an activity that was given back is to be seen again.
   if (table == "worker_queue" && column == "visible_at") return true;
   if (table == "key_values" && column == "key") return false;
@@ -83,8 +83,10 @@ struct Contradiction {
 
 constexpr Contradiction contradictions[] = {
     {"a history whose turns do not follow each other",
-     "SELECT instance_key, execution, first_event_id FROM (SELECT *, lag(last_event_id, 1, 0) OVER (PARTITION BY "
-     "instance_key, execution ORDER BY first_event_id) AS before FROM history) WHERE first_event_id <> before + 1"},
+     "SELECT instance_key, execution, first_event_id FROM (SELECT *, lag(last_event_id, 1, 0) OVER "
+     "(PARTITION BY "
+     "instance_key, execution ORDER BY first_event_id) AS before FROM history) WHERE first_event_id <> "
+     "before + 1"},
     {"a turn whose events are not those it says",
      // [first id, first time, event, ...]
      "SELECT instance_key, execution, first_event_id FROM history WHERE json_array_length(events) - 2 <> "
@@ -96,7 +98,8 @@ constexpr Contradiction contradictions[] = {
      "max(last_event_id) FROM history h WHERE h.instance_key = i.key AND h.execution = i.execution), 0)"},
     {"an execution whose last event is not the last of its history",
      "SELECT instance_key, execution FROM executions e WHERE last_event_id <> coalesce((SELECT "
-     "max(last_event_id) FROM history h WHERE h.instance_key = e.instance_key AND h.execution = e.execution), 0)"},
+     "max(last_event_id) FROM history h WHERE h.instance_key = e.instance_key AND h.execution = "
+     "e.execution), 0)"},
     {"an execution before the current one that is missing",
      "SELECT instance_id FROM instances i WHERE execution - 1 <> (SELECT count(*) FROM executions e WHERE "
      "e.instance_key = i.key)"},
@@ -111,13 +114,15 @@ constexpr Contradiction contradictions[] = {
      "SELECT q.id FROM orchestrator_queue q JOIN instances i ON i.key = q.instance_key WHERE i.status IN "
      "('Completed', 'Failed', 'Cancelled')"},
     {"work of nobody, or of an instance that has ended",
-     "SELECT w.instance_key, w.activity FROM worker_queue w LEFT JOIN instances i ON i.key = w.instance_key WHERE "
+     "SELECT w.instance_key, w.activity FROM worker_queue w LEFT JOIN instances i ON i.key = w.instance_key "
+     "WHERE "
      "i.key IS NULL OR i.status IN ('Completed', 'Failed', 'Cancelled')"},
     {"work that no event scheduled",
      "SELECT w.instance_key, w.activity FROM worker_queue w JOIN instances i ON i.key = w.instance_key WHERE "
      "w.execution = i.execution AND w.activity > i.last_event_id"},
     {"half a lease",
-     "SELECT instance_key FROM worker_queue WHERE (lease_token IS NULL) <> (lease_until IS NULL) OR (lease_token "
+     "SELECT instance_key FROM worker_queue WHERE (lease_token IS NULL) <> (lease_until IS NULL) OR "
+     "(lease_token "
      "IS NULL) <> (lease_owner IS NULL)"},
     {"half a turn lease",
      "SELECT instance_id FROM instances WHERE (lease_token IS NULL) <> (lease_until IS NULL)"},
@@ -184,8 +189,8 @@ std::string find_contradiction(const std::string& path) {
 
 std::vector<std::string> open_instances(const std::string& path) {
   std::vector<std::string> names;
-  for (Row& row : Reader{path}.rows(
-           "SELECT instance_id FROM instances WHERE status NOT IN ('Completed', 'Failed', 'Cancelled') ORDER BY 1")) {
+  for (Row& row : Reader{path}.rows("SELECT instance_id FROM instances WHERE status NOT IN ('Completed', "
+                                    "'Failed', 'Cancelled') ORDER BY 1")) {
     names.push_back(std::move(row[0]));
   }
   return names;

@@ -1,4 +1,5 @@
-// What a store's file promises to keep, in a form that two files can be compared in; and whether it makes sense.
+// What a store's file promises to keep, in a form that two files can be compared in; and whether it makes
+// sense.
 #pragma once
 
 #include <duramen/sqlite.hpp>
@@ -9,9 +10,10 @@
 namespace duramen::sqlite::test {
 
 /// Every row of every table as text, without what need not survive power loss: who holds a lease and until
-/// when (with the limits and heartbeats that go with it), how often something was handed out, when something given
-/// back is to be seen again, whether a stolen lease was reported. Also without numbers that differ between two runs of the same calls: incarnations and
-/// queue positions are left out, the order that they stand for is kept.
+/// when (with the limits and heartbeats that go with it), how often something was handed out, when something
+/// given back is to be seen again, whether a stolen lease was reported. Also without numbers that differ
+/// between two runs of the same calls: incarnations and queue positions are left out, the order that they
+/// stand for is kept.
 [[nodiscard]] std::string durable_content(const std::string& path);
 
 /// The first thing found that cannot be: damage, a hole in a history, an instance that disagrees with its

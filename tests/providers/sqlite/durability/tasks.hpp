@@ -1,4 +1,5 @@
-// What this test program does when it is started again as another process: the name of a task, then its arguments.
+// What this test program does when it is started again as another process: the name of a task, then its
+// arguments.
 #pragma once
 
 #include <duramen/sqlite.hpp>
