@@ -15,8 +15,8 @@ namespace duramen::inline v0::sqlite::detail {
 
 namespace {
 
-// About 4 MiB of log.
-constexpr int checkpoint_every_frames = 1000;
+// About 12 MiB of log: rarer is cheaper, as pages that changed often are then written back once.
+constexpr int checkpoint_every_frames = 3000;
 // A checkpoint waits this long for readers; then the log goes on growing until the next try.
 constexpr int checkpoint_patience_ms = 20;
 constexpr int busy_timeout_ms = 5000;
