@@ -2,8 +2,9 @@
 // table.
 #include "store.hpp"
 
+#include <algorithm>
 #include <mutex>
-#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,39 @@ constexpr const char* growing[] = {
     "instances",         "executions",      "history",      "key_values",    "orchestrator_queue",
     "received_messages", "parked_messages", "worker_queue", "stolen_leases", "sessions"};
 
+/// Whether a plan reads `table` from one end to the other: as it lies, or along an index without a condition
+/// or a limit.
+bool reads_all_of(const std::string& table, const std::string& plan) {
+  bool limited = false;    // the part of the plan above is a limit
+  bool unbounded = false;  // in the part of the plan that scans the table, no condition seen yet
+  std::istringstream lines(plan);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("(cost=") == std::string::npos) {
+      if (line.find(" Cond: ") != std::string::npos) unbounded = false;
+      continue;
+    }
+    if (unbounded) return true;
+    if (line.find(" on " + table + " ") != std::string::npos) {
+      if (line.find("Seq Scan") != std::string::npos) return true;
+      unbounded = line.find(" Scan ") != std::string::npos && !limited;
+    }
+    limited = line.find("Limit ") != std::string::npos;
+  }
+  return unbounded;
+}
+
 class PostgresPlans : public OnPostgres {
  protected:
+  /// How to open the store so that the server tells the plan of every statement.
+  [[nodiscard]] postgres::Options explained(Plans& plans) const {
+    postgres::Options options = schema->options();
+    options.conninfo +=
+        " options='-c session_preload_libraries=auto_explain -c auto_explain.log_min_duration=0 "
+        "-c auto_explain.log_nested_statements=on -c auto_explain.log_level=notice'";
+    options.log = plans.sink();
+    return options;
+  }
+
   void SetUp() override {
     OnPostgres::SetUp();
     if (IsSkipped()) return;
@@ -66,7 +98,8 @@ class PostgresPlans : public OnPostgres {
         "SELECT key, 1, 3, 0, 1, key, 4000000000000, 'other', 1, 'Act', CASE WHEN key % 4 = 0 THEN 's' || "
         "key END, "
         "4000000000000, 'Orch', '1', 'text', '' FROM instances WHERE status = 'Running';"
-        "INSERT INTO sessions SELECT 's' || n, 'other', 4000000000000, 0 FROM generate_series(1, 5000) n;"
+        "INSERT INTO sessions SELECT 's' || n, 'other ' || n % 500, 4000000000000, 0 FROM generate_series(1, "
+        "5000) n;"
         "INSERT INTO stolen_leases SELECT n, 1, 1, n, 'other', 'timeout', 4000000000000 FROM "
         "generate_series(1, 5000) n;"
         "ANALYZE instances, executions, history, key_values, orchestrator_queue, received_messages, "
@@ -77,12 +110,7 @@ class PostgresPlans : public OnPostgres {
 
 TEST_F(PostgresPlans, NoStatementReadsThroughAWholeTable) {
   Plans plans;
-  postgres::Options options = schema->options();
-  options.conninfo +=
-      " options='-c session_preload_libraries=auto_explain -c auto_explain.log_min_duration=0 "
-      "-c auto_explain.log_nested_statements=on -c auto_explain.log_level=notice'";
-  options.log = plans.sink();
-  const auto store = open(options);
+  const auto store = open(explained(plans));
 
   // Everything a node and its clients do, in one story.
   std::vector<StartRequest> starts{start_of("a"), start_of("b"), start_of("old 1")};
@@ -188,11 +216,46 @@ TEST_F(PostgresPlans, NoStatementReadsThroughAWholeTable) {
   for (const std::string& plan : plans.all()) {
     if (plan.find("plan:") == std::string::npos) continue;
     ++seen;
-    for (const char* table : growing) {
-      EXPECT_EQ(plan.find("Seq Scan on " + std::string(table)), std::string::npos) << plan;
-    }
+    for (const char* table : growing) EXPECT_FALSE(reads_all_of(table, plan)) << plan;
   }
   EXPECT_GT(seen, 100u) << "the server has said too little to prove anything";
+}
+
+// What the server believes about the queue is then a guess, and too much.
+TEST_F(PostgresPlans, AFetchLooksAtTheQueueFirst_AlsoBeforeTheServerHasCountedIt) {
+  schema->connection().script("SET search_path TO " + quoted_schema() +
+                              "; TRUNCATE orchestrator_queue, worker_queue, stolen_leases;"
+                              "DELETE FROM instances WHERE status = 'Running' OR key > 1000;"
+                              "ANALYZE instances; RESET search_path");
+  Plans plans;
+  const auto store = open(explained(plans));
+  start(*store, "a");
+  ASSERT_EQ(store->fetch_orchestration_items({.node = "n", .limit = 64, .lease = 10s}).value().items.size(),
+            1u);
+  ASSERT_TRUE(store->fetch_work_items({.node = "n", .limit = 64, .lease = 10s}));
+  for (const std::string& plan : plans.all()) EXPECT_FALSE(reads_all_of("instances", plan)) << plan;
+}
+
+TEST_F(PostgresPlans, AFetchBesideAGreatBacklogReadsNoMoreOfItThanItTakes) {
+  std::vector<StartRequest> backlog;
+  for (int i = 0; i < 5000; ++i) backlog.push_back(start_of("waiting " + std::to_string(i)));
+  ASSERT_TRUE(open()->start_instances(backlog));
+  schema->connection().script("ANALYZE " + quoted_schema() + ".instances, " + quoted_schema() +
+                              ".orchestrator_queue");
+  Plans plans;
+  const auto store = open(explained(plans));
+  ASSERT_EQ(store->fetch_orchestration_items({.node = "n", .limit = 8, .lease = 10s}).value().items.size(),
+            8u);
+  std::size_t seen = 0;
+  for (const std::string& plan : plans.all()) {
+    if (plan.find("SKIP LOCKED") == std::string::npos ||
+        plan.find("orchestrator_queue m") == std::string::npos)
+      continue;
+    ++seen;
+    EXPECT_EQ(plan.find("Sort"), std::string::npos) << plan;
+    EXPECT_EQ(plan.find("Bitmap"), std::string::npos) << plan;
+  }
+  EXPECT_EQ(seen, 2u) << "the one that has waited longest, and the others";
 }
 
 }  // namespace

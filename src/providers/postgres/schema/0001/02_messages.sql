@@ -175,8 +175,8 @@ BEGIN
       CONTINUE;
     END IF;
     -- Parking makes room: also a store that nobody sweeps does not grow for ever.
-    DELETE FROM parked_messages p WHERE p.id IN (
-      SELECT e.id FROM parked_messages e WHERE e.expires_at <= p_now ORDER BY e.expires_at LIMIT 64);
+    DELETE FROM parked_messages p WHERE p.id = ANY (ARRAY(
+      SELECT e.id FROM parked_messages e WHERE e.expires_at <= p_now ORDER BY e.expires_at LIMIT 64));
     IF m_id[v_n] IS NOT NULL AND EXISTS (
       SELECT 1 FROM parked_messages p
         WHERE p.instance_id = m_target[v_n] AND p.message_id = m_id[v_n] AND p.expires_at > p_now) THEN

@@ -167,12 +167,12 @@ DECLARE
   v_due bigint;
   v_row record;
 BEGIN
-  -- Rows whose holder has gone silent wait like any other.
+  -- Rows whose holder has gone silent wait like any other. As an array, here and below: then the server cannot think
+  -- of reading the whole table to find the few.
   UPDATE worker_queue w SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, close_by = NULL, overdue_at = NULL
-    FROM (SELECT e.instance_key, e.execution, e.activity FROM worker_queue e
-            WHERE e.lease_token IS NOT NULL AND e.lease_until <= v_lease_now
-            ORDER BY e.lease_until LIMIT 1000 FOR UPDATE SKIP LOCKED) ended
-    WHERE w.instance_key = ended.instance_key AND w.execution = ended.execution AND w.activity = ended.activity;
+    WHERE w.ctid = ANY (ARRAY(SELECT e.ctid FROM worker_queue e
+                                WHERE e.lease_token IS NOT NULL AND e.lease_until <= v_lease_now
+                                ORDER BY e.lease_until LIMIT 1000 FOR UPDATE SKIP LOCKED));
 
   SELECT array_agg(ROW(f.instance_key, f.execution, f.activity, f.visible_at, f.place, NULL)::work_candidate
                    ORDER BY f.visible_at, f.place) INTO v_take
@@ -294,11 +294,12 @@ BEGIN
               WHERE w.lease_token IS NOT NULL AND w.lease_until > v_lease_now ORDER BY w.lease_until LIMIT 16) l;
     v_next := least(v_next, v_now + v_due - v_lease_now);
     -- Limits that will pass; those that have are for a sweep.
-    SELECT min(w.start_by) INTO v_due FROM worker_queue w
-      WHERE w.start_by IS NOT NULL AND w.lease_token IS NULL AND w.attempt = 0 AND w.start_by > v_now;
+    SELECT w.start_by INTO v_due FROM worker_queue w
+      WHERE w.start_by IS NOT NULL AND w.lease_token IS NULL AND w.attempt = 0 AND w.start_by > v_now
+      ORDER BY w.start_by LIMIT 1;
     v_next := least(v_next, v_due);
-    SELECT min(w.overdue_at) INTO v_due FROM worker_queue w
-      WHERE w.overdue_at IS NOT NULL AND w.overdue_at > v_lease_now;
+    SELECT w.overdue_at INTO v_due FROM worker_queue w
+      WHERE w.overdue_at IS NOT NULL AND w.overdue_at > v_lease_now ORDER BY w.overdue_at LIMIT 1;
     v_next := least(v_next, v_now + v_due - v_lease_now);
   END IF;
   o_key := NULL;
@@ -338,18 +339,19 @@ BEGIN
            ORDER BY w.overdue_at LIMIT p_limit)) f
         LEFT JOIN instances i ON i.key = f.instance_key
       LIMIT p_limit;
-  SELECT min(w.start_by) INTO v_due FROM worker_queue w
-    WHERE w.start_by IS NOT NULL AND w.lease_token IS NULL AND w.attempt = 0;
+  SELECT w.start_by INTO v_due FROM worker_queue w
+    WHERE w.start_by IS NOT NULL AND w.lease_token IS NULL AND w.attempt = 0 ORDER BY w.start_by LIMIT 1;
   o_next_due := v_due;
-  SELECT min(w.overdue_at) INTO v_due FROM worker_queue w WHERE w.overdue_at IS NOT NULL;
+  SELECT w.overdue_at INTO v_due FROM worker_queue w WHERE w.overdue_at IS NOT NULL ORDER BY w.overdue_at LIMIT 1;
   IF v_due IS NOT NULL THEN o_next_due := least(o_next_due, v_now + greatest(v_due - v_lease_now, 0)); END IF;
   o_key := NULL;
   o_more := EXISTS (SELECT 1 FROM parked_messages p WHERE p.expires_at <= v_now)
     OR EXISTS (SELECT 1 FROM worker_queue w WHERE w.overdue_at IS NOT NULL AND w.overdue_at <= v_lease_now
                  AND w.lease_until <= v_lease_now)
     OR EXISTS (SELECT 1 FROM stolen_leases s WHERE s.until <= v_lease_now)
-    OR EXISTS (SELECT 1 FROM sessions s WHERE s.lease_until <= v_lease_now AND NOT EXISTS (
-                 SELECT 1 FROM worker_queue w WHERE w.session_id = s.session_id));
+    OR EXISTS (SELECT 1 FROM sessions s
+                 WHERE s.lease_until <= v_lease_now
+                   AND (SELECT w.session_id FROM worker_queue w WHERE w.session_id = s.session_id LIMIT 1) IS NULL);
   RETURN NEXT;
 END $$;
 
@@ -405,21 +407,21 @@ BEGIN
                              ::stolen_lease) FROM held h)
       INTO overdue, stolen;
   END IF;
-  DELETE FROM parked_messages p WHERE p.id IN (
+  DELETE FROM parked_messages p WHERE p.id = ANY (ARRAY(
     SELECT e.id FROM parked_messages e WHERE e.expires_at <= v_now ORDER BY e.expires_at LIMIT p_limit
-      FOR UPDATE SKIP LOCKED);
+      FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS parked = ROW_COUNT;
-  DELETE FROM sessions d WHERE d.session_id IN (
+  DELETE FROM sessions d WHERE d.session_id = ANY (ARRAY(
     SELECT s.session_id FROM sessions s
-      WHERE s.lease_until <= v_lease_now AND NOT EXISTS (
-        SELECT 1 FROM worker_queue w WHERE w.session_id = s.session_id)
-      ORDER BY s.lease_until LIMIT p_limit FOR UPDATE SKIP LOCKED);
+      WHERE s.lease_until <= v_lease_now
+        AND (SELECT w.session_id FROM worker_queue w WHERE w.session_id = s.session_id LIMIT 1) IS NULL
+      ORDER BY s.lease_until LIMIT p_limit FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS sessions_removed = ROW_COUNT;
-  DELETE FROM stolen_leases d WHERE (d.instance_key, d.execution, d.activity, d.lease_token) IN (
-    SELECT s.instance_key, s.execution, s.activity, s.lease_token FROM stolen_leases s
-      WHERE s.until <= v_lease_now ORDER BY s.until LIMIT 1000 FOR UPDATE SKIP LOCKED);
-  SELECT min(w.start_by) INTO next_due FROM worker_queue w
-    WHERE w.start_by IS NOT NULL AND w.lease_token IS NULL AND w.attempt = 0;
-  SELECT min(w.overdue_at) INTO v_due FROM worker_queue w WHERE w.overdue_at IS NOT NULL;
+  DELETE FROM stolen_leases d WHERE d.ctid = ANY (ARRAY(
+    SELECT s.ctid FROM stolen_leases s
+      WHERE s.until <= v_lease_now ORDER BY s.until LIMIT 1000 FOR UPDATE SKIP LOCKED));
+  SELECT w.start_by INTO next_due FROM worker_queue w
+    WHERE w.start_by IS NOT NULL AND w.lease_token IS NULL AND w.attempt = 0 ORDER BY w.start_by LIMIT 1;
+  SELECT w.overdue_at INTO v_due FROM worker_queue w WHERE w.overdue_at IS NOT NULL ORDER BY w.overdue_at LIMIT 1;
   IF v_due IS NOT NULL THEN next_due := least(next_due, v_now + greatest(v_due - v_lease_now, 0)); END IF;
 END $$;

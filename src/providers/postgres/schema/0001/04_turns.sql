@@ -1,7 +1,8 @@
 -- Turns: handing out instances that have messages, and storing what was decided about them.
 
 -- Leases instances that have visible messages, longest waiting first, and counts an attempt for each message. One whose
--- messages were handed out before goes alone. p_token is where their tokens are counted from. The last row has no key, only the time when there may be more.
+-- messages were handed out before goes alone. p_token is where their tokens are counted from. The last row has no key, only
+-- the time when there may be more.
 CREATE FUNCTION fetch_turns(
   p_now bigint, p_lease_now bigint, p_limit integer, p_lease bigint, p_token bigint,
   p_min_engine integer, p_max_engine integer, p_names text[], p_versions text[])
@@ -10,8 +11,8 @@ RETURNS TABLE (
   o_last_event_id bigint, o_message_ids bigint[], o_attempts integer[], o_items text[],
   o_keys text[], o_values text[], o_encodings text[], o_updated_at bigint[], o_token bigint, o_next_due bigint)
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
--- Message by message, whatever the server believes about tables it has not looked at yet.
-SET enable_material = off SET enable_hashjoin = off SET enable_mergejoin = off
+-- Along the index and no further than needed, never all that waits first: the limit is out of the planner's sight.
+SET enable_material = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off SET enable_bitmapscan = off
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_now bigint := coalesce(p_now, now_ms());
@@ -22,39 +23,54 @@ DECLARE
   v_due bigint;
 BEGIN
   -- The longest waiting decides: if it was handed out before, it goes alone. A row that another fetch is just taking is
-  -- passed over.
-  SELECT ARRAY[i.key], EXISTS (SELECT 1 FROM orchestrator_queue o
-                                 WHERE o.instance_key = i.key AND o.visible_at <= v_now AND o.attempt > 0)
+  -- passed over. LATERAL: message by message, and only then its instance, whatever the server believes about tables it
+  -- has not looked at yet; so no instance is locked that is not taken. No EXISTS: the server might gather all messages
+  -- there are to answer it.
+  SELECT ARRAY[i.key], (SELECT o.id FROM orchestrator_queue o
+                          WHERE o.instance_key = i.key AND o.visible_at <= v_now AND o.attempt > 0 LIMIT 1) IS NOT NULL
     INTO v_keys, v_retried
-    FROM orchestrator_queue q JOIN instances i ON i.key = q.instance_key
-    WHERE q.visible_at <= v_now
-      AND (i.lease_token IS NULL OR i.lease_until <= v_lease_now) AND coalesce(i.not_before, 0) <= v_now
-      AND (i.status IN ('Pending', 'ContinuedAsNew') OR i.engine_version BETWEEN p_min_engine AND p_max_engine)
-      AND (p_names IS NULL OR EXISTS (
-        SELECT 1 FROM unnest(p_names, p_versions) AS r (name, version)
-          WHERE r.name = i.name
-            AND (r.version IS NULL OR r.version = i.version OR i.status IN ('Pending', 'ContinuedAsNew'))))
-    ORDER BY q.visible_at, q.id LIMIT 1 FOR UPDATE OF i SKIP LOCKED;
+    FROM (SELECT m.instance_key, m.visible_at, m.id FROM orchestrator_queue m WHERE m.visible_at <= v_now
+            ORDER BY m.visible_at, m.id OFFSET 0) q
+      CROSS JOIN LATERAL (
+        SELECT j.key FROM instances j
+          WHERE j.key = q.instance_key
+            AND (j.lease_token IS NULL OR j.lease_until <= v_lease_now) AND coalesce(j.not_before, 0) <= v_now
+            AND (j.status IN ('Pending', 'ContinuedAsNew') OR j.engine_version BETWEEN p_min_engine AND p_max_engine)
+            AND (p_names IS NULL OR EXISTS (
+              SELECT 1 FROM unnest(p_names, p_versions) AS r (name, version)
+                WHERE r.name = j.name
+                  AND (r.version IS NULL OR r.version = j.version OR j.status IN ('Pending', 'ContinuedAsNew'))))
+          FOR UPDATE SKIP LOCKED) i
+    ORDER BY q.visible_at, q.id LIMIT 1;
   IF v_keys IS NOT NULL AND NOT v_retried AND p_limit > 1 THEN
     SELECT array_agg(f.key) INTO v_keys FROM (
       SELECT i.key
-        FROM orchestrator_queue q JOIN instances i ON i.key = q.instance_key
-        WHERE q.visible_at <= v_now
-          AND (i.lease_token IS NULL OR i.lease_until <= v_lease_now) AND coalesce(i.not_before, 0) <= v_now
-          AND (i.status IN ('Pending', 'ContinuedAsNew') OR i.engine_version BETWEEN p_min_engine AND p_max_engine)
-          AND (p_names IS NULL OR EXISTS (
-            SELECT 1 FROM unnest(p_names, p_versions) AS r (name, version)
-              WHERE r.name = i.name
-                AND (r.version IS NULL OR r.version = i.version OR i.status IN ('Pending', 'ContinuedAsNew'))))
-          -- Each instance once, by its first message; those that were handed out before wait for their turn alone. In this
-          -- order: an instance may have very many messages, and only for the first of them all are looked at.
-          AND CASE WHEN EXISTS (SELECT 1 FROM orchestrator_queue o
-                                  WHERE o.instance_key = q.instance_key AND (o.visible_at, o.id) < (q.visible_at, q.id))
-                   THEN false
-                   ELSE NOT EXISTS (SELECT 1 FROM orchestrator_queue o
-                                      WHERE o.instance_key = q.instance_key AND o.visible_at <= v_now AND o.attempt > 0)
-              END
-        ORDER BY q.visible_at, q.id LIMIT p_limit FOR UPDATE OF i SKIP LOCKED) f;
+        FROM (SELECT m.instance_key, m.visible_at, m.id FROM orchestrator_queue m
+                WHERE m.visible_at <= v_now
+                  -- Each instance once, by its first message; those that were handed out before wait for their turn
+                  -- alone. In this order: an instance may have very many messages, and only for the first of them all
+                  -- are looked at.
+                  AND CASE WHEN (SELECT o.id FROM orchestrator_queue o
+                                   WHERE o.instance_key = m.instance_key
+                                     AND (o.visible_at, o.id) < (m.visible_at, m.id) LIMIT 1) IS NOT NULL
+                           THEN false
+                           ELSE (SELECT o.id FROM orchestrator_queue o
+                                   WHERE o.instance_key = m.instance_key AND o.visible_at <= v_now
+                                     AND o.attempt > 0 LIMIT 1) IS NULL
+                      END
+                ORDER BY m.visible_at, m.id OFFSET 0) q
+          CROSS JOIN LATERAL (
+            SELECT j.key FROM instances j
+              WHERE j.key = q.instance_key
+                AND (j.lease_token IS NULL OR j.lease_until <= v_lease_now) AND coalesce(j.not_before, 0) <= v_now
+                AND (j.status IN ('Pending', 'ContinuedAsNew')
+                     OR j.engine_version BETWEEN p_min_engine AND p_max_engine)
+                AND (p_names IS NULL OR EXISTS (
+                  SELECT 1 FROM unnest(p_names, p_versions) AS r (name, version)
+                    WHERE r.name = j.name
+                      AND (r.version IS NULL OR r.version = j.version OR j.status IN ('Pending', 'ContinuedAsNew'))))
+              FOR UPDATE SKIP LOCKED) i
+        ORDER BY q.visible_at, q.id LIMIT p_limit) f;
   END IF;
 
   IF v_keys IS NOT NULL THEN
@@ -92,9 +108,14 @@ BEGIN
     SELECT min(CASE WHEN b.lease_until > v_lease_now THEN v_now + b.lease_until - v_lease_now ELSE b.not_before END)
       INTO v_due
       FROM (SELECT i.lease_until, i.not_before
-              FROM orchestrator_queue q JOIN instances i ON i.key = q.instance_key
-              WHERE q.visible_at <= v_now
-                AND (i.lease_until > v_lease_now OR i.not_before > v_now) AND NOT i.key = ANY (coalesce(v_keys, '{}'))
+              FROM (SELECT m.instance_key, m.visible_at, m.id FROM orchestrator_queue m WHERE m.visible_at <= v_now
+                      ORDER BY m.visible_at, m.id OFFSET 0) q
+                CROSS JOIN LATERAL (
+                  SELECT j.lease_until, j.not_before FROM instances j
+                    WHERE j.key = q.instance_key
+                      AND (j.lease_until > v_lease_now OR j.not_before > v_now)
+                      AND NOT j.key = ANY (coalesce(v_keys, '{}'))
+                    OFFSET 0) i
               ORDER BY q.visible_at, q.id LIMIT 256) b;
     v_next := least(v_next, v_due);
   END IF;
