@@ -28,6 +28,9 @@ Result<std::optional<InstanceState>> end_of(Provider& provider, const InstanceId
 // Fewer are looked at one by one: that also finds out what has become of one that is gone.
 constexpr std::size_t many = 4;
 constexpr std::size_t ids_per_question = 1000;
+// Looking takes a tenth of the time at most, unless it takes very long.
+constexpr int pause_for_each_look = 10;
+constexpr Duration longest_pause{200};
 
 /// Those that have ended, with one question for many; all of them where it is not worth asking or the answer
 /// is missing.
@@ -183,6 +186,9 @@ void Waits::look_at_all() {
 /// Another process has changed something, and most of it concerns nobody here: whoever waits for an end is
 /// looked at only if it has come.
 void Waits::look_for_changes() {
+  const Clock& clock = provider_.clock();
+  const LeaseTime began = clock.lease_now();
+  if (began < next_look_) return background_.post_at(next_look_, [this] { look_for_changes(); });
   std::vector<Handle> to_look_at;
   std::unordered_map<InstanceId, std::vector<Handle>> ends;
   {
@@ -205,6 +211,12 @@ void Waits::look_for_changes() {
     to_look_at.insert(to_look_at.end(), waits.begin(), waits.end());
   }
   for (const Handle& wait : to_look_at) look(wait);
+  // Behind all those looks: how long did they take?
+  background_.post([this, &clock, began] {
+    const LeaseTime now = clock.lease_now();
+    if (clock.moves_by_itself())
+      next_look_ = now + std::min((now - began) * pause_for_each_look, longest_pause);
+  });
 }
 
 void Waits::poll() {

@@ -149,7 +149,8 @@ class Waits final : public ProviderListener, public std::enable_shared_from_this
   void fail(const Handle& wait, Error error);
   /// Looks at the store for everyone, in the background.
   void look_at_all();
-  /// The same after a hint that does not say what was changed.
+  /// The same after a hint that does not say what was changed. Hints may come faster than looks are worth
+  /// their while: a look that took long is followed by a pause.
   void look_for_changes();
   void run_in_background(Job job) { background_.post(std::move(job)); }
 
@@ -180,6 +181,7 @@ class Waits final : public ProviderListener, public std::enable_shared_from_this
   std::mutex mutex_;
   std::unordered_map<InstanceId, std::vector<Handle>> open_;  // guarded by mutex_
   bool looking_ = false;                                      // guarded by mutex_: a look at all is queued
+  LeaseTime next_look_{};  // the background's: before it, hints that name nothing are not followed
 
   ThreadExecutor background_;
   std::unique_ptr<Subscription> subscription_;

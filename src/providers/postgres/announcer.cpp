@@ -20,6 +20,7 @@ using Steady = std::chrono::steady_clock;
 
 // How often to see whether the connection still works and whether anybody else is there.
 constexpr Duration look_interval = std::chrono::seconds{30};
+constexpr Duration between_unhurried{5};
 // For finding out how a pooler hands out sessions.
 constexpr Duration longest_comparison = std::chrono::seconds{5};
 constexpr int comparisons = 3;
@@ -85,8 +86,10 @@ void Announcer::announce(const News& news) {
   bool first = false;
   {
     const std::lock_guard lock(mutex_);
-    first = pending_.empty();
+    const bool was_empty = pending_.empty();
+    const bool could_wait = pending_.can_wait();
     pending_.add(news);
+    first = was_empty || (could_wait && !pending_.can_wait());
   }
   if (!first) return;  // the thread knows
   start();
@@ -204,13 +207,14 @@ void Announcer::look_for_others(Connection& connection) {
 void Announcer::serve(Connection& connection) {
   auto next_look = Steady::now() + look_interval;
   while (!stopping_) {
-    send_pending(connection);
+    const auto send_again = send_pending(connection);
     hear(connection);
     if (Steady::now() >= next_look) {
       if (!deaf_) look_for_others(connection);
       next_look = Steady::now() + look_interval;
     }
-    const auto left = std::chrono::ceil<Duration>(next_look - Steady::now());
+    const auto left =
+        std::chrono::ceil<Duration>(std::min(next_look, send_again.value_or(next_look)) - Steady::now());
     pollfd entries[2] = {{.fd = wake_fd_, .events = POLLIN, .revents = 0},
                          {.fd = connection.socket(), .events = POLLIN, .revents = 0}};
     ::poll(entries, 2, static_cast<int>(std::max<Duration::rep>(left.count(), 0)));
@@ -220,15 +224,20 @@ void Announcer::serve(Connection& connection) {
     }
     if (entries[1].revents != 0) connection.read_input();
   }
+  // Who ends now has said all.
+  next_unhurried_ = {};
+  send_pending(connection);
 }
 
-void Announcer::send_pending(Connection& connection) {
+std::optional<Steady::time_point> Announcer::send_pending(Connection& connection) {
   Bulletin bulletin;
   {
     const std::lock_guard lock(mutex_);
+    if (pending_.can_wait() && !pending_.empty() && Steady::now() < next_unhurried_) return next_unhurried_;
     std::swap(bulletin, pending_);
   }
-  if (bulletin.empty() || !others_) return;
+  if (bulletin.empty() || !others_) return std::nullopt;
+  next_unhurried_ = Steady::now() + between_unhurried;
   Parameters parameters;
   parameters.text(channel_).text(bulletin.to_payload());
   ++tally_.listener_queries;
@@ -246,6 +255,7 @@ void Announcer::send_pending(Connection& connection) {
     pending_ = Bulletin::of_everything();
     throw;
   }
+  return std::nullopt;
 }
 
 void Announcer::hear(Connection& connection) {

@@ -3,8 +3,9 @@
 //
 // News are sent after their commit, not in it: a NOTIFY inside would make all commits of the database wait
 // for each other. What is lost if the process dies in between is found by polling, and by renewals. Whatever
-// comes up while a notification is on its way goes with the next one. As long as nobody else listens, nothing
-// is sent: whoever listens holds a lock that the others can see, and says hello.
+// comes up while a notification is on its way goes with the next one; and what can wait a moment goes a few
+// hundred times a second at most, since each notification wakes everybody. As long as nobody else listens,
+// nothing is sent: whoever listens holds a lock that the others can see, and says hello.
 #pragma once
 
 #include "providers/postgres/back_off.hpp"
@@ -15,8 +16,10 @@
 #include <duramen/postgres.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -46,7 +49,8 @@ class Announcer {
   [[nodiscard]] bool shares_sessions(Connection& connection);
   void introduce(Connection& connection);
   void look_for_others(Connection& connection);
-  void send_pending(Connection& connection);
+  /// When to come back for what can wait, if something does.
+  std::optional<std::chrono::steady_clock::time_point> send_pending(Connection& connection);
   void hear(Connection& connection);
   void tell(const Bulletin& bulletin);
   void wake() const;
@@ -69,6 +73,8 @@ class Announcer {
   std::atomic<bool> stopping_ = false;
   bool deaf_ = false;  // there is no listening here; what is committed is told to the others all the same
   int wake_fd_ = -1;
+  std::chrono::steady_clock::time_point
+      next_unhurried_{};  // the thread's: before it, what can wait is not sent
   std::once_flag started_;
   std::thread thread_;
 };

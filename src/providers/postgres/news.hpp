@@ -36,6 +36,10 @@ struct Bulletin {
     return !orchestrator_work && !worker_work && !instances && !stolen_from_all && stolen_from.empty() &&
            !hello;
   }
+  /// Nobody has work to do because of it, or to stop; only those who wait for an instance want to know.
+  [[nodiscard]] bool can_wait() const noexcept {
+    return !orchestrator_work && !worker_work && !stolen_from_all && stolen_from.empty() && !hello;
+  }
   [[nodiscard]] bool concerns(const NodeId& node) const {
     return !node.empty() && (stolen_from_all || stolen_from.contains(node.value));
   }
