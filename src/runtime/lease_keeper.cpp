@@ -104,8 +104,8 @@ void LeaseKeeper::renew(LeaseTime planned) {
         found->second.send_at = now;
       }
     }
-    // After a failure again soon, well before the deadline.
-    LeaseTime next = now + (results ? lease_ / 3 : std::min(lease_ / 12, Duration{1000}));
+    // Counted from when it was sent, like the lease. After a failure again soon, well before the deadline.
+    LeaseTime next = results ? std::max(now, sent + lease_ / 3) : now + std::min(lease_ / 12, Duration{1000});
     if (results) {
       for (const auto& [key, kept] : kept_) {
         if (kept.heartbeat) next = std::min(next, kept.send_at);
