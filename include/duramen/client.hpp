@@ -91,7 +91,8 @@ class Client {
 
   using StartDone = UniqueFunction<void(Result<StartOutcome>)>;
   /// The same without blocking: `done` is called when the start is durable, on a thread of the runtime or of
-  /// this client; it must not block.
+  /// this client; it must not block. Before that the instance may be unknown to everything else, a cancel
+  /// included.
   void start_async(StartRequest request, StartDone done);
 
   // -- wait -------------------------------------------------------------------------------------------------

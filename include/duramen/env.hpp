@@ -21,6 +21,8 @@ class Executor {
   virtual ~Executor() = default;
   /// Callable from any thread. Jobs posted by one thread run in that order.
   virtual void post(Job job) = 0;
+  /// The same, but before all that is queued and not posted like this: somebody waits for it.
+  virtual void post_first(Job job) = 0;
   /// Runs `job` once `when` has come.
   virtual void post_at(LeaseTime when, Job job) = 0;
 };

@@ -21,13 +21,18 @@ ThreadExecutor::ThreadExecutor(const Clock& clock, std::string name)
   name_thread(thread_, name);
 }
 
-void ThreadExecutor::post(Job job) {
+void ThreadExecutor::post(Job job) { post_to(jobs_, std::move(job)); }
+
+void ThreadExecutor::post_first(Job job) { post_to(urgent_, std::move(job)); }
+
+void ThreadExecutor::post_to(std::vector<Job>& queue, Job job) {
   bool wake = false;
   {
     std::lock_guard lock(mutex_);
     if (stopping_) return;
-    jobs_.push_back(std::move(job));
+    queue.push_back(std::move(job));
     waiting_.fetch_add(1, std::memory_order_relaxed);
+    urgent_waits_.store(!urgent_.empty(), std::memory_order_relaxed);
     wake = std::exchange(asleep_, false);
   }
   if (wake) wake_.notify_one();
@@ -60,7 +65,7 @@ void ThreadExecutor::run() {
   while (true) {
     {
       std::unique_lock lock(mutex_);
-      while (jobs_.empty() && !stopping_) {
+      while (jobs_.empty() && urgent_.empty() && !stopping_) {
         if (timers_.empty()) {
           asleep_ = true;
           wake_.wait(lock, [this] { return !asleep_; });
@@ -79,16 +84,34 @@ void ThreadExecutor::run() {
         timers_.pop();
         waiting_.fetch_add(1, std::memory_order_relaxed);
       }
-      if (jobs_.empty() && stopping_) return;
+      if (jobs_.empty() && urgent_.empty() && stopping_) return;
       batch.swap(jobs_);
     }
     for (Job& job : batch) {
-      waiting_.fetch_sub(1, std::memory_order_relaxed);
-      job();
-      job = {};
+      run_urgent();
+      run_one(job);
     }
     batch.clear();
+    run_urgent();
   }
+}
+
+void ThreadExecutor::run_urgent() {
+  while (urgent_waits_.load(std::memory_order_relaxed)) {
+    std::vector<Job> urgent;
+    {
+      std::lock_guard lock(mutex_);
+      urgent.swap(urgent_);
+      urgent_waits_.store(false, std::memory_order_relaxed);
+    }
+    for (Job& job : urgent) run_one(job);
+  }
+}
+
+void ThreadExecutor::run_one(Job& job) {
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
+  job();
+  job = {};
 }
 
 }  // namespace duramen::inline v0

@@ -24,6 +24,7 @@ class ThreadExecutor final : public Executor {
   ~ThreadExecutor() override { stop(); }
 
   void post(Job job) override;
+  void post_first(Job job) override;
   void post_at(LeaseTime when, Job job) override;
   [[nodiscard]] bool idle() const noexcept { return waiting_.load(std::memory_order_relaxed) == 0; }
 
@@ -43,14 +44,19 @@ class ThreadExecutor final : public Executor {
       return a.when != b.when ? a.when > b.when : a.order > b.order;
     }
   };
+  void post_to(std::vector<Job>& queue, Job job);
   void run();
+  void run_urgent();
+  void run_one(Job& job);
 
   const Clock& clock_;
-  std::atomic<std::size_t> waiting_{0};  // jobs not begun yet
+  std::atomic<std::size_t> waiting_{0};    // jobs not begun yet
+  std::atomic<bool> urgent_waits_{false};  // a hint: written under mutex_
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<Job> jobs_;              // guarded by mutex_
+  std::vector<Job> jobs_;    // guarded by mutex_
+  std::vector<Job> urgent_;  // guarded by mutex_: run before the rest, also before the rest of a batch
   std::priority_queue<Timer> timers_;  // guarded by mutex_
   std::uint64_t next_timer_ = 0;       // guarded by mutex_
   bool stopping_ = false;              // guarded by mutex_

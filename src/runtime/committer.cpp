@@ -13,7 +13,20 @@ namespace {
 // At this many waiting turns a batch leaves at once, so that the store works while the loop goes on making
 // more.
 constexpr std::size_t early_flush = 64;
+// A batch that stops something is small, so that it is quick: so much of the rest goes with it.
+constexpr std::size_t beside_urgent = 32;
+constexpr std::size_t told_at_once = 32;
 constexpr Duration longest_pause{1000};
+
+template <class Waiting, class Entry, class Done>
+void move_some(std::deque<Waiting>& from, std::size_t most, std::vector<Entry>& entries,
+               std::vector<Done>& done) {
+  for (; most > 0 && !from.empty(); --most) {
+    entries.push_back(std::move(from.front().entry));
+    done.push_back(std::move(from.front().done));
+    from.pop_front();
+  }
+}
 }  // namespace
 
 Committer::Committer(Env& env, Provider& provider, Options options, const Log& log,
@@ -28,7 +41,7 @@ void Committer::add(TurnCommit commit, TurnDone done) {
 
 void Committer::add_first(TurnCommit commit, TurnDone done) {
   first_.push_back({std::move(commit), std::move(done)});
-  flush_soon();
+  if (!in_flight_) env_.loop().post_first([this] { flush(); });
 }
 
 void Committer::add(WorkAck ack, AckDone done) {
@@ -58,21 +71,15 @@ void Committer::flush() {
 
 std::shared_ptr<Committer::Batch> Committer::next_batch() {
   auto batch = std::make_shared<Batch>();
-  const std::size_t most = std::min(first_.size() + turns_.size(), options_.max_batch);
+  const bool urgent = !first_.empty();
+  const std::size_t limit =
+      urgent ? std::min(options_.max_batch, first_.size() + beside_urgent) : options_.max_batch;
+  const std::size_t most = std::min(first_.size() + turns_.size(), limit);
   batch->commits.reserve(most);
   batch->commit_done.reserve(most);
-  for (auto* waiting : {&first_, &turns_}) {
-    const std::size_t count = std::min(waiting->size(), options_.max_batch - batch->commits.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      batch->commits.push_back(std::move((*waiting)[i].entry));
-      batch->commit_done.push_back(std::move((*waiting)[i].done));
-    }
-    waiting->erase(waiting->begin(), waiting->begin() + static_cast<std::ptrdiff_t>(count));
-  }
-  for (auto& waiting : std::exchange(acks_, {})) {
-    batch->acks.push_back(std::move(waiting.entry));
-    batch->ack_done.push_back(std::move(waiting.done));
-  }
+  move_some(first_, limit, batch->commits, batch->commit_done);
+  move_some(turns_, limit - batch->commits.size(), batch->commits, batch->commit_done);
+  move_some(acks_, urgent ? beside_urgent : acks_.size(), batch->acks, batch->ack_done);
   batch->give_up = env_.clock().lease_now() + options_.retry_for;
   in_flight_ = true;
   in_flight_size_ = batch->commits.size() + batch->acks.size();
@@ -82,7 +89,8 @@ std::shared_ptr<Committer::Batch> Committer::next_batch() {
 void Committer::send(std::shared_ptr<Batch> batch) {
   env_.run_elsewhere(Lane::store, [this, batch = std::move(batch)]() mutable {
     store(*batch);
-    env_.loop().post([this, batch = std::move(batch)] { finish(batch); });
+    // First: the next batch waits for it, and whoever is to be stopped by this one.
+    env_.loop().post_first([this, batch = std::move(batch)] { finish(batch); });
   });
 }
 
@@ -121,14 +129,27 @@ void Committer::finish(const std::shared_ptr<Batch>& batch) {
   in_flight_size_ = 0;
   // What gathered meanwhile leaves first, so that the store works while the loop tells everyone.
   if (!nothing_waits()) send(next_batch());
-  for (std::size_t i = 0; i < batch->ack_done.size(); ++i) {
-    batch->ack_done[i](batch->ack_results ? Result<AckResult>{(*batch->ack_results)[i]}
-                                          : Result<AckResult>{batch->ack_results.error()});
+  tell(batch, 0);
+}
+
+/// Tells whoever waits for the batch, from the `from`-th on: a few at a time, so that a cancel need not wait
+/// for all.
+void Committer::tell(const std::shared_ptr<Batch>& batch, std::size_t from) {
+  const std::size_t commits = batch->commit_done.size();
+  const std::size_t all = commits + batch->ack_done.size();
+  const std::size_t end = std::min(all, from + told_at_once);
+  for (std::size_t i = from; i < end; ++i) {
+    if (i < commits) {
+      batch->commit_done[i](batch->commit_results
+                                ? Result<CommitResult>{std::move((*batch->commit_results)[i])}
+                                : Result<CommitResult>{batch->commit_results.error()});
+    } else {
+      const std::size_t at = i - commits;
+      batch->ack_done[at](batch->ack_results ? Result<AckResult>{(*batch->ack_results)[at]}
+                                             : Result<AckResult>{batch->ack_results.error()});
+    }
   }
-  for (std::size_t i = 0; i < batch->commit_done.size(); ++i) {
-    batch->commit_done[i](batch->commit_results ? Result<CommitResult>{std::move((*batch->commit_results)[i])}
-                                                : Result<CommitResult>{batch->commit_results.error()});
-  }
+  if (end < all) env_.loop().post_first([this, batch, end] { tell(batch, end); });
 }
 
 }  // namespace duramen::inline v0::runtime

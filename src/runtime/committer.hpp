@@ -13,6 +13,7 @@
 #include <duramen/provider.hpp>
 
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -68,6 +69,7 @@ class Committer {
   void store(Batch& batch);
   void send(std::shared_ptr<Batch> batch);
   void finish(const std::shared_ptr<Batch>& batch);
+  void tell(const std::shared_ptr<Batch>& batch, std::size_t from);
 
   // Fixed at construction.
   Env& env_;
@@ -77,9 +79,9 @@ class Committer {
   const Instruments& instruments_;
 
   // The loop's.
-  std::vector<Waiting<TurnCommit, TurnDone>> first_;
-  std::vector<Waiting<TurnCommit, TurnDone>> turns_;
-  std::vector<Waiting<WorkAck, AckDone>> acks_;
+  std::deque<Waiting<TurnCommit, TurnDone>> first_;
+  std::deque<Waiting<TurnCommit, TurnDone>> turns_;
+  std::deque<Waiting<WorkAck, AckDone>> acks_;
   std::size_t in_flight_size_ = 0;
   bool in_flight_ = false;
   bool flush_posted_ = false;

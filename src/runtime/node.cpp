@@ -257,7 +257,7 @@ void Node::start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)
 }
 
 void Node::cancel(std::shared_ptr<detail::LocalCancel> request) {
-  env_.loop().post([this, request = std::move(request)] {
+  env_.loop().post_first([this, request = std::move(request)] {
     if (request->claim()) turns_.cancel(request->instance, request->message, std::move(request->done));
   });
 }

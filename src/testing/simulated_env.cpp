@@ -26,6 +26,11 @@ void SimulatedEnv::Queue::post(Job job) {
   jobs_.push_back(std::move(job));
 }
 
+void SimulatedEnv::Queue::post_first(Job job) {
+  if (env_.dead_) return;
+  jobs_.insert(jobs_.begin() + static_cast<std::ptrdiff_t>(urgent_++), std::move(job));
+}
+
 void SimulatedEnv::Queue::post_at(LeaseTime when, Job job) {
   if (env_.dead_) return;
   env_.timers_.emplace(std::pair(when, ++env_.posted_), std::pair(this, std::move(job)));
@@ -66,6 +71,7 @@ std::string_view SimulatedEnv::run(std::size_t index) {
                     static_cast<std::ptrdiff_t>(queue.ordered_ ? 0 : random_.below(queue.jobs_.size()));
     Job job = std::move(*at);
     queue.jobs_.erase(at);
+    if (queue.urgent_ > 0) --queue.urgent_;  // only an ordered queue has any
     job();
     return queue.name_;
   }
@@ -85,6 +91,7 @@ void SimulatedEnv::drop_jobs() {
   auto timers = std::exchange(timers_, {});
   for (Queue& queue : queues_) {
     auto jobs = std::exchange(queue.jobs_, {});
+    queue.urgent_ = 0;
     while (!jobs.empty()) jobs.pop_front();
   }
 }

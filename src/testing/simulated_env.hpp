@@ -60,6 +60,7 @@ class SimulatedEnv final : public Env {
     Queue(SimulatedEnv& env, std::string_view name, bool ordered)
         : env_(env), name_(name), ordered_(ordered) {}
     void post(Job job) override;
+    void post_first(Job job) override;
     void post_at(LeaseTime when, Job job) override;
 
    private:
@@ -68,6 +69,7 @@ class SimulatedEnv final : public Env {
     std::string_view name_;
     bool ordered_;
     std::deque<Job> jobs_;
+    std::size_t urgent_ = 0;  // of jobs_, at its front
   };
   void release_timers();
 

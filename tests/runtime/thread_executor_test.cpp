@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 namespace duramen::test {
@@ -20,6 +21,31 @@ TEST(ThreadExecutor, RunsJobsInTheOrderInWhichTheyWerePosted) {
   ASSERT_TRUE(done.wait());
   ASSERT_EQ(seen.size(), 1000u);
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(seen[static_cast<std::size_t>(i)], i);
+}
+
+TEST(ThreadExecutor, RunsUrgentJobsInTheirOrderBeforeAllThatIsQueued) {
+  ThreadExecutor executor{system_clock(), "test"};
+  std::vector<std::string> seen;
+  const auto note = [&seen](std::string what) { return [&seen, what] { seen.push_back(what); }; };
+  Signal<bool> begun;
+  Signal<bool> queued;
+  Signal<bool> done;
+  executor.post([&] {
+    begun.set(true);
+    ASSERT_TRUE(queued.wait());
+  });
+  ASSERT_TRUE(begun.wait());
+  executor.post([&] {
+    seen.push_back("a");
+    executor.post_first(note("said in a"));  // the rest of what was queued together waits too
+  });
+  executor.post(note("b"));
+  executor.post_first(note("first"));
+  executor.post_first(note("second"));
+  executor.post([&done] { done.set(true); });
+  queued.set(true);
+  ASSERT_TRUE(done.wait());
+  EXPECT_EQ(seen, (std::vector<std::string>{"first", "second", "a", "said in a", "b"}));
 }
 
 TEST(ThreadExecutor, RunsTimersInTheOrderOfTheirTimes) {
