@@ -238,7 +238,7 @@ TEST_F(PostgresPlans, AFetchLooksAtTheQueueFirst_AlsoBeforeTheServerHasCountedIt
 
 TEST_F(PostgresPlans, AFetchBesideAGreatBacklogReadsNoMoreOfItThanItTakes) {
   std::vector<StartRequest> backlog;
-  for (int i = 0; i < 5000; ++i) backlog.push_back(start_of("waiting " + std::to_string(i)));
+  for (int i = 0; i < 2000; ++i) backlog.push_back(start_of("waiting " + std::to_string(i)));
   ASSERT_TRUE(open()->start_instances(backlog));
   schema->connection().script("ANALYZE " + quoted_schema() + ".instances, " + quoted_schema() +
                               ".orchestrator_queue");
