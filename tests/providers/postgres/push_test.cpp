@@ -136,6 +136,30 @@ TEST_F(PostgresPush, OneBatchIsOneNotification) {
   EXPECT_EQ(postgres::counters(*here).notifications_sent, before + 1);
 }
 
+TEST_F(PostgresPush, WhatCanWaitIsToldOnceInFiveMilliseconds) {
+  const auto before = postgres::counters(*here).notifications_sent;
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < 100; ++i) {
+    // Nobody has anything to do because of it.
+    const TurnCommit commit = fused_turn("i" + std::to_string(i), 1);
+    ASSERT_TRUE(here->ack_orchestration_items({&commit, 1}));
+  }
+  const auto sent = postgres::counters(*here).notifications_sent - before;
+  EXPECT_LE(sent, 2 + (std::chrono::steady_clock::now() - began) / 5ms);
+  EXPECT_TRUE(ear.hears_changes());
+}
+
+TEST_F(PostgresPush, TheLastWordOfAProcessThatEndsIsHeardToo) {
+  start(*here, "a");
+  ASSERT_TRUE(ear.hears_turns() && ear.hears_changes());
+  ear.forget();
+  const TurnCommit commit = fused_turn("b", 1);  // it can wait, and would, so soon after the other
+  ASSERT_TRUE(here->ack_orchestration_items({&commit, 1}));
+  subscription_here.reset();
+  here.reset();
+  EXPECT_TRUE(ear.hears_changes());
+}
+
 TEST_F(PostgresPush, WhoWasCutOffIsToldToLookWhenItIsBack) {
   ear.forget();
   schema->connection().run(
