@@ -73,8 +73,8 @@ class Announcer {
   std::atomic<bool> stopping_ = false;
   bool deaf_ = false;  // there is no listening here; what is committed is told to the others all the same
   int wake_fd_ = -1;
-  std::chrono::steady_clock::time_point
-      next_unhurried_{};  // the thread's: before it, what can wait is not sent
+  // The thread's: before it, what can wait is not sent.
+  std::chrono::steady_clock::time_point next_unhurried_{};
   std::once_flag started_;
   std::thread thread_;
 };
