@@ -64,9 +64,19 @@ class Activities {
   [[nodiscard]] bool can_run(const std::string& name) const {
     return registry_.find_activity(name) != nullptr;
   }
+  /// Of those that nothing runs in and that are not reserved.
   [[nodiscard]] std::size_t free_places() const noexcept {
     if (abandoned_.size() >= limits_.max_abandoned) return 0;
-    return running_.size() >= limits_.places ? 0 : limits_.places - running_.size();
+    const std::size_t taken = running_.size() + reserved_places_;
+    return taken >= limits_.places ? 0 : limits_.places - taken;
+  }
+  /// For activities that a commit or a fetch on its way may bring. Released when its answer is there, right
+  /// before they are run; given up if they will not be.
+  void reserve(std::size_t places) noexcept { reserved_places_ += places; }
+  void release(std::size_t places) noexcept { reserved_places_ -= places; }
+  void give_up(std::size_t places) {
+    release(places);
+    if (places > 0) events_.place_free();
   }
   [[nodiscard]] std::size_t running() const noexcept { return running_.size(); }
   /// Any thread.
@@ -115,6 +125,7 @@ class Activities {
 
   // The loop's.
   std::unordered_map<ActivityKey, Running> running_;
+  std::size_t reserved_places_ = 0;
   std::map<std::string, std::size_t> sessions_;  // with how many activities here
   std::map<AttemptKey, Running> abandoned_;
   std::deque<std::pair<WorkLease, CancelReason>> stolen_early_;

@@ -154,6 +154,7 @@ void Node::ask_for_activities() {
     asking_activities_.again = true;  // asked when a place is free
     return;
   }
+  activities_.reserve(places);
   std::optional<SessionClaim> claim;
   if (options_.max_sessions > 0) {
     claim = SessionClaim{session_owner(), options_.session_lease, activities_.active_sessions(),
@@ -169,8 +170,10 @@ void Node::ask_for_activities() {
     request.sessions = std::move(claim);
     const LeaseTime sent = env_.clock().lease_now();
     auto batch = provider_.fetch_work_items(request);
-    env_.loop().post(
-        [this, batch = std::move(batch), sent]() mutable { activities_arrived(std::move(batch), sent); });
+    env_.loop().post([this, places, batch = std::move(batch), sent]() mutable {
+      activities_.release(places);
+      activities_arrived(std::move(batch), sent);
+    });
   });
 }
 

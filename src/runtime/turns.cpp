@@ -496,16 +496,13 @@ std::uint64_t Turns::random_token() { return (env_.random() >> 1u) | 1u; }
 /// What can be run here at once is born leased to us and begins when the commit returns, without a fetch.
 void Turns::dispatch_leases(TurnCommit& commit) {
   if (!dispatching_) return;
-  std::size_t places = activities_.free_places();
-  places = places > reserved_places_ ? places - reserved_places_ : 0;
   for (WorkerItem& item : commit.worker_items) {
-    if (places == 0) break;
+    if (activities_.free_places() == 0) break;
     // A session may be somebody else's: only a fetch can tell.
     if (item.activity.session_id || !options_.tags.accepts(item.activity.tag)) continue;
     if (!activities_.can_run(item.activity.name)) continue;
     item.born_leased = LeaseToken{random_token()};
-    --places;
-    ++reserved_places_;
+    activities_.reserve(1);
   }
 }
 
@@ -533,12 +530,13 @@ void Turns::commit(const InstanceId& instance, Turn turn,
   stored->sent = env_.clock().lease_now();
   Committer::TurnDone answered = [this, instance, stored,
                                   done = std::move(done)](Result<CommitResult> result) mutable {
-    reserved_places_ -= stored->begun.size();
     Slot& slot = slots_.at(instance);
     set_busy(slot, false);
     if (is_stored(result)) {
+      activities_.release(stored->begun.size());
       committed(instance, *stored, *result);
     } else {
+      activities_.give_up(stored->begun.size());
       if (result && result->outcome == CommitOutcome::invalid) {
         log_(LogLevel::error,
              "the store refused a turn of " + instance.value + " as invalid; it will be run again");

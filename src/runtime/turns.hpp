@@ -159,7 +159,6 @@ class Turns {
   std::list<InstanceId> recent_;              // least recently used first
   std::size_t busy_ = 0;
   std::unordered_map<InstanceId, Duration> unregistered_;  // the last pause of each
-  std::size_t reserved_places_ = 0;                        // for activities in commits on their way
   bool dispatching_ = true;
 };
 
