@@ -77,7 +77,9 @@ TEST(Fairness, AWriterOfOneRowGetsItsTurnBesideAProcessThatNeverStops) {
 
 TEST(Fairness, AWriterOfOneRowGetsItsTurnBesideThreeProcessesThatNeverStop) {
   const auto waits = commits_waited_for(3, amount("DURAMEN_FAIRNESS_STARTS", 300, 60));
-  EXPECT_LE(waits[waits.size() * 99 / 100], 12u);
+  // Whoever waits at the turnstile is woken with two others and is first in a third of all cases: 12 lost
+  // rounds are one in a hundred, and a busy machine is no fair lottery. Without it there would be thousands.
+  EXPECT_LE(waits[waits.size() * 99 / 100], 40u);
 }
 
 }  // namespace
