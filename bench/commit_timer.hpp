@@ -22,7 +22,7 @@ class CommitTimer final : public duramen::testing::ForwardingProvider {
   [[nodiscard]] duramen::Result<std::vector<duramen::EnqueueOutcome>> enqueue_for_orchestrator(
       std::span<const duramen::OutboundMessage> messages) override;
   [[nodiscard]] duramen::Result<std::vector<duramen::CommitResult>> ack_orchestration_items(
-      std::span<const duramen::TurnCommit> commits) override;
+      std::span<const duramen::TurnCommit> commits, const std::stop_token& hurry) override;
 
  private:
   template <class F>

@@ -61,9 +61,12 @@ dm::Result<dm::OrchestrationBatch> RecordingProvider::fetch_orchestration_items(
 }
 
 dm::Result<std::vector<dm::CommitResult>> RecordingProvider::ack_orchestration_items(
-    std::span<const dm::TurnCommit> commits) {
-  auto results = inner().ack_orchestration_items(commits);
-  if (results) keep(CommitCall{{commits.begin(), commits.end()}, *results});
+    std::span<const dm::TurnCommit> commits, const std::stop_token& hurry) {
+  auto results = inner().ack_orchestration_items(commits, hurry);
+  if (results) {
+    const auto stored = commits.first(results->size());
+    keep(CommitCall{{stored.begin(), stored.end()}, *results});
+  }
   return results;
 }
 

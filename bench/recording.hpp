@@ -59,7 +59,7 @@ class RecordingProvider final : public duramen::testing::ForwardingProvider {
   [[nodiscard]] duramen::Result<duramen::OrchestrationBatch> fetch_orchestration_items(
       const duramen::OrchestrationFetch& request) override;
   [[nodiscard]] duramen::Result<std::vector<duramen::CommitResult>> ack_orchestration_items(
-      std::span<const duramen::TurnCommit> commits) override;
+      std::span<const duramen::TurnCommit> commits, const std::stop_token& hurry) override;
   [[nodiscard]] duramen::Result<duramen::WorkBatch> fetch_work_items(
       const duramen::WorkFetch& request) override;
   [[nodiscard]] duramen::Result<std::vector<duramen::AckResult>> ack_work_items(

@@ -78,7 +78,11 @@ class Replayer {
   void make(const CommitCall& call) {
     std::vector<dm::TurnCommit> commits = call.commits;
     for (dm::TurnCommit& commit : commits) names_.apply(commit);
-    const auto results = time([&] { return store_.ack_orchestration_items(commits); });
+    const auto results = time([&] {
+      auto answers = store_.ack_orchestration_items(commits);
+      store_.tidy({});
+      return answers;
+    });
     for (std::size_t i = 0; i < results.size(); ++i) {
       names_.learn(call.results[i].incarnation, results[i].incarnation);
       if (results[i].outcome != call.results[i].outcome) ++result_.differences;

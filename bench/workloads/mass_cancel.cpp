@@ -38,10 +38,11 @@ constexpr std::chrono::seconds patience{60};
 class CommitCounter final : public dm::ForwardingProvider {
  public:
   using ForwardingProvider::ForwardingProvider;
-  dm::Result<std::vector<dm::CommitResult>> ack_orchestration_items(
-      std::span<const dm::TurnCommit> commits) override {
-    turns += commits.size();
-    return ForwardingProvider::ack_orchestration_items(commits);
+  dm::Result<std::vector<dm::CommitResult>> ack_orchestration_items(std::span<const dm::TurnCommit> commits,
+                                                                    const std::stop_token& hurry) override {
+    auto answers = ForwardingProvider::ack_orchestration_items(commits, hurry);
+    if (answers) turns += answers->size();
+    return answers;
   }
   std::atomic<std::uint64_t> turns{0};
 };

@@ -37,8 +37,9 @@ class ForwardingProvider : public Provider {
       const OrchestrationFetch& request) override;
   [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
                                                         EventId after) override;
+  using Provider::ack_orchestration_items;
   [[nodiscard]] Result<std::vector<CommitResult>> ack_orchestration_items(
-      std::span<const TurnCommit> commits) override;
+      std::span<const TurnCommit> commits, const std::stop_token& hurry) override;
   [[nodiscard]] Result<void> abandon_orchestration_items(std::span<const TurnAbandon> items) override;
   [[nodiscard]] Result<std::vector<bool>> renew_orchestration_item_locks(std::span<const TurnLease> leases,
                                                                          Duration extend) override;
@@ -62,6 +63,8 @@ class ForwardingProvider : public Provider {
                                                                    DeleteMode mode) override;
   [[nodiscard]] Result<std::vector<PruneResult>> prune_executions(std::span<const InstanceId> instances,
                                                                   const PruneOptions& options) override;
+  [[nodiscard]] bool wants_tidying() const noexcept override { return inner_->wants_tidying(); }
+  void tidy(const std::stop_token& hurry) noexcept override { inner_->tidy(hurry); }
   [[nodiscard]] Result<StoreMetrics> get_metrics() override;
   [[nodiscard]] Result<QueueDepths> get_queue_depths() override;
 

@@ -29,6 +29,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <variant>
 #include <vector>
@@ -438,8 +439,17 @@ class Provider {
       std::span<const HistoryRequest> requests);
   /// Stores turns. One answer per commit, in order; commits in one batch are independent of each other. At
   /// most one commit per instance in a batch; all are decided before any message of the batch is stored.
+  ///
+  /// Once `hurry` is requested, something urgent waits behind this call. Then the last commits may be left
+  /// out: nothing of them is done, and there are fewer answers, perhaps none. The caller brings them again.
+  /// What a `std::stop_callback` does then it does on the runtime's loop, so it must be quick.
   [[nodiscard]] virtual Result<std::vector<CommitResult>> ack_orchestration_items(
-      std::span<const TurnCommit> commits) = 0;
+      std::span<const TurnCommit> commits, const std::stop_token& hurry) = 0;
+  /// For who is in no hurry: as many answers as commits.
+  [[nodiscard]] Result<std::vector<CommitResult>> ack_orchestration_items(
+      std::span<const TurnCommit> commits) {
+    return ack_orchestration_items(commits, {});
+  }
   /// Entries whose lease is gone are skipped.
   [[nodiscard]] virtual Result<void> abandon_orchestration_items(std::span<const TurnAbandon> items) = 0;
   /// Extends turn leases that still exist; false for those that do not.
@@ -495,6 +505,13 @@ class Provider {
       std::span<const InstanceId> instances, const PruneOptions& options) = 0;
   [[nodiscard]] virtual Result<StoreMetrics> get_metrics() = 0;
   [[nodiscard]] virtual Result<QueueDepths> get_queue_depths() = 0;
+
+  /// Housekeeping that need not hold up an answer, such as moving a log into its file; ends early once
+  /// `hurry` is requested. The runtime asks after every batch of turns whether it is due, which must cost
+  /// next to nothing, and does it before the next batch. What cannot wait for that, a provider does in its
+  /// other calls: some callers never call these.
+  [[nodiscard]] virtual bool wants_tidying() const noexcept;
+  virtual void tidy(const std::stop_token& hurry) noexcept;
 
   /// `node` may be empty for a listener that holds no leases (a client).
   [[nodiscard]] virtual std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) = 0;

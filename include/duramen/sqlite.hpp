@@ -23,6 +23,10 @@ struct Options {
   /// The WAL is grown to this size when the store opens: appending to a file that has its size already is
   /// cheaper.
   std::size_t initial_wal_bytes = 4u << 20;
+  /// The WAL is moved into the file when it has grown to this size, or a little earlier when nobody waits.
+  /// The larger it may be, the less is written in all. It grows further by a large transaction, and while
+  /// somebody reads for long.
+  std::size_t max_wal_bytes = 14u << 20;
 };
 
 /// What a store has done since it was opened; for benchmarks and tests.

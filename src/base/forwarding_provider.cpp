@@ -34,9 +34,9 @@ Result<std::vector<Event>> ForwardingProvider::read_history(const InstanceId& in
 }
 
 Result<std::vector<CommitResult>> ForwardingProvider::ack_orchestration_items(
-    std::span<const TurnCommit> commits) {
+    std::span<const TurnCommit> commits, const std::stop_token& hurry) {
   return pass({"ack_orchestration_items", true},
-              [&](Provider& inner) { return inner.ack_orchestration_items(commits); });
+              [&](Provider& inner) { return inner.ack_orchestration_items(commits, hurry); });
 }
 
 Result<void> ForwardingProvider::abandon_orchestration_items(std::span<const TurnAbandon> items) {

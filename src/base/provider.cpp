@@ -33,6 +33,10 @@ std::string overdue_message(const ActivityExecute& activity, TimeoutKind which) 
 
 }  // namespace
 
+bool Provider::wants_tidying() const noexcept { return false; }
+
+void Provider::tidy(const std::stop_token&) noexcept {}
+
 std::vector<Result<std::vector<Event>>> Provider::read_histories(std::span<const HistoryRequest> requests) {
   std::vector<Result<std::vector<Event>>> histories;
   histories.reserve(requests.size());

@@ -27,6 +27,14 @@ void move_some(std::deque<Waiting>& from, std::size_t most, std::vector<Entry>& 
     from.pop_front();
   }
 }
+
+template <class Waiting, class Entry, class Done>
+void move_back(std::size_t kept, std::vector<Entry>& entries, std::vector<Done>& done,
+               std::deque<Waiting>& to) {
+  for (; entries.size() > kept; entries.pop_back(), done.pop_back()) {
+    to.push_front({std::move(entries.back()), std::move(done.back())});
+  }
+}
 }  // namespace
 
 Committer::Committer(Env& env, Provider& provider, Options options, const Log& log,
@@ -41,6 +49,7 @@ void Committer::add(TurnCommit commit, TurnDone done) {
 
 void Committer::add_first(TurnCommit commit, TurnDone done) {
   first_.push_back({std::move(commit), std::move(done)});
+  hurry_.request_stop();
   if (!in_flight_) env_.loop().post_first([this] { flush(); });
 }
 
@@ -61,7 +70,8 @@ void Committer::flush_soon() {
 void Committer::flush() {
   if (in_flight_ || nothing_waits()) return;
   auto batch = next_batch();
-  if (in_flight_size_ == 1 && env_.loop_is_idle()) {
+  // A store that is tidying up would make the loop wait, and then nobody could tell it of a hurry.
+  if (in_flight_size_ == 1 && !tidying_ && env_.loop_is_idle()) {
     store(*batch);
     finish(batch);
   } else {
@@ -72,6 +82,10 @@ void Committer::flush() {
 std::shared_ptr<Committer::Batch> Committer::next_batch() {
   auto batch = std::make_shared<Batch>();
   const bool urgent = !first_.empty();
+  if (urgent)
+    hurry_ = std::stop_source{};
+  else
+    batch->hurry = hurry_.get_token();
   const std::size_t limit =
       urgent ? std::min(options_.max_batch, first_.size() + beside_urgent) : options_.max_batch;
   const std::size_t most = std::min(first_.size() + turns_.size(), limit);
@@ -79,7 +93,8 @@ std::shared_ptr<Committer::Batch> Committer::next_batch() {
   batch->commit_done.reserve(most);
   move_some(first_, limit, batch->commits, batch->commit_done);
   move_some(turns_, limit - batch->commits.size(), batch->commits, batch->commit_done);
-  move_some(acks_, urgent ? beside_urgent : acks_.size(), batch->acks, batch->ack_done);
+  move_some(acks_, urgent ? beside_urgent : options_.max_batch, batch->acks, batch->ack_done);
+  if (!first_.empty()) hurry_.request_stop();
   batch->give_up = env_.clock().lease_now() + options_.retry_for;
   in_flight_ = true;
   in_flight_size_ = batch->commits.size() + batch->acks.size();
@@ -98,20 +113,24 @@ void Committer::send(std::shared_ptr<Batch> batch) {
 /// remembered and not sent again.
 void Committer::store(Batch& batch) {
   const auto began = std::chrono::steady_clock::now();
-  if (!batch.acks.empty() && (!batch.ack_results || batch.ack_results->empty())) {
+  if (!batch.acks.empty() && (!batch.ack_results || batch.ack_results->empty()) &&
+      !batch.hurry.stop_requested()) {
     batch.ack_results = provider_.ack_work_items(batch.acks);
   }
   if (!batch.commits.empty() && (!batch.commit_results || batch.commit_results->empty())) {
-    batch.commit_results = provider_.ack_orchestration_items(batch.commits);
+    batch.commit_results = provider_.ack_orchestration_items(batch.commits, batch.hurry);
   }
   if (instruments_.on()) {
+    const auto size = [](const auto& results) { return results ? results->size() : 0; };
     instruments_.commit_stored(
-        batch.commits.size() + batch.acks.size(),
+        size(batch.commit_results) + size(batch.ack_results),
         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   }
 }
 
 void Committer::finish(const std::shared_ptr<Batch>& batch) {
+  check_number_of_answers(*batch);
+  take_back_what_was_left(*batch);
   const Error* error = !batch->commit_results ? &batch->commit_results.error()
                        : !batch->ack_results  ? &batch->ack_results.error()
                                               : nullptr;
@@ -120,6 +139,7 @@ void Committer::finish(const std::shared_ptr<Batch>& batch) {
          {{"error", error->describe()}});
     const LeaseTime when = env_.clock().lease_now() + batch->pause;
     batch->pause = std::min(batch->pause * 2, longest_pause);
+    batch->hurry = {};  // it may be stored already, and whether it is should be known soon
     env_.loop().post_at(when, [this, batch]() mutable { send(std::move(batch)); });
     return;
   }
@@ -127,9 +147,39 @@ void Committer::finish(const std::shared_ptr<Batch>& batch) {
 
   in_flight_ = false;
   in_flight_size_ = 0;
+  tidy_if_due();
   // What gathered meanwhile leaves first, so that the store works while the loop tells everyone.
   if (!nothing_waits()) send(next_batch());
   tell(batch, 0);
+}
+
+/// A provider may be anybody's. Fewer answers than entries are for a hurry alone.
+void Committer::check_number_of_answers(Batch& batch) {
+  const auto check = [&](auto& results, std::size_t entries, const char* operation) {
+    if (!results || results->size() == entries) return;
+    if (results->size() < entries && batch.hurry.stop_requested()) return;
+    results = Error{ErrorCode::internal, operation,
+                    "the provider gave " + std::to_string(results->size()) + " answers for " +
+                        std::to_string(entries) + " entries",
+                    false};
+  };
+  check(batch.commit_results, batch.commits.size(), "ack_orchestration_items");
+  check(batch.ack_results, batch.acks.size(), "ack_work_items");
+}
+
+void Committer::take_back_what_was_left(Batch& batch) {
+  if (batch.commit_results) move_back(batch.commit_results->size(), batch.commits, batch.commit_done, turns_);
+  if (batch.ack_results) move_back(batch.ack_results->size(), batch.acks, batch.ack_done, acks_);
+  in_flight_size_ = batch.commits.size() + batch.acks.size();
+}
+
+void Committer::tidy_if_due() {
+  if (tidying_ || !first_.empty() || !provider_.wants_tidying()) return;
+  tidying_ = true;
+  env_.run_elsewhere(Lane::store, [this, hurry = hurry_.get_token()] {
+    provider_.tidy(hurry);
+    env_.loop().post([this] { tidying_ = false; });
+  });
 }
 
 /// Tells whoever waits for the batch, from the `from`-th on: a few at a time, so that a cancel need not wait

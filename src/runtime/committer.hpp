@@ -4,6 +4,10 @@
 // Two things go to the store this way: turns, and the ends of activities whose instance is not at hand. All
 // calls and callbacks are on the loop. When nothing else is going on, the loop makes the call itself: one
 // step of a chain then costs one synced commit and no change of thread.
+//
+// Who wants something stopped does not wait for others. Such a turn goes into the next batch, which is a
+// small one, and the store is told to be quick: it leaves the rest of the batch it is at, which is sent once
+// more, and its housekeeping.
 #pragma once
 
 #include "runtime/instruments.hpp"
@@ -15,6 +19,7 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <stop_token>
 #include <vector>
 
 namespace duramen::inline v0::runtime {
@@ -49,6 +54,7 @@ class Committer {
     std::vector<TurnDone> commit_done;
     std::vector<WorkAck> acks;
     std::vector<AckDone> ack_done;
+    std::stop_token hurry;  ///< none if it is urgent itself
     Result<std::vector<CommitResult>> commit_results{std::vector<CommitResult>{}};
     Result<std::vector<AckResult>> ack_results{std::vector<AckResult>{}};
     LeaseTime give_up;
@@ -69,6 +75,10 @@ class Committer {
   void store(Batch& batch);
   void send(std::shared_ptr<Batch> batch);
   void finish(const std::shared_ptr<Batch>& batch);
+  void check_number_of_answers(Batch& batch);
+  /// What a store in a hurry has left out waits again, before all others.
+  void take_back_what_was_left(Batch& batch);
+  void tidy_if_due();
   void tell(const std::shared_ptr<Batch>& batch, std::size_t from);
 
   // Fixed at construction.
@@ -82,8 +92,10 @@ class Committer {
   std::deque<Waiting<TurnCommit, TurnDone>> first_;
   std::deque<Waiting<TurnCommit, TurnDone>> turns_;
   std::deque<Waiting<WorkAck, AckDone>> acks_;
+  std::stop_source hurry_;  ///< requested as long as there is something in first_
   std::size_t in_flight_size_ = 0;
   bool in_flight_ = false;
+  bool tidying_ = false;
   bool flush_posted_ = false;
 };
 

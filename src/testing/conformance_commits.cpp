@@ -159,6 +159,33 @@ void commits_in_one_batch_are_independent(Driver& d) {
   d.must_commit(corrected);
 }
 
+void a_hurried_batch_is_stored_from_its_beginning(Driver& d) {
+  const std::vector<std::string> ids{"a", "b", "c", "d"};
+  for (const std::string& id : ids) d.running(id);
+  for (const std::string& id : ids) d.send(id, raise("wake"));
+  std::vector<TurnCommit> commits;
+  for (const auto& item : d.fetch()) {
+    TurnCommit commit = d.turn(item);
+    commit.events = {raised(2, "x")};
+    commits.push_back(commit);
+  }
+  if (commits.size() != ids.size()) d.stop("four instances have something to do");
+  std::stop_source hurry;
+  hurry.request_stop();
+  const auto results = d.get(d.store.ack_orchestration_items(commits, hurry.get_token()));
+  if (!d.check.that(results.size() <= commits.size(), "an answer for each commit, or fewer")) return;
+  for (std::size_t i = 0; i < commits.size(); ++i) {
+    const bool stored = i < results.size();
+    if (stored) d.check.equal(results[i].outcome, CommitOutcome::committed, "outcome of a stored turn");
+    d.check.equal(d.history(commits[i].instance).size(), stored ? 2u : 1u, "events of one of them");
+  }
+  // The others are as if they had never been brought.
+  for (std::size_t i = results.size(); i < commits.size(); ++i) {
+    d.must_commit(commits[i]);
+    d.check.equal(d.history(commits[i].instance).size(), 2u, "events when it was brought again");
+  }
+}
+
 void a_lease_is_good_for_one_commit(Driver& d) {
   d.running("a");
   const OrchestrationItem item = d.woken("a");
@@ -362,6 +389,9 @@ constexpr ConformanceCase cases[] = {
      told<an_execution_that_is_not_due_is_refused>},
     {"commits_in_one_batch_are_independent", "A lost lease and a bad entry fail alone.",
      told<commits_in_one_batch_are_independent>},
+    {"a_hurried_batch_is_stored_from_its_beginning",
+     "What a provider leaves out in a hurry has no answer, and can be brought again.",
+     told<a_hurried_batch_is_stored_from_its_beginning>},
     {"a_lease_is_good_for_one_commit", "A commit ends its lease.", told<a_lease_is_good_for_one_commit>},
     {"turns_are_decided_before_their_messages_are_sent", "What one turn sends does not fail its neighbour.",
      told<turns_are_decided_before_their_messages_are_sent>},

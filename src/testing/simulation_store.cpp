@@ -23,9 +23,10 @@ Result<OrchestrationBatch> AuditedStore::fetch_orchestration_items(const Orchest
   return answer;
 }
 
-Result<std::vector<CommitResult>> AuditedStore::ack_orchestration_items(std::span<const TurnCommit> commits) {
-  auto answer = inner().ack_orchestration_items(commits);
-  for (std::size_t i = 0; answer && i < commits.size(); ++i) ledger_.committed(commits[i], answer->at(i));
+Result<std::vector<CommitResult>> AuditedStore::ack_orchestration_items(std::span<const TurnCommit> commits,
+                                                                        const std::stop_token& hurry) {
+  auto answer = inner().ack_orchestration_items(commits, hurry);
+  for (std::size_t i = 0; answer && i < answer->size(); ++i) ledger_.committed(commits[i], answer->at(i));
   return answer;
 }
 

@@ -24,8 +24,9 @@ class MessageIdsAreForgotten final : public WrongProvider {
 class MessageIdsAreForgottenWithDelivery final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits);
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
+                                                            const std::stop_token& hurry) override {
+    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
     tables([](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) instance.message_ids.clear();
     });
@@ -147,12 +148,13 @@ class AConflictIsTakenForARepeat final : public WrongProvider {
 class ATakenChildIdIsNotAnswered final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
+                                                            const std::stop_token& hurry) override {
     auto changed = copy_of(commits);
     for (TurnCommit& commit : changed) {
       for (auto& message : commit.messages) message.if_refused.reset();
     }
-    return ForwardingProvider::ack_orchestration_items(changed);
+    return ForwardingProvider::ack_orchestration_items(changed, hurry);
   }
 };
 

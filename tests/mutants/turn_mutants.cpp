@@ -13,7 +13,7 @@ using Results = Result<std::vector<CommitResult>>;
 class TheLeaseOfATurnIsNotChecked final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits) override {
+  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
     auto changed = copy_of(commits);
     tables([&](MemoryTables& t) {
       for (TurnCommit& commit : changed) {
@@ -23,18 +23,18 @@ class TheLeaseOfATurnIsNotChecked final : public WrongProvider {
         commit.basis = HeldLease{instance->second.lease};
       }
     });
-    return ForwardingProvider::ack_orchestration_items(changed);
+    return ForwardingProvider::ack_orchestration_items(changed, hurry);
   }
 };
 
 class AnEndedTurnLeaseStillCommits final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits) override {
+  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
     tables([&](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) instance.lease_until = far_away();
     });
-    return ForwardingProvider::ack_orchestration_items(commits);
+    return ForwardingProvider::ack_orchestration_items(commits, hurry);
   }
 };
 
@@ -53,19 +53,19 @@ class ATurnLeaseIsRevived final : public WrongProvider {
 class ARepeatedCommitIsRefused final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits) override {
+  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
     tables([](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) instance.last_commit = {};
     });
-    return ForwardingProvider::ack_orchestration_items(commits);
+    return ForwardingProvider::ack_orchestration_items(commits, hurry);
   }
 };
 
 class AnyCommitIsARepeatedOne final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits);
+  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
     for (CommitResult& result : *results) {
       if (result.outcome == CommitOutcome::lease_lost) result.outcome = CommitOutcome::already_committed;
     }
@@ -76,14 +76,14 @@ class AnyCommitIsARepeatedOne final : public WrongProvider {
 class AConditionalTurnOvertakesMessages final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits) override {
+  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
     std::map<Incarnation, std::map<QueuePosition, QueuedMessage>> hidden;
     tables([&](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) {
         if (!instance.lease) hidden[incarnation].swap(instance.inbox);
       }
     });
-    auto results = ForwardingProvider::ack_orchestration_items(commits);
+    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
     tables([&](MemoryTables& t) {
       for (auto& [incarnation, inbox] : hidden) t.instances.at(incarnation).inbox.merge(inbox);
     });
@@ -94,7 +94,7 @@ class AConditionalTurnOvertakesMessages final : public WrongProvider {
 class AConditionalTurnIgnoresHistory final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits) override {
+  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
     auto changed = copy_of(commits);
     tables([&](MemoryTables& t) {
       for (TurnCommit& commit : changed) {
@@ -104,14 +104,14 @@ class AConditionalTurnIgnoresHistory final : public WrongProvider {
           condition->last_event_id = instance->second.info.last_event_id;
       }
     });
-    return ForwardingProvider::ack_orchestration_items(changed);
+    return ForwardingProvider::ack_orchestration_items(changed, hurry);
   }
 };
 
 class AConditionalTurnIgnoresALease final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits) override {
+  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
     tables([&](MemoryTables& t) {
       for (const TurnCommit& commit : commits) {
         const auto instance = t.instances.find(commit.incarnation);
@@ -122,17 +122,17 @@ class AConditionalTurnIgnoresALease final : public WrongProvider {
         }
       }
     });
-    return ForwardingProvider::ack_orchestration_items(commits);
+    return ForwardingProvider::ack_orchestration_items(commits, hurry);
   }
 };
 
 class AFailedConditionDropsItsAcks final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits);
+  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
     tables([&](MemoryTables& t) {
-      for (std::size_t i = 0; i < commits.size(); ++i) {
+      for (std::size_t i = 0; i < results->size(); ++i) {
         if ((*results)[i].outcome != CommitOutcome::condition_failed) continue;
         std::erase_if(t.instances.at(commits[i].incarnation).inbox, [](const auto& entry) {
           return std::holds_alternative<work::ActivityCompleted>(entry.second.item);
@@ -146,7 +146,7 @@ class AFailedConditionDropsItsAcks final : public WrongProvider {
 class ATurnTakesMessagesThatCameLater final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits) override {
+  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
     tables([&](MemoryTables& t) {
       for (const TurnCommit& commit : commits) {
         const auto* held = std::get_if<HeldLease>(&commit.basis);
@@ -157,14 +157,14 @@ class ATurnTakesMessagesThatCameLater final : public WrongProvider {
         }
       }
     });
-    return ForwardingProvider::ack_orchestration_items(commits);
+    return ForwardingProvider::ack_orchestration_items(commits, hurry);
   }
 };
 
 class EventIdsAreNotChecked final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits) override {
+  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
     auto changed = copy_of(commits);
     tables([&](MemoryTables& t) {
       for (TurnCommit& commit : changed) {
@@ -174,17 +174,17 @@ class EventIdsAreNotChecked final : public WrongProvider {
         for (Event& event : commit.events) event.id = last = last.next();
       }
     });
-    return ForwardingProvider::ack_orchestration_items(changed);
+    return ForwardingProvider::ack_orchestration_items(changed, hurry);
   }
 };
 
 class TurnsOfABatchSeeEachOthersMessages final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits) override {
+  Results ack_orchestration_items(Commits commits, const std::stop_token&) override {
     std::vector<CommitResult> results;
     for (std::size_t i = 0; i < commits.size(); ++i) {
-      results.push_back(ForwardingProvider::ack_orchestration_items(commits.subspan(i, 1)).value()[0]);
+      results.push_back(ForwardingProvider::ack_orchestration_items(commits.subspan(i, 1), {}).value()[0]);
     }
     return results;
   }
@@ -193,11 +193,11 @@ class TurnsOfABatchSeeEachOthersMessages final : public WrongProvider {
 class OneBadTurnFailsTheBatch final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits) override {
+  Results ack_orchestration_items(Commits commits, const std::stop_token&) override {
     std::vector<CommitResult> results;
     bool refused = false;
     for (std::size_t i = 0; i < commits.size() && !refused; ++i) {
-      results.push_back(ForwardingProvider::ack_orchestration_items(commits.subspan(i, 1)).value()[0]);
+      results.push_back(ForwardingProvider::ack_orchestration_items(commits.subspan(i, 1), {}).value()[0]);
       refused = results.back().outcome != CommitOutcome::committed;
     }
     results.resize(commits.size(), CommitResult{.outcome = CommitOutcome::lease_lost});
@@ -205,11 +205,30 @@ class OneBadTurnFailsTheBatch final : public WrongProvider {
   }
 };
 
+class AHurriedBatchIsStoredButNotAnswered final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+    auto results = ForwardingProvider::ack_orchestration_items(commits, {});
+    if (results && hurry.stop_requested()) results->resize(results->size() / 2);
+    return results;
+  }
+};
+
+class AHurriedBatchIsStoredFromItsEnd final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+    if (hurry.stop_requested()) commits = commits.last(commits.size() / 2);
+    return ForwardingProvider::ack_orchestration_items(commits, {});
+  }
+};
+
 class TheCustomStatusVersionStandsStill final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits);
+  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
     tables([](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) {
         instance.info.custom_status_version = std::min<std::uint64_t>(instance.info.custom_status_version, 1);
@@ -232,8 +251,8 @@ class ReplayBeginsWithItsOwnChanges final : public WrongProvider {
 class KeyValuesAreNotSettled final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits);
+  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
     tables([](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) instance.settled.clear();
     });
@@ -244,7 +263,7 @@ class KeyValuesAreNotSettled final : public WrongProvider {
 class AnOldIncarnationCommits final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits) override {
+  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
     auto changed = copy_of(commits);
     tables([&](MemoryTables& t) {
       for (TurnCommit& commit : changed) {
@@ -252,7 +271,7 @@ class AnOldIncarnationCommits final : public WrongProvider {
         if (name != t.names.end()) commit.incarnation = name->second;
       }
     });
-    return ForwardingProvider::ack_orchestration_items(changed);
+    return ForwardingProvider::ack_orchestration_items(changed, hurry);
   }
 };
 
@@ -284,6 +303,10 @@ constexpr Mutant mutants[] = {
      "turns_are_decided_before_their_messages_are_sent", make_mutant<TurnsOfABatchSeeEachOthersMessages>},
     {"one_bad_turn_fails_the_batch", "Nothing of a batch is stored if one turn is refused.",
      "commits_in_one_batch_are_independent", make_mutant<OneBadTurnFailsTheBatch>},
+    {"a_hurried_batch_is_stored_but_not_answered", "The last turns of a hurried batch have no answer.",
+     "a_hurried_batch_is_stored_from_its_beginning", make_mutant<AHurriedBatchIsStoredButNotAnswered>},
+    {"a_hurried_batch_is_stored_from_its_end", "A hurry leaves out the first turns.",
+     "a_hurried_batch_is_stored_from_its_beginning", make_mutant<AHurriedBatchIsStoredFromItsEnd>},
     {"the_custom_status_version_stands_still", "A second change is not counted.",
      "test_custom_status_version_increments", make_mutant<TheCustomStatusVersionStandsStill>},
     {"replay_begins_with_its_own_changes", "The fetch shows key-values of the current execution.",

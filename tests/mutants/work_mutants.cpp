@@ -135,8 +135,9 @@ class NewestActivityFirst final : public WrongProvider {
 class ABornLeasedRowIsHandedOut final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits);
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
+                                                            const std::stop_token& hurry) override {
+    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
     tables([&](MemoryTables& t) {
       for (const TurnCommit& commit : commits) {
         for (const WorkerItem& item : commit.worker_items) {
@@ -152,8 +153,9 @@ class ABornLeasedRowIsHandedOut final : public WrongProvider {
 class BeingBornLeasedDoesNotCount final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits);
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
+                                                            const std::stop_token& hurry) override {
+    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
     tables([&](MemoryTables& t) {
       for (const TurnCommit& commit : commits) {
         for (const WorkerItem& item : commit.worker_items) {

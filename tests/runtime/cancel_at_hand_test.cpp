@@ -5,6 +5,9 @@
 
 #include <atomic>
 #include <latch>
+#include <mutex>
+#include <semaphore>
+#include <stop_token>
 
 namespace duramen::test {
 namespace {
@@ -16,21 +19,58 @@ class Watched final : public ForwardingProvider {
   std::atomic<int> requests{0};
   std::atomic<int> commits{0};
   std::atomic<bool> withhold{false};
+  std::atomic<bool> linger{false};  ///< over a batch, until there is a hurry
+  Signal<bool> lingers;
+  std::atomic<std::size_t> left_out{0};
+  std::atomic<bool> untidy{false};  ///< tidying takes until there is a hurry, and keeps everybody out
+  Signal<bool> tidies;
 
   Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
       std::span<const OutboundMessage> messages) override {
     ++requests;
     return ForwardingProvider::enqueue_for_orchestrator(messages);
   }
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> turns) override {
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> turns,
+                                                            const std::stop_token& hurry) override {
     ++commits;
-    return ForwardingProvider::ack_orchestration_items(turns);
+    const std::lock_guard alone(tidying_);
+    if (linger && turns.size() > 1) {
+      lingers.set(true);
+      wait_for(hurry);
+      linger = false;
+    }
+    auto answers = ForwardingProvider::ack_orchestration_items(turns, hurry);
+    if (answers) left_out += turns.size() - answers->size();
+    return answers;
   }
   Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override {
     if (withhold) return OrchestrationBatch{};
     return ForwardingProvider::fetch_orchestration_items(request);
   }
+  bool wants_tidying() const noexcept override { return untidy; }
+  void tidy(const std::stop_token& hurry) noexcept override {
+    const std::lock_guard alone(tidying_);
+    untidy = false;
+    tidies.set(true);
+    wait_for(hurry);
+  }
+
+ private:
+  void wait_for(const std::stop_token& hurry) {
+    std::binary_semaphore hurried{0};
+    const std::stop_callback go_on{hurry, [&] { hurried.release(); }};
+    if (!hurried.try_acquire_for(60s)) ADD_FAILURE() << "nobody was in a hurry";
+  }
+
+  std::mutex tidying_;
 };
+
+StartRequest start_of(const std::string& instance, const char* orchestration) {
+  StartRequest request;
+  request.instance = instance;
+  request.start.orchestration = orchestration;
+  return request;
+}
 
 class CancelAtHand : public ::testing::Test {
  protected:
@@ -94,10 +134,7 @@ TEST_F(CancelAtHand, ACancelDoesNotOvertakeAnEventThatWasSentBefore) {
 TEST_F(CancelAtHand, ACallbackOfTheRuntimeMayCancel) {
   const Runtime runtime = run();
   Signal<bool> cancelled;
-  StartRequest request;
-  request.instance = "a";
-  request.start.orchestration = "wait";
-  client.start_async(std::move(request), [&](const Result<StartOutcome>& outcome) {
+  client.start_async(start_of("a", "wait"), [&](const Result<StartOutcome>& outcome) {
     cancelled.set(outcome && client.cancel("a", "at once").value());
   });
   EXPECT_EQ(cancelled.wait(), true);
@@ -115,16 +152,64 @@ TEST_F(CancelAtHand, ATurnThatHoldsUpTheRuntimeDoesNotHoldUpTheOneWhoCancels) {
   const Runtime runtime = run();
   client.start("a", "wait").value();
   ASSERT_TRUE(begun.wait());
-  StartRequest slow;
-  slow.instance = "slow";
-  slow.start.orchestration = "slow";
-  client.start_async(std::move(slow), [](const Result<StartOutcome>&) {});
+  client.start_async(start_of("slow", "slow"), [](const Result<StartOutcome>&) {});
   entered.wait();
   EXPECT_TRUE(client.cancel("a", "not needed").value());
   EXPECT_EQ(provider->requests, 1);
   go_on.count_down();
   EXPECT_EQ(client.wait("a", forever).value().status, Status::cancelled);
   EXPECT_EQ(client.wait("slow", forever).value().status, Status::completed);
+}
+
+TEST_F(CancelAtHand, ABatchThatIsBeingStoredIsCutShortAndTheRestOfItComesLater) {
+  std::atomic<int> greetings{0};
+  registry.add("Greet", [&](ActivityContext&) -> ActivityTask<int> { co_return ++greetings; });
+  registry.add("greet", [](OrchestrationContext& ctx) -> Task<int> {
+    co_return co_await ctx.schedule_activity<int>("Greet", std::monostate{});
+  });
+  std::latch entered(1);
+  std::latch go_on(1);
+  registry.add("slow", [&](OrchestrationContext&) -> Task<int> {
+    entered.count_down();
+    go_on.wait();
+    co_return 0;
+  });
+  const Runtime runtime = run();
+  client.start("a", "wait").value();
+  ASSERT_TRUE(begun.wait());
+  provider->linger = true;
+  // Starts that come while the loop is busy end up in one batch.
+  client.start_async(start_of("slow", "slow"), [](const Result<StartOutcome>&) {});
+  entered.wait();
+  constexpr int others = 50;
+  for (int i = 0; i < others; ++i) {
+    client.start_async(start_of(std::to_string(i), "greet"), [](const Result<StartOutcome>&) {});
+  }
+  go_on.count_down();
+  ASSERT_TRUE(provider->lingers.wait());
+  EXPECT_TRUE(client.cancel("a", "not needed").value());
+  EXPECT_EQ(client.get_instance("a").value().status, Status::cancelled);
+  EXPECT_EQ(stopped.wait(), CancelReason::orchestration_terminal_cancelled);
+  for (int i = 0; i < others; ++i) {
+    EXPECT_EQ(client.wait(std::to_string(i), forever).value().status, Status::completed);
+  }
+  EXPECT_GT(provider->left_out, 0u);
+  EXPECT_EQ(greetings, others);
+}
+
+TEST_F(CancelAtHand, AStoreThatIsTidyingUpIsToldOfTheHurry) {
+  const Runtime runtime = run();
+  client.start("a", "wait").value();
+  ASSERT_TRUE(begun.wait());
+  provider->untidy = true;
+  client.start_async(start_of("b", "approval"), [](const Result<StartOutcome>&) {});
+  ASSERT_TRUE(provider->tidies.wait());
+  // Meanwhile a turn is to be stored for somebody else: the loop must not wait for that itself.
+  client.start_async(start_of("c", "approval"), [](const Result<StartOutcome>&) {});
+  EXPECT_TRUE(client.cancel("a", "not needed").value());
+  EXPECT_EQ(client.get_instance("a").value().status, Status::cancelled);
+  EXPECT_TRUE(client.cancel("b", "").value());
+  EXPECT_TRUE(client.cancel("c", "").value());
 }
 
 TEST_F(CancelAtHand, AnInstanceThatIsBeingCancelledGracefullyStaysSoWhenAskedAgain) {

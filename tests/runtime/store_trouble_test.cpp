@@ -25,11 +25,12 @@ class Troubled final : public ForwardingProvider {
   std::string unreadable_messages;  ///< of this one; the same
   std::string unreadable_activity;  ///< of this instance: its activities; the same
 
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
+                                                            const std::stop_token& hurry) override {
     if (refuse_commits > 0 && refuse_commits-- > 0) {
       return Error{ErrorCode::internal, "ack_orchestration_items", "a constraint does not hold", false};
     }
-    auto answer = ForwardingProvider::ack_orchestration_items(commits);
+    auto answer = ForwardingProvider::ack_orchestration_items(commits, hurry);
     if (lose_commits > 0 && lose_commits-- > 0) {
       return Error{ErrorCode::unavailable, "ack_orchestration_items", "no answer", true};
     }

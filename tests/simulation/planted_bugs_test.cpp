@@ -81,8 +81,9 @@ TEST(PlantedBug, AResultWithoutARowIsFound) {
 class ForgetsAfterALostAnswer final : public PassThrough {
  public:
   using PassThrough::PassThrough;
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
-    auto answer = inner().ack_orchestration_items(commits);
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
+                                                            const std::stop_token& hurry) override {
+    auto answer = inner().ack_orchestration_items(commits, hurry);
     if (answer) return answer;
     return std::vector<CommitResult>(commits.size(), CommitResult{.incarnation = Incarnation{1}});
   }
@@ -124,13 +125,14 @@ TEST(PlantedBug, ALeaseHeldTwiceIsFound) {
 class KeepsCancelledRows final : public PassThrough {
  public:
   using PassThrough::PassThrough;
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
+                                                            const std::stop_token& hurry) override {
     std::vector<TurnCommit> changed(commits.begin(), commits.end());
     for (TurnCommit& commit : changed) {
       commit.cancelled_activities.clear();
       commit.cancel_rest.reset();
     }
-    return inner().ack_orchestration_items(changed);
+    return inner().ack_orchestration_items(changed, hurry);
   }
 };
 
@@ -144,8 +146,9 @@ TEST(PlantedBug, RowsLeftByACancelAreFound) {
 class TellsNobody final : public PassThrough {
  public:
   using PassThrough::PassThrough;
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
-    auto answer = inner().ack_orchestration_items(commits);
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
+                                                            const std::stop_token& hurry) override {
+    auto answer = inner().ack_orchestration_items(commits, hurry);
     if (answer) {
       for (CommitResult& result : *answer) result.stolen.clear();
     }
@@ -271,9 +274,10 @@ class LosesWhatCameMeanwhile final : public PassThrough {
       leased_.insert(answer->items[i].instance);
     return answer;
   }
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
+                                                            const std::stop_token& hurry) override {
     for (const TurnCommit& commit : commits) leased_.erase(commit.instance);
-    return inner().ack_orchestration_items(commits);
+    return inner().ack_orchestration_items(commits, hurry);
   }
   Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
       std::span<const OutboundMessage> messages) override {
@@ -306,7 +310,8 @@ class LosesTimers final : public PassThrough {
     }
     return answer;
   }
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
+                                                            const std::stop_token& hurry) override {
     std::vector<TurnCommit> changed(commits.begin(), commits.end());
     for (TurnCommit& commit : changed) {
       if (again_.erase(commit.instance) == 0) continue;
@@ -314,7 +319,7 @@ class LosesTimers final : public PassThrough {
         return std::holds_alternative<work::TimerFired>(message.item);
       });
     }
-    return inner().ack_orchestration_items(changed);
+    return inner().ack_orchestration_items(changed, hurry);
   }
 
  private:
@@ -356,9 +361,10 @@ TEST(PlantedBug, AQueueOutOfOrderIsFound) {
 class TrustsItsMemory final : public PassThrough {
  public:
   using PassThrough::PassThrough;
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits) override {
-    auto answer = inner().ack_orchestration_items(commits);
-    for (std::size_t i = 0; answer && i < commits.size(); ++i) {
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
+                                                            const std::stop_token& hurry) override {
+    auto answer = inner().ack_orchestration_items(commits, hurry);
+    for (std::size_t i = 0; answer && i < answer->size(); ++i) {
       const TurnCommit& commit = commits[i];
       if (answer->at(i).outcome != CommitOutcome::committed || commit.events.empty()) continue;
       mine_[commit.instance] = {commit.execution, commit.events.back().id};

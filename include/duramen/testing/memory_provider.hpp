@@ -64,8 +64,9 @@ class MemoryProvider final : public Provider {
       const OrchestrationFetch& request) override;
   [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
                                                         EventId after) override;
+  using Provider::ack_orchestration_items;
   [[nodiscard]] Result<std::vector<CommitResult>> ack_orchestration_items(
-      std::span<const TurnCommit> commits) override;
+      std::span<const TurnCommit> commits, const std::stop_token& hurry) override;
   [[nodiscard]] Result<void> abandon_orchestration_items(std::span<const TurnAbandon> items) override;
   [[nodiscard]] Result<std::vector<bool>> renew_orchestration_item_locks(std::span<const TurnLease> leases,
                                                                          Duration extend) override;

@@ -361,9 +361,10 @@ void PostgresProvider::tell_of(std::span<const TurnCommit> commits, const std::v
 }
 
 Result<std::vector<CommitResult>> PostgresProvider::ack_orchestration_items(
-    std::span<const TurnCommit> commits) {
+    std::span<const TurnCommit> commits, const std::stop_token& hurry) {
   return guarded("ack_orchestration_items", [&]() -> Result<std::vector<CommitResult>> {
-    if (commits.empty()) return std::vector<CommitResult>{};
+    // One statement for all of them: once it is on its way, it cannot be cut short.
+    if (commits.empty() || hurry.stop_requested()) return std::vector<CommitResult>{};
     const std::vector<Incarnation> numbers = reserve_numbers(commits);
     TurnBatch batch;
     for (std::size_t i = 0; i < commits.size(); ++i) batch.add(commits[i], numbers[i]);

@@ -44,7 +44,7 @@ class PostgresProvider final : public Provider {
   [[nodiscard]] std::vector<Result<std::vector<Event>>> read_histories(
       std::span<const HistoryRequest> requests) override;
   [[nodiscard]] Result<std::vector<CommitResult>> ack_orchestration_items(
-      std::span<const TurnCommit> commits) override;
+      std::span<const TurnCommit> commits, const std::stop_token& hurry) override;
   [[nodiscard]] Result<void> abandon_orchestration_items(std::span<const TurnAbandon> items) override;
   [[nodiscard]] Result<std::vector<bool>> renew_orchestration_item_locks(std::span<const TurnLease> leases,
                                                                          Duration extend) override;

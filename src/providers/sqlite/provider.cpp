@@ -48,7 +48,7 @@ void SqliteProvider::announce(const News& news) {
     if (Bell* bell = writer_.bell(); bell != nullptr && !writer_.alone()) bell->ring(topics);
     listeners_.tell(news);
   }
-  writer_.checkpoint_if_due();
+  writer_.bound_log();
 }
 
 // -- starting and messaging -----------------------------------------------------------------------
@@ -94,7 +94,7 @@ Result<OrchestrationBatch> SqliteProvider::fetch_orchestration_items(const Orche
     batch = writer_.write(Promise::lease_only, [&](const Moment& moment) {
       return tables_.queue.fetch(moment, request, tables_.instances, tables_.key_values, tables_.new_token);
     });
-    writer_.checkpoint_if_due();
+    writer_.bound_log();
     return batch;
   });
 }
@@ -123,22 +123,27 @@ std::vector<Result<std::vector<Event>>> SqliteProvider::read_histories(
   return std::vector<Result<std::vector<Event>>>(requests.size(), Result<std::vector<Event>>{all.error()});
 }
 
-Result<std::vector<CommitResult>> SqliteProvider::ack_orchestration_items(
-    std::span<const TurnCommit> commits) {
+Result<std::vector<CommitResult>> SqliteProvider::ack_orchestration_items(std::span<const TurnCommit> commits,
+                                                                          const std::stop_token& hurry) {
   return guarded("ack_orchestration_items", [&]() -> Result<std::vector<CommitResult>> {
     // Before the writer's turn, so that nobody waits for it.
     std::vector<std::string> events;
     events.reserve(commits.size());
-    for (const TurnCommit& commit : commits) events.push_back(encode_events(commit.events));
+    for (const TurnCommit& commit : commits) {
+      if (hurry.stop_requested()) break;
+      events.push_back(encode_events(commit.events));
+    }
+    commits = commits.first(events.size());
+    if (commits.empty()) return std::vector<CommitResult>{};
 
     News news;
     const auto commit_all = [&](const Moment& moment) {
       std::vector<CommitResult> results;
       results.reserve(commits.size());
-      for (std::size_t i = 0; i < commits.size(); ++i) {
+      for (std::size_t i = 0; i < commits.size() && !hurry.stop_requested(); ++i) {
         results.push_back(tables_.turns.commit(moment, commits[i], events[i], news));
       }
-      for (std::size_t i = 0; i < commits.size(); ++i) {
+      for (std::size_t i = 0; i < results.size(); ++i) {
         tables_.turns.send(moment, commits[i], results[i], news);
       }
       return results;
@@ -233,7 +238,7 @@ Result<WorkBatch> SqliteProvider::fetch_work_items(const WorkFetch& request) {
       fetched.next_due = earlier(fetched.next_due, tables_.overdue.next_in_time(moment));
       return fetched;
     });
-    writer_.checkpoint_if_due();
+    writer_.bound_log();
     return batch;
   });
 }
@@ -268,7 +273,7 @@ Result<std::vector<RenewResult>> SqliteProvider::renew_work_item_locks(std::span
       }
       return outcomes;
     });
-    writer_.checkpoint_if_due();
+    writer_.bound_log();
     return results;
   });
 }

@@ -53,7 +53,7 @@ class SqliteProvider final : public Provider {
   [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
                                                         EventId after) override;
   [[nodiscard]] Result<std::vector<CommitResult>> ack_orchestration_items(
-      std::span<const TurnCommit> commits) override;
+      std::span<const TurnCommit> commits, const std::stop_token& hurry) override;
   [[nodiscard]] Result<void> abandon_orchestration_items(std::span<const TurnAbandon> items) override;
   [[nodiscard]] Result<std::vector<bool>> renew_orchestration_item_locks(std::span<const TurnLease> leases,
                                                                          Duration extend) override;
@@ -81,6 +81,8 @@ class SqliteProvider final : public Provider {
                                                                    DeleteMode mode) override;
   [[nodiscard]] Result<std::vector<PruneResult>> prune_executions(std::span<const InstanceId> instances,
                                                                   const PruneOptions& options) override;
+  [[nodiscard]] bool wants_tidying() const noexcept override { return writer_.wants_tidying(); }
+  void tidy(const std::stop_token& hurry) noexcept override { writer_.tidy(hurry); }
   [[nodiscard]] Result<StoreMetrics> get_metrics() override;
   [[nodiscard]] Result<QueueDepths> get_queue_depths() override;
 

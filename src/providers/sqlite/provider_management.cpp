@@ -138,7 +138,7 @@ Result<std::vector<PruneResult>> SqliteProvider::prune_executions(std::span<cons
       for (const InstanceId& instance : instances) pruned.push_back(tables_.removal.prune(instance, options));
       return pruned;
     });
-    writer_.checkpoint_if_due();
+    writer_.bound_log();
     return results;
   });
 }

@@ -8,6 +8,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -15,8 +16,8 @@ namespace duramen::inline v0::sqlite::detail {
 
 namespace {
 
-// About 12 MiB of log: rarer is cheaper, as pages that changed often are then written back once.
-constexpr int checkpoint_every_frames = 3000;
+// A page in the log, with what SQLite writes in front of it.
+constexpr std::size_t frame_bytes = 4096 + 24;
 // A checkpoint waits this long for readers; then the log goes on growing until the next try.
 constexpr int checkpoint_patience_ms = 20;
 constexpr int busy_timeout_ms = 5000;
@@ -24,13 +25,28 @@ constexpr int open_attempts = 500;
 
 bool is_memory(const std::string& path) { return path == ":memory:"; }
 
+int frames_in(std::size_t bytes) {
+  constexpr std::size_t most = 1u << 30;
+  return static_cast<int>(std::clamp<std::size_t>(bytes / frame_bytes, 1, most));
+}
+
+/// SQLite's own waiting does not end when it is interrupted.
+int wait_for_readers(void* hurry, int times_before) {
+  if (times_before == checkpoint_patience_ms || static_cast<std::stop_token*>(hurry)->stop_requested())
+    return 0;
+  std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  return 1;
+}
+
 bool is_failed_sync(int code) { return code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC; }
 
 }  // namespace
 
 Writer::Writer(const Options& options)
     : clock_(options.clock != nullptr ? *options.clock : system_clock()),
-      durable_(options.durability == Options::Durability::full && !is_memory(options.path)) {
+      durable_(options.durability == Options::Durability::full && !is_memory(options.path)),
+      frames_at_most_(frames_in(options.max_wal_bytes)),
+      frames_to_tidy_(std::max(1, frames_at_most_ / 6 * 5)) {
   if (options.path.empty()) {
     throw StoreError({ErrorCode::invalid_argument, "", "the path of the store is empty; name a file", false});
   }
@@ -151,33 +167,56 @@ int Writer::on_wal_commit(void* self, sqlite3*, const char*, int frames) {
   return SQLITE_OK;
 }
 
-bool Writer::checkpoint_due() const noexcept {
+bool Writer::log_has_grown_by(int wanted) const noexcept {
   const int frames = wal_frames_;
   const int done = checkpointed_frames_;
   // Fewer than before: the log has begun anew.
-  return frames - (frames < done ? 0 : done) >= checkpoint_every_frames;
+  return frames - (frames < done ? 0 : done) >= wanted;
 }
 
-void Writer::checkpoint_if_due() noexcept {
-  if (!side_lock_ || !checkpoint_due()) return;
+void Writer::bound_log() noexcept {
+  if (side_lock_ && log_has_grown_by(frames_at_most_)) move_log(frames_at_most_, {});
+}
+
+bool Writer::wants_tidying() const noexcept { return side_lock_ && log_has_grown_by(frames_to_tidy_); }
+
+void Writer::tidy(const std::stop_token& hurry) noexcept {
+  if (wants_tidying()) move_log(frames_to_tidy_, hurry);
+}
+
+void Writer::move_log(int when_grown_by, const std::stop_token& hurry) noexcept {
   try {
     const std::lock_guard guard{mutex_};
-    if (!checkpoint_due()) return;  // another thread was faster
+    if (!log_has_grown_by(when_grown_by)) return;  // another thread was faster
     // Moving a log that may not be on the disk would mix it with the file when power fails; the next
     // transaction will see to it.
     if (log_is_suspect_) return;
     side_lock_->lock();
-    sqlite3_busy_timeout(connection_->handle(), checkpoint_patience_ms);
-    const int code = sqlite3_wal_checkpoint_v2(connection_->handle(), nullptr, SQLITE_CHECKPOINT_RESTART,
-                                               nullptr, nullptr);
-    sqlite3_busy_timeout(connection_->handle(), busy_timeout_ms);
+    const int code = checkpoint(hurry);
     side_lock_->unlock();
+    if (code == SQLITE_INTERRUPT) return;  // still due
     if (code == SQLITE_OK) wal_frames_ = 0;
     if (is_failed_sync(code)) log_is_suspect_ = true;
     checkpointed_frames_ = wal_frames_.load();
   } catch (const std::exception&) {
     checkpointed_frames_ = wal_frames_.load();
   }
+}
+
+int Writer::checkpoint(const std::stop_token& hurry) {
+  if (hurry.stop_requested()) return SQLITE_INTERRUPT;
+  sqlite3* const handle = connection_->handle();
+  std::stop_token while_readers_are_there = hurry;
+  sqlite3_busy_handler(handle, &wait_for_readers, &while_readers_are_there);
+  int code = SQLITE_OK;
+  {
+    // An interrupted checkpoint has copied pages that the next one copies again, and changed nothing else. An
+    // interrupt that comes too late is forgotten by SQLite when the next statement begins.
+    const std::stop_callback interrupt{hurry, [handle] { sqlite3_interrupt(handle); }};
+    code = sqlite3_wal_checkpoint_v2(handle, nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
+  }
+  sqlite3_busy_timeout(handle, busy_timeout_ms);
+  return code == SQLITE_BUSY && hurry.stop_requested() ? SQLITE_INTERRUPT : code;
 }
 
 bool Writer::changed_by_others() noexcept {

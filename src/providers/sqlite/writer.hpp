@@ -12,6 +12,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 
 namespace duramen::inline v0::sqlite::detail {
@@ -46,9 +47,12 @@ class Writer {
     return body(moment());
   }
 
-  /// Moves the log into the file when it has grown enough since the last time. Never fails: it is tried again
-  /// later.
-  void checkpoint_if_due() noexcept;
+  /// Moves the log into the file when it has grown enough since the last time, unless there is a hurry:
+  /// seldom, as pages that changed often are then written back once. Never fails: it is tried again later.
+  void tidy(const std::stop_token& hurry) noexcept;
+  [[nodiscard]] bool wants_tidying() const noexcept;
+  /// The same when the log has grown so much that it cannot wait for `tidy`.
+  void bound_log() noexcept;
   /// True if somebody else has committed since the last time this was asked. False if that cannot be told
   /// right now.
   [[nodiscard]] bool changed_by_others() noexcept;
@@ -90,12 +94,16 @@ class Writer {
   /// Makes sure that everything in the log is on the disk, or throws. Inside a write transaction.
   void secure_log();
   void set_synchronous(Promise promise);
-  [[nodiscard]] bool checkpoint_due() const noexcept;
+  [[nodiscard]] bool log_has_grown_by(int frames) const noexcept;
+  void move_log(int when_grown_by, const std::stop_token& hurry) noexcept;
+  [[nodiscard]] int checkpoint(const std::stop_token& hurry);
   static int on_wal_commit(void* self, sqlite3* connection, const char* name, int frames);
 
   // Fixed once opened.
   const Clock& clock_;
   const bool durable_;
+  const int frames_at_most_;
+  const int frames_to_tidy_;
   std::int64_t boot_ = 1;
   std::unique_ptr<SideLock> side_lock_;
   std::unique_ptr<Bell> bell_;

@@ -1,9 +1,77 @@
 // Entries of one batch do not harm each other.
 #include "providers/sqlite/fixture.hpp"
 
+#include <functional>
+#include <stop_token>
+
 namespace duramen::sqlite::test {
 
 namespace {
+
+/// Does something when the nth statement from now on begins, on any connection opened while this exists.
+class AtStatement {
+ public:
+  AtStatement() { sqlite3_auto_extension(reinterpret_cast<void (*)()>(&AtStatement::watch)); }
+  ~AtStatement() {
+    sqlite3_cancel_auto_extension(reinterpret_cast<void (*)()>(&AtStatement::watch));
+    what_ = {};
+  }
+  AtStatement(const AtStatement&) = delete;
+  AtStatement& operator=(const AtStatement&) = delete;
+
+  void run(int nth, std::function<void()> what) {
+    left_ = nth;
+    what_ = std::move(what);
+  }
+
+ private:
+  static int watch(sqlite3* connection, char**, const void*) {
+    return sqlite3_trace_v2(connection, SQLITE_TRACE_STMT, &AtStatement::begins, nullptr);
+  }
+  static int begins(unsigned, void*, void*, void*) {
+    if (--left_ == 0 && what_) what_();
+    return 0;
+  }
+
+  inline static int left_ = 0;
+  inline static std::function<void()> what_;
+};
+
+TEST(Batches, AHurryLeavesOutTheTurnsThatHaveNotBegun) {
+  constexpr std::uint64_t turns = 40;
+  std::size_t partly = 0;
+  for (int nth = 1; nth <= 400; nth += 13) {
+    SCOPED_TRACE(nth);
+    AtStatement at;
+    const auto provider = open_at(":memory:");
+    std::vector<TurnCommit> batch;
+    for (std::uint64_t i = 0; i < turns; ++i) {
+      batch.push_back(first_turn("i-" + std::to_string(i), i + 1));
+      batch.back().messages.push_back(
+          {.target = batch.back().instance, .item = work::QueueMessage{"q", Payload::text("x")}});
+    }
+    std::stop_source hurry;
+    at.run(nth, [&] { hurry.request_stop(); });
+    const auto results = provider->ack_orchestration_items(batch, hurry.get_token()).value();
+    at.run(0, {});
+    if (!results.empty() && results.size() < turns) ++partly;
+    if (!hurry.stop_requested()) ASSERT_EQ(results.size(), turns);
+    for (std::size_t i = 0; i < turns; ++i) {
+      const bool stored = i < results.size();
+      if (stored) EXPECT_EQ(results[i].outcome, CommitOutcome::committed);
+      const auto& instance = batch[i].instance;
+      ASSERT_EQ(provider->get_instance(instance).value().has_value(), stored) << i;
+      // Its message was sent if, and only if, it was stored.
+      EXPECT_EQ(provider->list_pending_work(instance).value().messages.size(), stored ? 1u : 0u) << i;
+    }
+    // The others can be brought again.
+    const std::vector<TurnCommit> rest(batch.begin() + static_cast<std::ptrdiff_t>(results.size()),
+                                       batch.end());
+    for (const CommitResult& result : provider->ack_orchestration_items(rest).value())
+      EXPECT_EQ(result.outcome, CommitOutcome::committed);
+  }
+  EXPECT_GT(partly, 5u);
+}
 
 TEST(Batches, AnEntryThatCannotBeStoredDoesNotFailTheOthers) {
   const TempDir dir;

@@ -20,17 +20,19 @@ struct Plan {
   explicit Plan(std::uint64_t number) : seed(number) {
     std::mt19937_64 random{number};
     calls = 10 + random() % 40;
-    // Some runs write so much that their log is moved into the file while they run.
     heavy = random() % 6 == 0;
     initial_wal_bytes =
         std::array<std::size_t, 8>{0, 0, 0, 64u << 10, 64u << 10, 64u << 10, 4u << 20, 9}[random() % 8];
     reopen_every = std::array<std::size_t, 3>{7, 25, 1000}[random() % 3];
+    // In most runs the log is moved into the file while they run, in some after every call.
+    max_wal_bytes = std::array<std::size_t, 4>{0, 32u << 10, 128u << 10, 14u << 20}[random() % 4];
   }
   std::uint64_t seed;
   std::size_t calls;
   bool heavy;
   std::size_t initial_wal_bytes;
   std::size_t reopen_every;
+  std::size_t max_wal_bytes;
 
   [[nodiscard]] RandomWork::Settings work() const {
     return {.seed = seed, .largest_payload = heavy ? 80u << 10 : 200};
@@ -51,11 +53,19 @@ struct Scene {
       in_flight = true;
       if (!work.make(*provider)) return;
       in_flight = false;
+      tidy();
     }
+  }
+  /// As the runtime does after its commits.
+  void tidy() {
+    if (acknowledged % 3 == 0) provider->tidy({});
   }
   bool open() {
     provider.reset();
-    auto opened = open_provider({.path = path, .clock = &clock, .initial_wal_bytes = plan.initial_wal_bytes});
+    auto opened = open_provider({.path = path,
+                                 .clock = &clock,
+                                 .initial_wal_bytes = plan.initial_wal_bytes,
+                                 .max_wal_bytes = plan.max_wal_bytes});
     if (opened) provider = *opened;
     if (!opened) error = opened.error();
     return opened.has_value();

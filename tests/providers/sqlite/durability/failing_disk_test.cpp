@@ -16,6 +16,7 @@ Plan short_plan(std::uint64_t seed) {
   plan.heavy = false;
   plan.initial_wal_bytes = 8u << 10;
   plan.reopen_every = 7;
+  plan.max_wal_bytes = seed % 2 == 0 ? 14u << 20 : 24u << 10;
   return plan;
 }
 
@@ -41,6 +42,7 @@ class FaultyRun {
       if (!scene_.provider) break;
       scene_.work.choose();
       make();
+      scene_.tidy();
       ++scene_.acknowledged;
     }
     scene_.disk.repair();

@@ -398,6 +398,11 @@ std::uint64_t SimulatedDisk::failures() const {
   return failures_;
 }
 
+void SimulatedDisk::during(std::uint64_t nth, std::function<void()> what) {
+  const std::lock_guard guard{mutex_};
+  during_[nth] = std::move(what);
+}
+
 void SimulatedDisk::cut_power_at(std::uint64_t nth) {
   const std::lock_guard guard{mutex_};
   power_cut_at_ = nth;
@@ -430,6 +435,7 @@ void SimulatedDisk::apply(std::string& content, const Change& change) {
 std::optional<int> SimulatedDisk::count(Operation operation, bool needs_space) {
   ++operations_;
   if (operation == Operation::sync) syncs_.insert(operations_);
+  if (const auto found = during_.find(operations_); found != during_.end()) found->second();
   if (operations_ == power_cut_at_) {
     power_ = false;
     return SQLITE_IOERR;

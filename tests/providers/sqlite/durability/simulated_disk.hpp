@@ -10,6 +10,7 @@
 #include <duramen/sqlite.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -56,6 +57,10 @@ class SimulatedDisk {
   void repair();
   /// How often something has failed since the last repair.
   [[nodiscard]] std::uint64_t failures() const;
+
+  /// Something that happens, on another thread as it were, during the nth operation. It must not use the
+  /// disk.
+  void during(std::uint64_t nth, std::function<void()> what);
 
   /// Power goes in the middle of the nth operation.
   void cut_power_at(std::uint64_t nth);
@@ -115,6 +120,7 @@ class SimulatedDisk {
   bool power_ = true;
   std::uint64_t operations_ = 0;
   std::set<std::uint64_t> syncs_;
+  std::map<std::uint64_t, std::function<void()>> during_;
   std::uint64_t power_cut_at_ = 0;
   std::uint64_t fail_at_ = 0;
   std::uint64_t failures_ = 0;
