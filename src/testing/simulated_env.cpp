@@ -7,6 +7,8 @@ namespace duramen::inline v0::testing {
 namespace {
 // How long a function activity may wait for a thread.
 constexpr std::uint64_t longest_wait_ms = 40;
+// How long a call of the store may take.
+constexpr std::uint64_t longest_call_ms = 20;
 }  // namespace
 
 SimulatedEnv::SimulatedEnv(const Clock& clock, SeededRandom random)
@@ -43,6 +45,10 @@ void SimulatedEnv::run_elsewhere(Lane lane, Job work) {
         clock_.lease_now() + Duration{static_cast<Duration::rep>(1 + random_.below(longest_wait_ms))},
         std::move(work));
   }
+  if (lane == Lane::store && random_.below(8) == 0) {
+    const Duration takes{static_cast<Duration::rep>(1 + random_.below(longest_call_ms))};
+    queue.slow_until_ = std::max(queue.slow_until_, clock_.lease_now() + takes);
+  }
   queue.post(std::move(work));
 }
 
@@ -52,7 +58,7 @@ std::size_t SimulatedEnv::runnable() {
   if (dead_ || stalled_until_ > clock_.lease_now()) return 0;
   release_timers();
   return static_cast<std::size_t>(
-      std::ranges::count_if(queues_, [](const Queue& q) { return !q.jobs_.empty(); }));
+      std::ranges::count_if(queues_, [now = clock_.lease_now()](const Queue& q) { return q.ready(now); }));
 }
 
 void SimulatedEnv::release_timers() {
@@ -66,7 +72,7 @@ void SimulatedEnv::release_timers() {
 
 std::string_view SimulatedEnv::run(std::size_t index) {
   for (Queue& queue : queues_) {
-    if (queue.jobs_.empty() || index-- > 0) continue;
+    if (!queue.ready(clock_.lease_now()) || index-- > 0) continue;
     const auto at = queue.jobs_.begin() +
                     static_cast<std::ptrdiff_t>(queue.ordered_ ? 0 : random_.below(queue.jobs_.size()));
     Job job = std::move(*at);
@@ -80,10 +86,13 @@ std::string_view SimulatedEnv::run(std::size_t index) {
 
 std::optional<LeaseTime> SimulatedEnv::next_timer() const {
   if (dead_) return std::nullopt;
-  const bool waiting = std::ranges::any_of(queues_, [](const Queue& q) { return !q.jobs_.empty(); });
-  if (waiting) return stalled_until_;
-  if (timers_.empty()) return std::nullopt;
-  return std::max(timers_.begin()->first.first, stalled_until_);
+  std::optional<LeaseTime> next;
+  if (!timers_.empty()) next = timers_.begin()->first.first;
+  for (const Queue& queue : queues_) {
+    if (!queue.jobs_.empty()) next = std::min(queue.slow_until_, next.value_or(queue.slow_until_));
+  }
+  if (next) next = std::max(*next, stalled_until_);
+  return next;
 }
 
 void SimulatedEnv::drop_jobs() {

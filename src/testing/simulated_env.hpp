@@ -70,6 +70,9 @@ class SimulatedEnv final : public Env {
     bool ordered_;
     std::deque<Job> jobs_;
     std::size_t urgent_ = 0;  // of jobs_, at its front
+    LeaseTime slow_until_{};  // before that none of them runs
+
+    [[nodiscard]] bool ready(LeaseTime now) const { return !jobs_.empty() && slow_until_ <= now; }
   };
   void release_timers();
 
