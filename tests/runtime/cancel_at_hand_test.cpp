@@ -87,6 +87,11 @@ class CancelAtHand : public ::testing::Test {
     registry.add("approval", [](OrchestrationContext& ctx) -> Task<std::string> {
       co_return co_await ctx.schedule_wait<std::string>("approved");
     });
+    registry.add("slow", [this](OrchestrationContext&) -> Task<int> {
+      entered.count_down();
+      go_on.wait();
+      co_return 0;
+    });
   }
   Runtime run() {
     RuntimeOptions options;
@@ -102,6 +107,8 @@ class CancelAtHand : public ::testing::Test {
   Client client{store};
   Signal<bool> begun;
   Signal<std::optional<CancelReason>> stopped;
+  std::latch entered{1};  ///< the turn of "slow" holds up the loop from here
+  std::latch go_on{1};    ///< to there
 };
 
 TEST_F(CancelAtHand, TheRequestAndTheTurnItCausesAreOneCommit) {
@@ -142,13 +149,6 @@ TEST_F(CancelAtHand, ACallbackOfTheRuntimeMayCancel) {
 }
 
 TEST_F(CancelAtHand, ATurnThatHoldsUpTheRuntimeDoesNotHoldUpTheOneWhoCancels) {
-  std::latch entered(1);
-  std::latch go_on(1);
-  registry.add("slow", [&](OrchestrationContext&) -> Task<int> {
-    entered.count_down();
-    go_on.wait();
-    co_return 0;
-  });
   const Runtime runtime = run();
   client.start("a", "wait").value();
   ASSERT_TRUE(begun.wait());
@@ -166,13 +166,6 @@ TEST_F(CancelAtHand, ABatchThatIsBeingStoredIsCutShortAndTheRestOfItComesLater) 
   registry.add("Greet", [&](ActivityContext&) -> ActivityTask<int> { co_return ++greetings; });
   registry.add("greet", [](OrchestrationContext& ctx) -> Task<int> {
     co_return co_await ctx.schedule_activity<int>("Greet", std::monostate{});
-  });
-  std::latch entered(1);
-  std::latch go_on(1);
-  registry.add("slow", [&](OrchestrationContext&) -> Task<int> {
-    entered.count_down();
-    go_on.wait();
-    co_return 0;
   });
   const Runtime runtime = run();
   client.start("a", "wait").value();

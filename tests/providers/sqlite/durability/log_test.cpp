@@ -97,13 +97,16 @@ TEST(TheLog, MayBeLeftAtAnyMomentWithoutHarm) {
     SCOPED_TRACE(at);
     SimulatedDisk disk;
     const std::string path = dir.file("t.db");
-    auto provider = open_provider({.path = path, .initial_wal_bytes = 0, .max_wal_bytes = 64u << 10}).value();
+    auto provider = open_small(path);
     start(*provider, "a");
-    start_large(*provider, "b", 40u << 10);
+    start_large(*provider, "b", pages << 12);
+    ASSERT_TRUE(provider->wants_tidying());
     std::stop_source hurry;
     disk.during(disk.operations() + at, [&] { hurry.request_stop(); });
     disk.cut_power_at(disk.operations() + at + 25);
     provider->tidy(hurry.get_token());
+    EXPECT_TRUE(hurry.stop_requested());
+    EXPECT_TRUE(provider->wants_tidying());
     if (disk.has_power()) disk.cut_power();
     std::mt19937_64 random{at};
     disk.restore_power(random, {.chance = 0.5, .sector = 512});
