@@ -65,14 +65,14 @@ TEST_F(Limits, AnActivityThatGivesNoSignOfLifeFails) {
 
 TEST_F(Limits, AnActivityThatGivesSignsOfLifeMayTakeItsTime) {
   world.registry.add("Steady", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 10; ++i) {
       ctx.heartbeat(i);
-      if (!co_await ctx.sleep(2s)) throw std::runtime_error("told to stop");
+      if (!co_await ctx.sleep(10s)) throw std::runtime_error("told to stop");
     }
     co_return value;
   });
   world.registry.add("call", [](OrchestrationContext& ctx) -> Task<int> {
-    co_return co_await ctx.schedule_activity<int>("Steady", 7).heartbeat(6s);
+    co_return co_await ctx.schedule_activity<int>("Steady", 7).heartbeat(60s);
   });
   world.run();
   world.client.start("c", "call").value();
@@ -237,6 +237,7 @@ TEST_F(Grace, ACoroutineThatSleepsOnIsDestroyedWhereItSleeps) {
 TEST_F(Grace, ASleepAfterCancelledIsRealAlsoIfTheStopWasThereBefore) {
   Signal<bool> begun;
   Signal<bool> rested;
+  options.cancel_grace = 1h;  // the clock is moved while it goes to sleep
   world.registry.add("Late", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
     begun.set(true);
     while (!ctx.is_cancelled()) std::this_thread::yield();  // busy with something else when the stop comes
@@ -259,17 +260,21 @@ TEST_F(Grace, AnActivityThatStopsInTimeCausesNoWarning) {
   world.registry.add("Polite", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
     begun.set(true);
     co_await ctx.cancelled();
-    co_await ctx.sleep(1s);  // tidying up
+    world.clock.advance(2s);  // that is how long it takes to tidy up
     tidy.set(true);
     co_return value;
   });
+  options.max_activities = 1;
   Runtime& runtime = world.run(options);
   world.client.start("c", "call", "Polite").value();
   ASSERT_TRUE(begun.wait());
   world.client.cancel("c", "enough").value();
-  world.client.wait("c", forever).value();
-  world.until([&] { return tidy.is_set(); }, [&] { world.clock.advance(20ms); });
+  EXPECT_EQ(world.client.wait("c", forever).value().status, Status::cancelled);
+  ASSERT_TRUE(tidy.wait());
+  // There is one place, so it has ended before another begins; only then may its grace period pass.
+  EXPECT_EQ(world.finish("d", "call", "Quick").output_as<int>(), 1);
   world.clock.advance(10s);
+  EXPECT_EQ(world.finish("e", "call", "Quick").output_as<int>(), 1);
   runtime.shutdown();
   EXPECT_EQ(warned(), 0u);
 }

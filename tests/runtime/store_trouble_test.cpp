@@ -19,6 +19,7 @@ class Troubled final : public ForwardingProvider {
   std::atomic<int> refuse_acks{0};     ///< so many ends of activities fail, for now
   std::atomic<int> refuse_commits{0};  ///< so many commits fail for good
   std::atomic<int> failed{0};          ///< calls that failed because the store was down
+  std::atomic<int> renewals{0};        ///< calls that renew leases, after the fact
   std::atomic<int> history_reads{0};
   std::atomic<int> reads{0};        ///< calls that change nothing
   std::string unreadable_history;   ///< of this instance; set before anything runs
@@ -41,6 +42,12 @@ class Troubled final : public ForwardingProvider {
       return Error{ErrorCode::busy, "ack_work_items", "locked", true};
     }
     return ForwardingProvider::ack_work_items(acks);
+  }
+  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> renewals_due,
+                                                         Duration lease) override {
+    auto answer = ForwardingProvider::renew_work_item_locks(renewals_due, lease);
+    ++renewals;
+    return answer;
   }
   Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
                                           EventId after) override {
@@ -313,13 +320,14 @@ TEST_F(StoreTrouble, NeitherAStatusNorAWaitReadsHistoryOrPolls) {
 // -- leases ------------------------------------------
 
 TEST_F(StoreTrouble, AShortLeaseIsRenewedInTime) {
+  Signal<bool> begun;
+  Signal<bool> go_on;
   std::atomic<int> attempts{0};
-  world.registry.add("Long", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
+  world.registry.add("Long", [&](ActivityContext&, int value) {
     ++attempts;
-    for (int i = 0; i < 20; ++i) {
-      if (!co_await ctx.sleep(500ms)) throw std::runtime_error("told to stop");
-    }
-    co_return value;
+    begun.set(true);
+    (void)go_on.wait();
+    return value;
   });
   world.registry.add("long", [](OrchestrationContext& ctx) -> Task<int> {
     co_return co_await ctx.schedule_activity<int>("Long", 3);
@@ -328,8 +336,19 @@ TEST_F(StoreTrouble, AShortLeaseIsRenewedInTime) {
   options.activity_lease = 1s;
   world.run(options);
   world.client.start("l", "long").value();
-  // In steps that leave the runtime time to renew between them, as real time would.
-  EXPECT_EQ(world.wait("l", [this] { world.clock.advance(20ms); }).output_as<int>(), 3);
+  ASSERT_TRUE(begun.wait());
+  // Three times as long as the lease. Time stands still while the runtime renews.
+  for (int i = 0; i < 9; ++i) {
+    const int before = store->renewals;
+    world.clock.advance(334ms);
+    world.until([&] { return store->renewals > before; });
+  }
+  WorkFetch thief;
+  thief.node = "thief";
+  thief.lease = 1s;
+  EXPECT_TRUE(world.provider->fetch_work_items(thief).value().items.empty());
+  go_on.set(true);
+  EXPECT_EQ(world.client.wait("l", forever).value().output_as<int>(), 3);
   EXPECT_EQ(attempts, 1);
 }
 

@@ -32,6 +32,7 @@ TEST(Timers, ALookThatCameAMomentTooEarlyIsFollowedByAnother) {
   options.poll_interval = 24h;  // nothing is found by looking again and again
   world.run(options);
   world.client.start("s", "sleep").value();
+  world.until([&] { return world.client.get_instance("s").value().status == Status::running; });
 
   // The clock on the wall goes a little slower than the one that wakes the runtime.
   world.clock.jump_wall(-3ms);
