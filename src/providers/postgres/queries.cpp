@@ -43,12 +43,13 @@ Queries::Queries(const std::string& s)
                          "SELECT instance_key, execution, activity, lease_token, reason FROM @stolen_leases "
                          "WHERE owner = $1 AND until > coalesce($2, @now_ms())")),
       // A row holds a whole turn; the first one wanted may begin before the first event wanted.
-      history(read(
-          s, "history",
-          "SELECT h.events FROM @instances i JOIN @history h ON h.instance_key = i.key AND h.execution = $2 "
-          "AND h.first_event_id >= coalesce((SELECT max(b.first_event_id) FROM @history b "
-          "WHERE b.instance_key = i.key AND b.execution = $2 AND b.first_event_id <= $3 + 1), 0) "
-          "AND h.last_event_id > $3 WHERE i.instance_id = $1 ORDER BY h.first_event_id")),
+      history(
+          read(s, "history",
+               "SELECT h.events FROM @instances i CROSS JOIN LATERAL (SELECT t.events, t.first_event_id "
+               "FROM @history t WHERE t.instance_key = i.key AND t.execution = $2 AND t.last_event_id > $3 "
+               "AND t.first_event_id >= coalesce((SELECT max(b.first_event_id) FROM @history b "
+               "WHERE b.instance_key = i.key AND b.execution = $2 AND b.first_event_id <= $3 + 1), 0) "
+               "OFFSET 0) h WHERE i.instance_id = $1 ORDER BY h.first_event_id")),
       // Row by row, so that each of them is looked up as a single one is, however many there are.
       histories(
           read(s, "histories",
@@ -63,16 +64,17 @@ Queries::Queries(const std::string& s)
       instance(read(s, "instance",
                     "SELECT " + std::string(info_columns) + std::string(result_columns) +
                         " FROM @instances i WHERE i.instance_id = $1")),
-      key_values(read(
-          s, "key_values",
-          "SELECT v.key, v.value, v.encoding, v.updated_at FROM @instances i "
-          "JOIN @key_values v ON v.instance_key = i.key WHERE i.instance_id = $1 AND v.value IS NOT NULL")),
+      key_values(read(s, "key_values",
+                      "SELECT v.key, v.value, v.encoding, v.updated_at FROM @instances i CROSS JOIN LATERAL ("
+                      "SELECT * FROM @key_values k WHERE k.instance_key = i.key OFFSET 0) v "
+                      "WHERE i.instance_id = $1 AND v.value IS NOT NULL")),
       // Results are kept of the last execution only: those before it ended by continuing as new.
       executions(read(
           s, "executions",
           "SELECT e.execution, e.status, e.version, e.last_event_id, e.started_at, e.ended_at, NULL::text, "
-          "NULL::text, NULL::text FROM @instances i JOIN @executions e ON e.instance_key = i.key "
-          "WHERE i.instance_id = $1 UNION ALL "
+          "NULL::text, NULL::text FROM @instances i CROSS JOIN LATERAL ("
+          "SELECT * FROM @executions x WHERE x.instance_key = i.key OFFSET 0) e WHERE i.instance_id = $1 "
+          "UNION ALL "
           "SELECT i.execution, i.status, i.version, i.last_event_id, i.execution_started_at, "
           "CASE WHEN @is_final(i.status) OR i.status = 'ContinuedAsNew' THEN i.updated_at END" +
               std::string(result_columns) + " FROM @instances i WHERE i.instance_id = $1 ORDER BY 1")),

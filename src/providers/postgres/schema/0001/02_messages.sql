@@ -3,6 +3,28 @@
 -- Whoever sends to an instance locks its row first, so that nothing is left behind on one that is just ending. Rows are
 -- locked in the order of their keys. Each statement of a function sees what was committed before it began: so a lock
 -- and what is decided under it are two statements.
+--
+-- How rows are found and changed, here and in the files after this one. The server plans by what it has counted, and a
+-- queue may have been empty then: it would read a whole table for a few rows, or compare every row of one list with every
+-- row of another. So no statement leaves it a choice.
+--   * Rows are looked up one by one, from a list, in a LATERAL that names nothing but an index's own columns. It ends
+--     with OFFSET 0 or FOR UPDATE: nothing is moved into such a one. Whatever else must hold is asked outside of it.
+--   * They are changed where they lie, by a ctid that was read under a lock. A list that brings new values is cut by a
+--     LIMIT that cuts nothing: of such a list the server expects next to nothing, and goes to the rows one by one.
+--   * Two lists are not joined.
+
+-- Locks instances, by their keys and by their ids.
+CREATE FUNCTION lock_instances(p_keys bigint[], p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_keys bigint[] := p_keys;
+BEGIN
+  IF cardinality(p_ids) > 0 THEN
+    v_keys := v_keys || ARRAY(
+      SELECT i.key FROM unnest(p_ids) AS u (id)
+        CROSS JOIN LATERAL (SELECT j.key FROM instances j WHERE j.instance_id = u.id OFFSET 0) i);
+  END IF;
+  PERFORM 1 FROM instances i WHERE i.key = ANY (v_keys) ORDER BY i.key FOR UPDATE;
+END $$;
 
 -- Parking a message and creating its instance must not pass each other unseen: who creates instances holds this lock
 -- together with others like it, who parks holds it alone. One number per store.
@@ -57,9 +79,12 @@ LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit =
 SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
   IF NOT EXISTS (SELECT 1 FROM parked_messages p WHERE p.instance_id = ANY (p_ids)) THEN RETURN; END IF;
-  WITH moved AS (
-    DELETE FROM parked_messages p USING unnest(p_keys, p_ids) AS n (key, id) WHERE p.instance_id = n.id
-      RETURNING n.key, p.id, p.message_id, p.visible_at, p.expires_at, p.item),
+  WITH moved AS MATERIALIZED (
+    SELECT n.key, p.tid, p.id, p.message_id, p.visible_at, p.expires_at, p.item
+      FROM unnest(p_keys, p_ids) AS n (key, id)
+        CROSS JOIN LATERAL (SELECT m.ctid AS tid, m.* FROM parked_messages m WHERE m.instance_id = n.id OFFSET 0) p),
+  gone AS (
+    DELETE FROM parked_messages p WHERE p.ctid = ANY (ARRAY(SELECT m.tid FROM moved m))),
   fresh AS (
     INSERT INTO received_messages (instance_key, message_id)
       SELECT DISTINCT m.key, m.message_id FROM moved m WHERE m.message_id IS NOT NULL AND m.expires_at > p_now
@@ -85,6 +110,8 @@ DECLARE
   v_places bigint[];
   v_keys bigint[];
   v_ids text[];
+  v_items text[];
+  v_made bigint;
   v_some smallint[];
   v_n bigint;
   v_key bigint;
@@ -107,12 +134,17 @@ BEGIN
         SELECT s.key, s.target, s.name, p_now, p_now, p_now, s.digest, CASE WHEN s.at > p_now THEN s.at END,
                s.parent_instance, s.parent_key, s.parent_execution, s.parent_event
           FROM numbered s ORDER BY s.target
-        ON CONFLICT (instance_id) DO NOTHING RETURNING key),
-    sent AS (
-      INSERT INTO orchestrator_queue (instance_key, visible_at, item)
-        SELECT s.key, p_now, s.item FROM numbered s JOIN made ON made.key = s.key ORDER BY s.n)
-    SELECT array_agg(s.n ORDER BY s.n), array_agg(s.key ORDER BY s.n), array_agg(s.target ORDER BY s.n)
-      INTO v_places, v_keys, v_ids FROM numbered s JOIN made ON made.key = s.key;
+        ON CONFLICT (instance_id) DO NOTHING RETURNING 1)
+    SELECT array_agg(s.n), array_agg(s.key), array_agg(s.target), array_agg(s.item), (SELECT count(*) FROM made)
+      INTO v_places, v_keys, v_ids, v_items, v_made FROM numbered s;
+    -- Where the id was taken nobody has the number.
+    IF v_made < cardinality(v_places) THEN
+      SELECT array_agg(s.n), array_agg(s.key), array_agg(s.id), array_agg(s.item) INTO v_places, v_keys, v_ids, v_items
+        FROM unnest(v_places, v_keys, v_ids, v_items) AS s (n, key, id, item)
+          CROSS JOIN LATERAL (SELECT 1 FROM instances i WHERE i.key = s.key OFFSET 0) made;
+    END IF;
+    INSERT INTO orchestrator_queue (instance_key, visible_at, item)
+      SELECT s.key, p_now, s.item FROM unnest(v_keys, v_items) WITH ORDINALITY AS s (key, item, n) ORDER BY s.n;
     FOR i IN 1 .. cardinality(m_kind) LOOP
       IF m_kind[i] = 2 AND m_wanted[i] THEN v_outcomes[i] := 1; END IF;
     END LOOP;
@@ -124,34 +156,32 @@ BEGIN
   END IF;
   IF NOT (0 = ANY (m_kind) OR 1 = ANY (m_kind)) THEN RETURN v_outcomes; END IF;
 
-  PERFORM 1 FROM instances i
-    WHERE i.instance_id IN (SELECT u.target FROM unnest(m_kind, m_wanted, m_target) AS u (kind, wanted, target)
-                              WHERE u.kind < 2 AND u.wanted)
-    ORDER BY i.key FOR UPDATE;
-  WITH decided AS (
-    SELECT m.n, m.item, m.at, m.id, i.key,
-           row_number() OVER (PARTITION BY i.key, m.id ORDER BY m.n) AS nth,
-           CASE WHEN i.key IS NULL THEN CASE WHEN m.kind = 1 THEN 3 ELSE 2 END
-                WHEN m.for_key <> 0 AND m.for_key <> i.key THEN 2
-                WHEN is_final(i.status) THEN
-                  CASE WHEN m.id IS NOT NULL AND EXISTS (
-                    SELECT 1 FROM received_messages r WHERE r.instance_key = i.key AND r.message_id = m.id)
-                  THEN 1 ELSE 4 END
-                ELSE 0 END AS outcome
+  PERFORM lock_instances('{}', ARRAY(
+    SELECT DISTINCT u.target FROM unnest(m_kind, m_wanted, m_target) AS u (kind, wanted, target)
+      WHERE u.kind < 2 AND u.wanted));
+  WITH found AS (
+    SELECT m.n, m.kind, m.item, m.at, m.id, m.for_key, i.key, i.status,
+           m.id IS NOT NULL AND (
+             SELECT r.instance_key FROM received_messages r WHERE r.instance_key = i.key AND r.message_id = m.id)
+             IS NOT NULL AS known,
+           row_number() OVER (PARTITION BY i.key, m.id ORDER BY m.n) AS nth
       FROM unnest(m_kind, m_wanted, m_target, m_item, m_at, m_id, m_for)
         WITH ORDINALITY AS m (kind, wanted, target, item, at, id, for_key, n)
-        LEFT JOIN instances i ON i.instance_id = m.target
+        LEFT JOIN LATERAL (
+          SELECT j.key, j.status FROM instances j WHERE j.instance_id = m.target OFFSET 0) i ON true
       WHERE m.kind < 2 AND m.wanted),
-  fresh AS (
+  told AS MATERIALIZED (
+    SELECT f.n, f.key, f.at, f.item, f.id,
+           CASE WHEN f.key IS NULL THEN CASE WHEN f.kind = 1 THEN 3 ELSE 2 END
+                WHEN f.for_key <> 0 AND f.for_key <> f.key THEN 2
+                WHEN is_final(f.status) THEN CASE WHEN f.known THEN 1 ELSE 4 END
+                WHEN f.known OR (f.id IS NOT NULL AND f.nth > 1) THEN 1
+                ELSE 0 END::smallint AS outcome
+      FROM found f),
+  remembered AS (
     INSERT INTO received_messages (instance_key, message_id)
-      SELECT d.key, d.id FROM decided d WHERE d.outcome = 0 AND d.id IS NOT NULL AND d.nth = 1 ORDER BY d.key, d.id
-      ON CONFLICT DO NOTHING RETURNING instance_key, message_id),
-  told AS (
-    SELECT d.n, d.key, d.at, d.item,
-           CASE WHEN d.outcome = 0 AND d.id IS NOT NULL AND (d.nth > 1 OR NOT EXISTS (
-                  SELECT 1 FROM fresh f WHERE f.instance_key = d.key AND f.message_id = d.id))
-                THEN 1 ELSE d.outcome END::smallint AS outcome
-      FROM decided d),
+      SELECT t.key, t.id FROM told t WHERE t.outcome = 0 AND t.id IS NOT NULL ORDER BY t.key, t.id
+      ON CONFLICT DO NOTHING),
   sent AS (
     INSERT INTO orchestrator_queue (instance_key, visible_at, item)
       SELECT t.key, greatest(t.at, p_now), t.item FROM told t WHERE t.outcome = 0 ORDER BY t.n)
@@ -178,8 +208,9 @@ BEGIN
     DELETE FROM parked_messages p WHERE p.id = ANY (ARRAY(
       SELECT e.id FROM parked_messages e WHERE e.expires_at <= p_now ORDER BY e.expires_at LIMIT 64));
     IF m_id[v_n] IS NOT NULL AND EXISTS (
-      SELECT 1 FROM parked_messages p
-        WHERE p.instance_id = m_target[v_n] AND p.message_id = m_id[v_n] AND p.expires_at > p_now) THEN
+      SELECT 1 FROM (SELECT m.expires_at FROM parked_messages m
+                       WHERE m.instance_id = m_target[v_n] AND m.message_id = m_id[v_n] OFFSET 0) p
+        WHERE p.expires_at > p_now) THEN
       v_outcomes[v_n] := 1;
       CONTINUE;
     END IF;
@@ -201,11 +232,11 @@ SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
   -- Who will park takes that lock before any other.
   IF 1 = ANY (m_kind) AND EXISTS (
-    SELECT 1 FROM unnest(m_kind, m_target) AS m (kind, target) LEFT JOIN instances i ON i.instance_id = m.target
-      WHERE m.kind = 1 AND i.key IS NULL) THEN
+    SELECT 1 FROM unnest(m_kind, m_target) AS m (kind, target)
+      WHERE m.kind = 1 AND (SELECT i.key FROM instances i WHERE i.instance_id = m.target) IS NULL) THEN
     PERFORM pg_advisory_xact_lock(parking_lock());
   END IF;
-  PERFORM 1 FROM instances i WHERE i.instance_id = ANY (m_target) ORDER BY i.key FOR UPDATE;
+  PERFORM lock_instances('{}', m_target);
   now := coalesce(p_now, now_ms());
   outcomes := deliver(now, array_fill(true, ARRAY[cardinality(m_kind)]), m_kind, m_target, m_item, m_at, m_id, m_for,
                       m_name, m_digest, m_parent_instance, m_parent_key, m_parent_execution, m_parent_event);
@@ -226,9 +257,10 @@ DECLARE
 BEGIN
   stolen := '{}';
   IF true = ANY (m_reuse) THEN
-    PERFORM 1 FROM instances i WHERE i.instance_id = ANY (m_target) ORDER BY i.key FOR UPDATE;
+    PERFORM lock_instances('{}', m_target);
     SELECT array_agg(i.key) INTO v_final
-      FROM unnest(m_target, m_reuse) AS m (target, reuse) JOIN instances i ON i.instance_id = m.target
+      FROM unnest(m_target, m_reuse) AS m (target, reuse)
+        CROSS JOIN LATERAL (SELECT j.key, j.status FROM instances j WHERE j.instance_id = m.target OFFSET 0) i
       WHERE m.reuse AND is_final(i.status);
     IF v_final IS NOT NULL THEN stolen := erase_instances(coalesce(p_lease_now, now_ms()), v_final); END IF;
   END IF;
@@ -240,6 +272,6 @@ BEGIN
     SELECT array_agg(CASE WHEN m.outcome = 0 THEN 0 WHEN i.start_digest = m.digest THEN 1 ELSE 2 END::smallint
                      ORDER BY m.n) INTO outcomes
       FROM unnest(m_target, m_digest, outcomes) WITH ORDINALITY AS m (target, digest, outcome, n)
-        LEFT JOIN instances i ON i.instance_id = m.target;
+        LEFT JOIN LATERAL (SELECT j.start_digest FROM instances j WHERE j.instance_id = m.target OFFSET 0) i ON true;
   END IF;
 END $$;

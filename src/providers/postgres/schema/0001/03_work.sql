@@ -2,6 +2,29 @@
 --
 -- Worker rows are locked in the order of their keys by whoever waits for them, and after the instances.
 
+CREATE FUNCTION lock_work(p_keys bigint[], p_executions bigint[], p_activities bigint[]) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1
+    FROM (SELECT DISTINCT k.key, k.execution, k.activity
+            FROM unnest(p_keys, p_executions, p_activities) AS k (key, execution, activity) ORDER BY 1, 2, 3) u
+      CROSS JOIN LATERAL (
+        SELECT 1 FROM worker_queue w
+          WHERE w.instance_key = u.key AND w.execution = u.execution AND w.activity = u.activity FOR UPDATE) locked;
+END $$;
+
+-- Notes that sessions are in use, as far as their leases last.
+CREATE FUNCTION use_sessions(p_lease_now bigint, p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF cardinality(p_ids) = 0 THEN RETURN; END IF;
+  PERFORM 1 FROM sessions s WHERE s.session_id = ANY (p_ids) ORDER BY s.session_id FOR UPDATE;
+  UPDATE sessions s SET used_at = p_lease_now WHERE s.ctid = ANY (ARRAY(
+    SELECT l.tid FROM unnest(p_ids) AS u (id)
+      CROSS JOIN LATERAL (
+        SELECT k.ctid AS tid, k.lease_until FROM sessions k WHERE k.session_id = u.id OFFSET 0) l
+      WHERE l.lease_until > p_lease_now));
+END $$;
+
 -- Ends activities: deletes the rows that are held under their leases, and sends their completions. The rows and their
 -- instances are locked by the caller. Outcomes: 0 done, 1 cancelled for that reason, 2 lease lost.
 CREATE FUNCTION finish_work(
@@ -10,37 +33,37 @@ CREATE FUNCTION finish_work(
   OUT outcomes smallint[], OUT reasons text[], OUT sent bigint)
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  v_sessions text[];
 BEGIN
   WITH a AS MATERIALIZED (
-    SELECT u.*, row_number() OVER (PARTITION BY u.key, u.execution, u.activity, u.wanted ORDER BY u.n) AS nth
+    SELECT u.n, u.wanted, u.key, u.item, w.tid, w.session_id, i.status, s.reason,
+           u.wanted AND w.tid IS NOT NULL AND row_number() OVER (
+             PARTITION BY u.key, u.execution, u.activity, u.wanted ORDER BY u.n) = 1 AS done
       FROM unnest(a_wanted, a_key, a_execution, a_activity, a_token, a_item)
-        WITH ORDINALITY AS u (wanted, key, execution, activity, token, item, n)),
+        WITH ORDINALITY AS u (wanted, key, execution, activity, token, item, n)
+        LEFT JOIN LATERAL (
+          SELECT h.ctid AS tid, h.session_id, h.lease_token, h.lease_until FROM worker_queue h
+            WHERE h.instance_key = u.key AND h.execution = u.execution AND h.activity = u.activity OFFSET 0) w
+          ON w.lease_token = u.token AND w.lease_until > p_lease_now
+        LEFT JOIN LATERAL (SELECT j.status FROM instances j WHERE j.key = u.key OFFSET 0) i ON true
+        LEFT JOIN LATERAL (
+          SELECT t.reason, t.until FROM stolen_leases t
+            WHERE t.instance_key = u.key AND t.execution = u.execution AND t.activity = u.activity
+              AND t.lease_token = u.token OFFSET 0) s ON s.until > p_lease_now),
   gone AS (
-    DELETE FROM worker_queue w USING a
-      WHERE a.wanted AND a.nth = 1 AND w.instance_key = a.key AND w.execution = a.execution
-        AND w.activity = a.activity AND w.lease_token = a.token AND w.lease_until > p_lease_now
-      RETURNING a.n, w.session_id),
-  in_use AS (
-    SELECT s.session_id FROM sessions s
-      WHERE s.session_id IN (SELECT g.session_id FROM gone g WHERE g.session_id IS NOT NULL)
-        AND s.lease_until > p_lease_now
-      ORDER BY s.session_id FOR UPDATE),
-  used AS (
-    UPDATE sessions s SET used_at = p_lease_now FROM in_use u WHERE s.session_id = u.session_id),
+    DELETE FROM worker_queue w WHERE w.ctid = ANY (ARRAY(SELECT a.tid FROM a WHERE a.done))),
   told AS (
     INSERT INTO orchestrator_queue (instance_key, visible_at, item)
-      SELECT a.key, p_now, a.item
-        FROM gone g JOIN a ON a.n = g.n JOIN instances i ON i.key = a.key
-        WHERE a.item IS NOT NULL AND NOT is_final(i.status) ORDER BY a.n
+      SELECT a.key, p_now, a.item FROM a WHERE a.done AND a.item IS NOT NULL AND NOT is_final(a.status) ORDER BY a.n
       RETURNING 1)
-  SELECT array_agg(CASE WHEN NOT a.wanted OR g.n IS NOT NULL THEN 0 WHEN s.reason IS NOT NULL THEN 1 ELSE 2 END::smallint
+  SELECT array_agg(CASE WHEN NOT a.wanted OR a.done THEN 0 WHEN a.reason IS NOT NULL THEN 1 ELSE 2 END::smallint
                    ORDER BY a.n),
-         array_agg(coalesce(s.reason, '') ORDER BY a.n),
-         (SELECT count(*) FROM told)
-    INTO outcomes, reasons, sent
-    FROM a LEFT JOIN gone g ON g.n = a.n
-      LEFT JOIN stolen_leases s ON s.instance_key = a.key AND s.execution = a.execution AND s.activity = a.activity
-        AND s.lease_token = a.token AND s.until > p_lease_now;
+         array_agg(coalesce(a.reason, '') ORDER BY a.n),
+         (SELECT count(*) FROM told),
+         coalesce(array_agg(a.session_id) FILTER (WHERE a.done AND a.session_id IS NOT NULL), '{}')
+    INTO outcomes, reasons, sent, v_sessions FROM a;
+  PERFORM use_sessions(p_lease_now, v_sessions);
 END $$;
 
 CREATE FUNCTION ack_work(
@@ -53,10 +76,7 @@ DECLARE
   v_now bigint;
 BEGIN
   PERFORM 1 FROM instances i WHERE i.key = ANY (a_key) ORDER BY i.key FOR UPDATE;
-  PERFORM 1 FROM worker_queue w
-    WHERE (w.instance_key, w.execution, w.activity) IN (
-      SELECT u.key, u.execution, u.activity FROM unnest(a_key, a_execution, a_activity) AS u (key, execution, activity))
-    ORDER BY w.instance_key, w.execution, w.activity FOR UPDATE;
+  PERFORM lock_work(a_key, a_execution, a_activity);
   v_now := coalesce(p_now, now_ms());
   SELECT f.outcomes, f.reasons, f.sent INTO outcomes, reasons, sent
     FROM finish_work(v_now, coalesce(p_lease_now, v_now), array_fill(true, ARRAY[cardinality(a_key)]),
@@ -74,42 +94,35 @@ LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit =
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_now bigint;
+  v_tids tid[];
+  v_sessions text[];
 BEGIN
-  PERFORM 1 FROM worker_queue w
-    WHERE (w.instance_key, w.execution, w.activity) IN (
-      SELECT u.key, u.execution, u.activity FROM unnest(r_key, r_execution, r_activity) AS u (key, execution, activity))
-    ORDER BY w.instance_key, w.execution, w.activity FOR UPDATE;
+  PERFORM lock_work(r_key, r_execution, r_activity);
   v_now := coalesce(p_lease_now, now_ms());
-  WITH r AS MATERIALIZED (
-    SELECT * FROM unnest(r_key, r_execution, r_activity, r_token, r_alive, r_details, r_encoding)
-      WITH ORDINALITY AS u (key, execution, activity, token, alive, details, encoding, n)),
-  renewed AS (
-    UPDATE worker_queue w SET
-        lease_until = v_now + p_extend,
-        details = CASE WHEN r.alive THEN coalesce(r.details, w.details) ELSE w.details END,
-        details_encoding = CASE WHEN r.alive THEN coalesce(r.encoding, w.details_encoding) ELSE w.details_encoding END,
-        overdue_at = CASE WHEN r.alive AND w.heartbeat IS NOT NULL THEN least(w.close_by, v_now + w.heartbeat)
-                          ELSE w.overdue_at END
-      FROM r
-      WHERE w.instance_key = r.key AND w.execution = r.execution AND w.activity = r.activity
-        AND w.lease_token = r.token AND w.lease_until > v_now
-      RETURNING w.instance_key, w.execution, w.activity, w.lease_token, w.session_id),
-  in_use AS (
-    SELECT s.session_id FROM sessions s
-      WHERE s.session_id IN (SELECT w.session_id FROM renewed w WHERE w.session_id IS NOT NULL)
-        AND s.lease_until > v_now
-      ORDER BY s.session_id FOR UPDATE),
-  used AS (
-    UPDATE sessions s SET used_at = v_now FROM in_use u WHERE s.session_id = u.session_id)
-  SELECT array_agg(CASE WHEN w.lease_token IS NOT NULL THEN 0 WHEN s.reason IS NOT NULL THEN 1 ELSE 2 END::smallint
-                   ORDER BY r.n),
-         array_agg(coalesce(s.reason, '') ORDER BY r.n)
-    INTO outcomes, reasons
-    FROM r
-      LEFT JOIN renewed w ON w.instance_key = r.key AND w.execution = r.execution AND w.activity = r.activity
-        AND w.lease_token = r.token
-      LEFT JOIN stolen_leases s ON s.instance_key = r.key AND s.execution = r.execution AND s.activity = r.activity
-        AND s.lease_token = r.token AND s.until > v_now;
+  SELECT array_agg(CASE WHEN w.tid IS NOT NULL THEN 0 WHEN s.reason IS NOT NULL THEN 1 ELSE 2 END::smallint ORDER BY r.n),
+         array_agg(coalesce(s.reason, '') ORDER BY r.n),
+         array_agg(w.tid ORDER BY r.n),
+         coalesce(array_agg(w.session_id) FILTER (WHERE w.session_id IS NOT NULL), '{}')
+    INTO outcomes, reasons, v_tids, v_sessions
+    FROM unnest(r_key, r_execution, r_activity, r_token) WITH ORDINALITY AS r (key, execution, activity, token, n)
+      LEFT JOIN LATERAL (
+        SELECT h.ctid AS tid, h.session_id, h.lease_token, h.lease_until FROM worker_queue h
+          WHERE h.instance_key = r.key AND h.execution = r.execution AND h.activity = r.activity OFFSET 0) w
+        ON w.lease_token = r.token AND w.lease_until > v_now
+      LEFT JOIN LATERAL (
+        SELECT t.reason, t.until FROM stolen_leases t
+          WHERE t.instance_key = r.key AND t.execution = r.execution AND t.activity = r.activity
+            AND t.lease_token = r.token OFFSET 0) s ON s.until > v_now;
+  UPDATE worker_queue w SET
+      lease_until = v_now + p_extend,
+      details = CASE WHEN r.alive THEN coalesce(r.details, w.details) ELSE w.details END,
+      details_encoding = CASE WHEN r.alive THEN coalesce(r.encoding, w.details_encoding) ELSE w.details_encoding END,
+      overdue_at = CASE WHEN r.alive AND w.heartbeat IS NOT NULL THEN least(w.close_by, v_now + w.heartbeat)
+                        ELSE w.overdue_at END
+    FROM (SELECT * FROM unnest(v_tids, r_alive, r_details, r_encoding) AS u (tid, alive, details, encoding)
+            LIMIT cardinality(v_tids)) r
+    WHERE w.ctid = r.tid;
+  PERFORM use_sessions(v_now, v_sessions);
 END $$;
 
 -- Gives rows back; how many.
@@ -123,20 +136,22 @@ DECLARE
   v_now bigint;
   v_count bigint;
 BEGIN
-  PERFORM 1 FROM worker_queue w
-    WHERE (w.instance_key, w.execution, w.activity) IN (
-      SELECT u.key, u.execution, u.activity FROM unnest(r_key, r_execution, r_activity) AS u (key, execution, activity))
-    ORDER BY w.instance_key, w.execution, w.activity FOR UPDATE;
+  PERFORM lock_work(r_key, r_execution, r_activity);
   v_now := coalesce(p_now, now_ms());
   UPDATE worker_queue w SET
       lease_token = NULL, lease_until = NULL, lease_owner = NULL, close_by = NULL, overdue_at = NULL,
       attempt = greatest(w.attempt - r.uncount, 0),
       visible_at = CASE WHEN r.delay > 0 THEN v_now + r.delay ELSE w.visible_at END,
       start_by = CASE WHEN r.delay > 0 THEN v_now + r.delay ELSE w.visible_at END + w.schedule_to_start
-    FROM unnest(r_key, r_execution, r_activity, r_token, r_delay, r_uncount)
-      AS r (key, execution, activity, token, delay, uncount)
-    WHERE w.instance_key = r.key AND w.execution = r.execution AND w.activity = r.activity
-      AND w.lease_token = r.token AND w.lease_until > coalesce(p_lease_now, v_now);
+    FROM (SELECT h.tid, u.delay, u.uncount
+            FROM unnest(r_key, r_execution, r_activity, r_token, r_delay, r_uncount)
+              AS u (key, execution, activity, token, delay, uncount)
+              CROSS JOIN LATERAL (
+                SELECT k.ctid AS tid, k.lease_token, k.lease_until FROM worker_queue k
+                  WHERE k.instance_key = u.key AND k.execution = u.execution AND k.activity = u.activity OFFSET 0) h
+            WHERE h.lease_token = u.token AND h.lease_until > coalesce(p_lease_now, v_now)
+            LIMIT cardinality(r_key)) r
+    WHERE w.ctid = r.tid;
   GET DIAGNOSTICS v_count = ROW_COUNT;
   RETURN v_count;
 END $$;
@@ -154,6 +169,8 @@ RETURNS TABLE (
   o_orchestration_name text, o_orchestration_version text, o_details text, o_details_encoding text, o_token bigint,
   o_next_due bigint)
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
+-- Along an index and no further than needed, never all that waits first: the limit is out of the planner's sight.
+SET enable_material = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off SET enable_bitmapscan = off
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_now bigint := coalesce(p_now, now_ms());
@@ -163,6 +180,7 @@ DECLARE
   v_admitted text[] := p_active;
   v_of_sessions integer := 0;
   v_claimed text[];
+  v_tids tid[];
   v_next bigint;
   v_due bigint;
   v_row record;
@@ -191,11 +209,14 @@ BEGIN
     FOR v_row IN
       SELECT w.instance_key, w.execution, w.activity, w.visible_at, w.place, w.session_id, w.attempt,
              s.lease_until AS taken_until
-        FROM worker_queue w
-          LEFT JOIN sessions s ON s.session_id = w.session_id AND s.owner <> p_owner AND s.lease_until > v_lease_now
-        WHERE w.lease_token IS NULL AND w.session_id IS NOT NULL AND w.visible_at <= v_now
-          AND (p_names IS NULL OR w.name = ANY (p_names))
-          AND CASE WHEN w.tag IS NULL THEN p_untagged ELSE p_every_tag OR w.tag = ANY (p_tags) END
+        FROM (SELECT k.* FROM worker_queue k
+                WHERE k.lease_token IS NULL AND k.session_id IS NOT NULL AND k.visible_at <= v_now
+                  AND (p_names IS NULL OR k.name = ANY (p_names))
+                  AND CASE WHEN k.tag IS NULL THEN p_untagged ELSE p_every_tag OR k.tag = ANY (p_tags) END
+                ORDER BY k.visible_at, k.place OFFSET 0) w
+          LEFT JOIN LATERAL (
+            SELECT l.owner, l.lease_until FROM sessions l WHERE l.session_id = w.session_id OFFSET 0) s
+            ON s.owner <> p_owner AND s.lease_until > v_lease_now
         ORDER BY w.visible_at, w.place
     LOOP
       IF v_row.taken_until IS NOT NULL THEN
@@ -244,46 +265,51 @@ BEGIN
           RETURNING s.session_id)
       SELECT array_agg(c.session_id) INTO v_claimed FROM claimed c;
     END IF;
+    v_tids := ARRAY(
+      SELECT w.tid
+        FROM unnest(v_take) t
+          CROSS JOIN LATERAL (
+            SELECT k.ctid AS tid, k.lease_token FROM worker_queue k
+              WHERE k.instance_key = t.instance_key AND k.execution = t.execution AND k.activity = t.activity
+              FOR UPDATE SKIP LOCKED) w
+        WHERE w.lease_token IS NULL AND (t.session_id IS NULL OR t.session_id = ANY (v_claimed)));
     RETURN QUERY
-      WITH mine AS (
-        SELECT w.instance_key, w.execution, w.activity
-          FROM unnest(v_take) t
-            JOIN worker_queue w ON w.instance_key = t.instance_key AND w.execution = t.execution
-              AND w.activity = t.activity
-          WHERE w.lease_token IS NULL AND (t.session_id IS NULL OR t.session_id = ANY (v_claimed))
-          FOR UPDATE OF w SKIP LOCKED),
-      taken AS (
+      WITH taken AS (
         UPDATE worker_queue w SET
             lease_token = p_token + w.place, lease_until = v_lease_now + p_lease, lease_owner = p_node,
             attempt = w.attempt + 1, fence = w.fence + 1,
             close_by = v_lease_now + w.start_to_close,
             overdue_at = least(v_lease_now + w.start_to_close, v_lease_now + w.heartbeat)
-          FROM mine m
-          WHERE w.instance_key = m.instance_key AND w.execution = m.execution AND w.activity = m.activity
+          WHERE w.ctid = ANY (v_tids)
           RETURNING w.*)
       SELECT t.instance_key, t.execution, t.activity, t.attempt, t.fence, i.instance_id, t.name, t.input, t.encoding,
              t.session_id, t.tag, t.schedule_to_start, t.start_to_close, t.heartbeat, t.orchestration_name,
              t.orchestration_version, t.details, t.details_encoding, t.lease_token, NULL::bigint
-        FROM taken t LEFT JOIN instances i ON i.key = t.instance_key ORDER BY t.visible_at, t.place;
+        FROM taken t
+          LEFT JOIN LATERAL (SELECT j.instance_id FROM instances j WHERE j.key = t.instance_key OFFSET 0) i ON true
+        ORDER BY t.visible_at, t.place;
   END IF;
 
   -- When to come back. Who got all it asked for comes back at once.
   IF coalesce(cardinality(v_take), 0) < p_limit THEN
-    SELECT min(w.visible_at) INTO v_due FROM worker_queue w
+    SELECT w.visible_at INTO v_due FROM worker_queue w
       WHERE w.lease_token IS NULL AND w.session_id IS NULL AND w.attempt = 0 AND w.visible_at > v_now
         AND (p_names IS NULL OR w.name = ANY (p_names))
-        AND CASE WHEN w.tag IS NULL THEN p_untagged ELSE p_every_tag OR w.tag = ANY (p_tags) END;
+        AND CASE WHEN w.tag IS NULL THEN p_untagged ELSE p_every_tag OR w.tag = ANY (p_tags) END
+      ORDER BY w.visible_at, w.place LIMIT 1;
     v_next := least(v_next, v_due);
-    SELECT min(w.visible_at) INTO v_due FROM worker_queue w
+    SELECT w.visible_at INTO v_due FROM worker_queue w
       WHERE w.lease_token IS NULL AND w.session_id IS NULL AND w.attempt > 0 AND w.visible_at > v_now
         AND (p_names IS NULL OR w.name = ANY (p_names))
-        AND CASE WHEN w.tag IS NULL THEN p_untagged ELSE p_every_tag OR w.tag = ANY (p_tags) END;
+        AND CASE WHEN w.tag IS NULL THEN p_untagged ELSE p_every_tag OR w.tag = ANY (p_tags) END
+      ORDER BY w.visible_at, w.place LIMIT 1;
     v_next := least(v_next, v_due);
     IF p_owner IS NOT NULL THEN
-      SELECT min(w.visible_at) INTO v_due FROM worker_queue w
+      SELECT w.visible_at INTO v_due FROM worker_queue w
         WHERE w.lease_token IS NULL AND w.session_id IS NOT NULL AND w.visible_at > v_now
           AND (p_names IS NULL OR w.name = ANY (p_names))
-          AND CASE WHEN w.tag IS NULL THEN p_untagged ELSE p_every_tag OR w.tag = ANY (p_tags) END;
+          AND CASE WHEN w.tag IS NULL THEN p_untagged ELSE p_every_tag OR w.tag = ANY (p_tags) END
+        ORDER BY w.visible_at, w.place LIMIT 1;
       v_next := least(v_next, v_due);
     END IF;
     -- The end of a lease that another node holds; of many of our own, not all are looked at.
@@ -315,6 +341,8 @@ RETURNS TABLE (
   o_instance_id text, o_name text, o_schedule_to_start bigint, o_start_to_close bigint, o_heartbeat bigint,
   o_next_due bigint, o_more boolean)
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
+-- As in fetch_work.
+SET enable_material = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off SET enable_bitmapscan = off
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_now bigint := coalesce(p_now, now_ms());
@@ -337,7 +365,7 @@ BEGIN
            FROM worker_queue w
            WHERE w.overdue_at IS NOT NULL AND w.overdue_at <= v_lease_now AND w.lease_until > v_lease_now
            ORDER BY w.overdue_at LIMIT p_limit)) f
-        LEFT JOIN instances i ON i.key = f.instance_key
+        LEFT JOIN LATERAL (SELECT j.instance_id FROM instances j WHERE j.key = f.instance_key OFFSET 0) i ON true
       LIMIT p_limit;
   SELECT w.start_by INTO v_due FROM worker_queue w
     WHERE w.start_by IS NOT NULL AND w.lease_token IS NULL AND w.attempt = 0 ORDER BY w.start_by LIMIT 1;
@@ -361,6 +389,8 @@ CREATE FUNCTION sweep(
   f_key bigint[], f_execution bigint[], f_activity bigint[], f_fence bigint[], f_item text[],
   OUT overdue bigint, OUT parked bigint, OUT sessions_removed bigint, OUT stolen stolen_lease[], OUT next_due bigint)
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
+-- As in fetch_work.
+SET enable_material = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off SET enable_bitmapscan = off
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_now bigint;
@@ -370,29 +400,31 @@ BEGIN
   overdue := 0;
   IF cardinality(f_key) > 0 THEN
     PERFORM 1 FROM instances i WHERE i.key = ANY (f_key) ORDER BY i.key FOR UPDATE;
-    PERFORM 1 FROM worker_queue w
-      WHERE (w.instance_key, w.execution, w.activity) IN (
-        SELECT u.key, u.execution, u.activity FROM unnest(f_key, f_execution, f_activity) AS u (key, execution, activity))
-      ORDER BY w.instance_key, w.execution, w.activity FOR UPDATE;
+    PERFORM lock_work(f_key, f_execution, f_activity);
   END IF;
   v_now := coalesce(p_now, now_ms());
   v_lease_now := coalesce(p_lease_now, v_now);
   -- Where the lease is over too, nobody is at it any more: the row waits for its next attempt.
   UPDATE worker_queue w SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, close_by = NULL, overdue_at = NULL
-    FROM (SELECT e.instance_key, e.execution, e.activity FROM worker_queue e
-            WHERE e.overdue_at IS NOT NULL AND e.overdue_at <= v_lease_now AND e.lease_until <= v_lease_now
-            ORDER BY e.overdue_at LIMIT p_limit FOR UPDATE SKIP LOCKED) ended
-    WHERE w.instance_key = ended.instance_key AND w.execution = ended.execution AND w.activity = ended.activity;
+    WHERE w.ctid = ANY (ARRAY(SELECT e.ctid FROM worker_queue e
+                                WHERE e.overdue_at IS NOT NULL AND e.overdue_at <= v_lease_now
+                                  AND e.lease_until <= v_lease_now
+                                ORDER BY e.overdue_at LIMIT p_limit FOR UPDATE SKIP LOCKED));
   IF cardinality(f_key) > 0 THEN
-    WITH f AS MATERIALIZED (
-      SELECT * FROM unnest(f_key, f_execution, f_activity, f_fence, f_item)
-        WITH ORDINALITY AS u (key, execution, activity, fence, item, n)),
-    gone AS (
-      DELETE FROM worker_queue w USING f
-        WHERE w.instance_key = f.key AND w.execution = f.execution AND w.activity = f.activity AND w.fence = f.fence
+    WITH gone AS MATERIALIZED (
+      SELECT f.n, f.item, w.tid, w.instance_key, w.execution, w.activity, w.lease_token, w.lease_until, w.lease_owner,
+             i.status
+        FROM unnest(f_key, f_execution, f_activity, f_fence, f_item)
+          WITH ORDINALITY AS f (key, execution, activity, fence, item, n)
+          CROSS JOIN LATERAL (
+            SELECT k.ctid AS tid, k.* FROM worker_queue k
+              WHERE k.instance_key = f.key AND k.execution = f.execution AND k.activity = f.activity OFFSET 0) w
+          LEFT JOIN LATERAL (SELECT j.status FROM instances j WHERE j.key = f.key OFFSET 0) i ON true
+        WHERE w.fence = f.fence
           AND ((w.start_by <= v_now AND w.lease_token IS NULL AND w.attempt = 0)
-               OR (w.overdue_at <= v_lease_now AND w.lease_until > v_lease_now))
-        RETURNING f.n, w.instance_key, w.execution, w.activity, w.lease_token, w.lease_until, w.lease_owner),
+               OR (w.overdue_at <= v_lease_now AND w.lease_until > v_lease_now))),
+    removed AS (
+      DELETE FROM worker_queue w WHERE w.ctid = ANY (ARRAY(SELECT g.tid FROM gone g))),
     held AS (SELECT * FROM gone g WHERE g.lease_token IS NOT NULL AND g.lease_until > v_lease_now),
     kept AS (
       INSERT INTO stolen_leases (instance_key, execution, activity, lease_token, owner, reason, until)
@@ -400,8 +432,7 @@ BEGIN
           FROM held h ON CONFLICT DO NOTHING),
     told AS (
       INSERT INTO orchestrator_queue (instance_key, visible_at, item)
-        SELECT f.key, v_now, f.item FROM gone g JOIN f ON f.n = g.n JOIN instances i ON i.key = f.key
-          WHERE NOT is_final(i.status) ORDER BY f.n)
+        SELECT g.instance_key, v_now, g.item FROM gone g WHERE NOT is_final(g.status) ORDER BY g.n)
     SELECT (SELECT count(*) FROM gone),
            (SELECT array_agg(ROW(h.lease_owner, h.instance_key, h.execution, h.activity, h.lease_token, 'timeout')
                              ::stolen_lease) FROM held h)

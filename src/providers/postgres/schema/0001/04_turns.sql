@@ -19,6 +19,7 @@ DECLARE
   v_lease_now bigint := coalesce(p_lease_now, v_now);
   v_keys bigint[];
   v_retried boolean;
+  v_tids tid[];
   v_next bigint;
   v_due bigint;
 BEGIN
@@ -74,10 +75,16 @@ BEGIN
   END IF;
 
   IF v_keys IS NOT NULL THEN
+    -- By the instance and not by the time, though there is an index for either: very many may be due.
+    v_tids := ARRAY(
+      SELECT q.tid FROM unnest(v_keys) AS u (key)
+        CROSS JOIN LATERAL (
+          SELECT m.ctid AS tid FROM orchestrator_queue m
+            WHERE m.instance_key = u.key AND (m.instance_key, m.visible_at) <= (u.key, v_now) OFFSET 0) q);
     RETURN QUERY
       WITH tagged AS (
         UPDATE orchestrator_queue q SET attempt = q.attempt + 1, lease_token = p_token + q.instance_key
-          WHERE q.instance_key = ANY (v_keys) AND q.visible_at <= v_now
+          WHERE q.ctid = ANY (v_tids)
           RETURNING q.instance_key, q.visible_at, q.id, q.attempt, q.item),
       gathered AS (
         SELECT t.instance_key, min(t.visible_at) AS waiting_since, min(t.id) AS first_id,
@@ -88,7 +95,11 @@ BEGIN
       -- Whose messages another turn has taken meanwhile is not leased.
       leased AS (
         UPDATE instances i SET lease_token = p_token + i.key, lease_until = v_lease_now + p_lease, not_before = NULL
-          FROM gathered g WHERE i.key = g.instance_key
+          FROM (SELECT a.*, j.tid FROM gathered a
+                  CROSS JOIN LATERAL (
+                    SELECT k.ctid AS tid FROM instances k WHERE k.key = a.instance_key OFFSET 0) j
+                  LIMIT cardinality(v_keys)) g
+          WHERE i.ctid = g.tid
           RETURNING i.key, i.instance_id, i.name, i.version, i.status, i.execution, i.last_event_id, i.has_key_values,
                     i.lease_token,
                     g.waiting_since, g.first_id, g.ids, g.attempts, g.items)
@@ -104,7 +115,8 @@ BEGIN
 
   -- When to come back. Who got all it asked for comes back at once.
   IF coalesce(cardinality(v_keys), 0) < p_limit THEN
-    SELECT min(q.visible_at) INTO v_next FROM orchestrator_queue q WHERE q.visible_at > v_now;
+    SELECT q.visible_at INTO v_next FROM orchestrator_queue q
+      WHERE q.visible_at > v_now ORDER BY q.visible_at, q.id LIMIT 1;
     SELECT min(CASE WHEN b.lease_until > v_lease_now THEN v_now + b.lease_until - v_lease_now ELSE b.not_before END)
       INTO v_due
       FROM (SELECT i.lease_until, i.not_before
@@ -133,19 +145,32 @@ SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_now bigint;
   v_count bigint;
+  v_tids tid[];
+  v_keys bigint[];
+  v_tokens bigint[];
+  v_delays bigint[];
+  v_uncounts integer[];
+  v_all CONSTANT bigint := 1000000000;  -- messages: more than there can be
 BEGIN
-  PERFORM 1 FROM instances i WHERE i.key = ANY (r_key) ORDER BY i.key FOR UPDATE;
+  PERFORM lock_instances(r_key, NULL);
   v_now := coalesce(p_now, now_ms());
-  WITH freed AS (
-    UPDATE instances i SET
-        lease_token = NULL, lease_until = NULL, not_before = CASE WHEN r.delay > 0 THEN v_now + r.delay END
-      FROM unnest(r_key, r_token, r_delay, r_uncount) AS r (key, token, delay, uncount)
-      WHERE i.key = r.key AND i.lease_token = r.token AND i.lease_until > coalesce(p_lease_now, v_now)
-      RETURNING r.key, r.token, r.uncount),
-  back AS (
-    UPDATE orchestrator_queue q SET lease_token = NULL, attempt = greatest(q.attempt - f.uncount, 0)
-      FROM freed f WHERE q.instance_key = f.key AND q.lease_token = f.token)
-  SELECT count(*) INTO v_count FROM freed;
+  SELECT array_agg(i.tid), array_agg(r.key), array_agg(r.token), array_agg(r.delay), array_agg(r.uncount)
+    INTO v_tids, v_keys, v_tokens, v_delays, v_uncounts
+    FROM unnest(r_key, r_token, r_delay, r_uncount) AS r (key, token, delay, uncount)
+      CROSS JOIN LATERAL (
+        SELECT j.ctid AS tid, j.lease_token, j.lease_until FROM instances j WHERE j.key = r.key OFFSET 0) i
+    WHERE i.lease_token = r.token AND i.lease_until > coalesce(p_lease_now, v_now);
+  UPDATE instances i SET
+      lease_token = NULL, lease_until = NULL, not_before = CASE WHEN r.delay > 0 THEN v_now + r.delay END
+    FROM (SELECT * FROM unnest(v_tids, v_delays) AS u (tid, delay) LIMIT cardinality(v_tids)) r
+    WHERE i.ctid = r.tid;
+  GET DIAGNOSTICS v_count = ROW_COUNT;
+  UPDATE orchestrator_queue q SET lease_token = NULL, attempt = greatest(q.attempt - r.uncount, 0)
+    FROM (SELECT m.tid, u.uncount FROM unnest(v_keys, v_tokens, v_uncounts) AS u (key, token, uncount)
+            CROSS JOIN LATERAL (
+              SELECT o.ctid AS tid, o.lease_token FROM orchestrator_queue o WHERE o.instance_key = u.key OFFSET 0) m
+            WHERE m.lease_token = u.token LIMIT v_all) r
+    WHERE q.ctid = r.tid;
   RETURN v_count;
 END $$;
 
@@ -155,17 +180,16 @@ SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_now bigint;
   v_renewed boolean[];
+  v_tids tid[];
 BEGIN
-  PERFORM 1 FROM instances i WHERE i.key = ANY (r_key) ORDER BY i.key FOR UPDATE;
+  PERFORM lock_instances(r_key, NULL);
   v_now := coalesce(p_lease_now, now_ms());
-  WITH renewed AS (
-    UPDATE instances i SET lease_until = v_now + p_extend
-      FROM unnest(r_key, r_token) AS r (key, token)
-      WHERE i.key = r.key AND i.lease_token = r.token AND i.lease_until > v_now
-      RETURNING i.key, i.lease_token)
-  SELECT array_agg(w.key IS NOT NULL ORDER BY r.n) INTO v_renewed
+  SELECT array_agg(i.tid IS NOT NULL ORDER BY r.n), array_agg(i.tid) INTO v_renewed, v_tids
     FROM unnest(r_key, r_token) WITH ORDINALITY AS r (key, token, n)
-      LEFT JOIN renewed w ON w.key = r.key AND w.lease_token = r.token;
+      LEFT JOIN LATERAL (
+        SELECT j.ctid AS tid, j.lease_token, j.lease_until FROM instances j WHERE j.key = r.key OFFSET 0) i
+        ON i.lease_token = r.token AND i.lease_until > v_now;
+  UPDATE instances i SET lease_until = v_now + p_extend WHERE i.ctid = ANY (v_tids);
   RETURN v_renewed;
 END $$;
 
@@ -216,8 +240,11 @@ DECLARE
   v_places bigint[];
   v_keys bigint[];
   v_ids text[];
+  v_made bigint;
   v_sent bigint;
   v_message_outcomes smallint[];
+  v_tids tid[];
+  v_sessions text[];
   v_row record;
 BEGIN
   work_ready := false;
@@ -226,29 +253,24 @@ BEGIN
 
   -- 1. Locks: instances that are committed or sent to or whose ids are wanted, then the work that ends.
   IF 2 = ANY (c_basis) OR 2 = ANY (m_kind) THEN PERFORM pg_advisory_xact_lock_shared(parking_lock()); END IF;
-  IF cardinality(m_turn) > 0 OR 2 = ANY (c_basis) THEN
-    PERFORM 1 FROM instances i
-      WHERE i.key IN (
-        SELECT c.key FROM unnest(c_basis, c_key) AS c (basis, key) WHERE c.basis < 2
-        UNION SELECT t.key FROM instances t WHERE t.instance_id = ANY (m_target)
-        UNION SELECT t.key FROM instances t
-          WHERE t.instance_id IN (SELECT c.id FROM unnest(c_basis, c_instance) AS c (basis, id) WHERE c.basis = 2))
-      ORDER BY i.key FOR UPDATE;
+  IF 2 = ANY (c_basis) THEN
+    PERFORM lock_instances(
+      ARRAY(SELECT c.key FROM unnest(c_basis, c_key) AS c (basis, key) WHERE c.basis < 2),
+      m_target || ARRAY(SELECT c.id FROM unnest(c_basis, c_instance) AS c (basis, id) WHERE c.basis = 2));
   ELSE
-    PERFORM 1 FROM instances i WHERE i.key = ANY (c_key) ORDER BY i.key FOR UPDATE;
+    PERFORM lock_instances(c_key, m_target);
   END IF;
   IF cardinality(a_turn) + cardinality(x_turn) > 0 OR cardinality(array_remove(c_cancel_rest, NULL)) > 0 THEN
-    PERFORM 1 FROM worker_queue w
-      WHERE (w.instance_key, w.execution, w.activity) IN (
-        SELECT a.key, a.execution, a.activity FROM unnest(a_key, a_execution, a_activity) AS a (key, execution, activity)
-        UNION ALL
-        SELECT c_key[x.turn], c_execution[x.turn], x.activity FROM unnest(x_turn, x_activity) AS x (turn, activity)
-        UNION ALL
-        SELECT o.instance_key, o.execution, o.activity
-          FROM unnest(c_key, c_execution, c_cancel_rest) AS c (key, execution, reason)
-            JOIN worker_queue o ON o.instance_key = c.key AND o.execution = c.execution
-          WHERE c.reason IS NOT NULL)
-      ORDER BY w.instance_key, w.execution, w.activity FOR UPDATE;
+    PERFORM lock_work(array_agg(k.key), array_agg(k.execution), array_agg(k.activity)) FROM (
+      SELECT a.key, a.execution, a.activity FROM unnest(a_key, a_execution, a_activity) AS a (key, execution, activity)
+      UNION ALL
+      SELECT c_key[x.turn], c_execution[x.turn], x.activity FROM unnest(x_turn, x_activity) AS x (turn, activity)
+      UNION ALL
+      SELECT c.key, c.execution, w.activity
+        FROM unnest(c_key, c_execution, c_cancel_rest) AS c (key, execution, reason)
+          CROSS JOIN LATERAL (SELECT o.activity FROM worker_queue o
+                                WHERE o.instance_key = c.key AND o.execution = c.execution OFFSET 0) w
+        WHERE c.reason IS NOT NULL) k;
   END IF;
   v_now := coalesce(p_now, now_ms());
   v_lease_now := coalesce(p_lease_now, v_now);
@@ -258,10 +280,11 @@ BEGIN
     FOR v_row IN
       SELECT DISTINCT a.turn
         FROM unnest(a_turn, a_key, a_execution, a_activity, a_token) AS a (turn, key, execution, activity, token)
-        WHERE NOT EXISTS (
-          SELECT 1 FROM worker_queue w
-            WHERE w.instance_key = a.key AND w.execution = a.execution AND w.activity = a.activity
-              AND w.lease_token = a.token AND w.lease_until > v_lease_now)
+          LEFT JOIN LATERAL (
+            SELECT h.lease_token, h.lease_until FROM worker_queue h
+              WHERE h.instance_key = a.key AND h.execution = a.execution AND h.activity = a.activity OFFSET 0) w
+            ON w.lease_token = a.token AND w.lease_until > v_lease_now
+        WHERE w.lease_token IS NULL
     LOOP
       v_acks_hold[v_row.turn] := false;
     END LOOP;
@@ -277,9 +300,10 @@ BEGIN
                   WHEN e.token <> 0 AND e.commit_token = e.token THEN 1
                   WHEN e.basis = 0 AND (e.lease_token IS DISTINCT FROM e.lease OR e.lease_until <= v_lease_now) THEN 2
                   WHEN e.basis = 1 AND (
-                      e.lease_until > v_lease_now OR is_final(e.status) OR e.last_event_id <> e.seen OR EXISTS (
-                        SELECT 1 FROM orchestrator_queue q
-                          WHERE q.instance_key = e.key AND q.visible_at <= v_now)) THEN 3
+                      e.lease_until > v_lease_now OR is_final(e.status) OR e.last_event_id <> e.seen OR (
+                        SELECT q.id FROM orchestrator_queue q
+                          WHERE q.instance_key = e.key AND (q.instance_key, q.visible_at) <= (e.key, v_now) LIMIT 1)
+                          IS NOT NULL) THEN 3
                   WHEN NOT v_acks_hold[e.n] THEN 3
                   WHEN NOT (e.fits AND (e.is_next OR e.turn_execution = e.execution)
                             AND (e.first = 0 OR e.first = CASE WHEN e.is_next THEN 1 ELSE e.last_event_id + 1 END)) THEN 5
@@ -291,7 +315,7 @@ BEGIN
                  coalesce(i.status = 'ContinuedAsNew' AND c.execution = i.execution + 1, false) AS is_next
             FROM unnest(c_basis, c_token, c_key, c_lease, c_seen, c_execution, c_fits, c_first, c_status)
               WITH ORDINALITY AS c (basis, token, wanted_key, lease, seen, execution, fits, first, new_status, n)
-              LEFT JOIN instances i ON c.basis < 2 AND i.key = c.wanted_key) e) d;
+              LEFT JOIN LATERAL (SELECT j.* FROM instances j WHERE j.key = c.wanted_key OFFSET 0) i ON c.basis < 2) e) d;
 
   -- 3. Instances that their first turn creates.
   IF 2 = ANY (c_basis) THEN
@@ -299,7 +323,7 @@ BEGIN
       SELECT c.n, c.token, c.fits, c.digest, c.reuse, i.key, i.commit_token, i.status, i.start_digest
         FROM unnest(c_basis, c_instance, c_token, c_fits, c_digest, c_reuse)
           WITH ORDINALITY AS c (basis, id, token, fits, digest, reuse, n)
-          LEFT JOIN instances i ON i.instance_id = c.id
+          LEFT JOIN LATERAL (SELECT j.* FROM instances j WHERE j.instance_id = c.id OFFSET 0) i ON true
         WHERE c.basis = 2 AND (i.key IS NOT NULL OR NOT c.fits)
     LOOP
       IF v_row.key IS NOT NULL THEN
@@ -337,9 +361,15 @@ BEGIN
                s.parent_instance, s.parent_key, s.parent_execution, s.parent_event,
                CASE WHEN s.sets_status THEN 1 ELSE 0 END, s.custom_status, s.failure, s.output, s.output_encoding
           FROM numbered s ORDER BY s.id
-        ON CONFLICT (instance_id) DO NOTHING RETURNING key)
-    SELECT array_agg(s.n), array_agg(s.key), array_agg(s.id) INTO v_places, v_keys, v_ids
-      FROM numbered s JOIN made ON made.key = s.key;
+        ON CONFLICT (instance_id) DO NOTHING RETURNING 1)
+    SELECT array_agg(s.n), array_agg(s.key), array_agg(s.id), (SELECT count(*) FROM made)
+      INTO v_places, v_keys, v_ids, v_made FROM numbered s;
+    -- Where the id was taken nobody has the number.
+    IF v_made < cardinality(v_places) THEN
+      SELECT array_agg(s.n), array_agg(s.key), array_agg(s.id) INTO v_places, v_keys, v_ids
+        FROM unnest(v_places, v_keys, v_ids) AS s (n, key, id)
+          CROSS JOIN LATERAL (SELECT 1 FROM instances i WHERE i.key = s.key OFFSET 0) made;
+    END IF;
     IF v_places IS NOT NULL THEN
       FOR p IN 1 .. cardinality(v_places) LOOP keys[v_places[p]] := v_keys[p]; END LOOP;
       PERFORM unpark(v_now, v_keys, v_ids);
@@ -348,7 +378,8 @@ BEGIN
     FOR v_row IN
       SELECT c.n, c.token, c.digest, i.key, i.commit_token, i.start_digest
         FROM unnest(c_basis, outcomes, keys, c_instance, c_token, c_digest)
-          WITH ORDINALITY AS c (basis, outcome, key, id, token, digest, n) JOIN instances i ON i.instance_id = c.id
+          WITH ORDINALITY AS c (basis, outcome, key, id, token, digest, n)
+          CROSS JOIN LATERAL (SELECT j.* FROM instances j WHERE j.instance_id = c.id OFFSET 0) i
         WHERE c.basis = 2 AND c.outcome = 0 AND c.key <> i.key
     LOOP
       keys[v_row.n] := v_row.key;
@@ -366,14 +397,17 @@ BEGIN
   -- 4. The instances themselves.
   IF true = ANY (v_stored) AND (0 = ANY (c_basis) OR 1 = ANY (c_basis)) THEN
     IF 0 = ANY (c_basis) THEN
-      DELETE FROM orchestrator_queue q
-        USING unnest(v_stored, c_basis, keys, c_lease) AS c (stored, basis, key, lease)
-        WHERE c.stored AND c.basis = 0 AND q.instance_key = c.key AND q.lease_token = c.lease;
+      DELETE FROM orchestrator_queue q WHERE q.ctid = ANY (ARRAY(
+        SELECT m.tid FROM unnest(v_stored, c_basis, keys, c_lease) AS c (stored, basis, key, lease)
+          CROSS JOIN LATERAL (
+            SELECT o.ctid AS tid, o.lease_token FROM orchestrator_queue o WHERE o.instance_key = c.key OFFSET 0) m
+          WHERE c.stored AND c.basis = 0 AND m.lease_token = c.lease));
     END IF;
     IF true = ANY (v_next) THEN
       INSERT INTO executions (instance_key, execution, version, status, last_event_id, started_at, ended_at)
         SELECT i.key, i.execution, i.version, i.status, i.last_event_id, i.execution_started_at, i.updated_at
-          FROM unnest(v_stored, v_next, keys) AS c (stored, is_next, key) JOIN instances i ON i.key = c.key
+          FROM unnest(v_stored, v_next, keys) AS c (stored, is_next, key)
+            CROSS JOIN LATERAL (SELECT j.* FROM instances j WHERE j.key = c.key OFFSET 0) i
           WHERE c.stored AND c.is_next;
     END IF;
     UPDATE instances i SET
@@ -396,13 +430,17 @@ BEGIN
         failure = coalesce(c.failure, i.failure),
         output_encoding = coalesce(c.output_encoding, i.output_encoding),
         output = coalesce(c.output, i.output)
-      FROM unnest(v_stored, c_basis, keys, v_next, c_status, c_version, c_execution, c_last, c_engine, c_token,
-                  c_sets_values, c_parent_instance, c_parent_key, c_parent_execution, c_parent_event,
-                  c_sets_status, c_custom_status, c_failure, c_output_encoding, c_output)
-        AS c (stored, basis, key, is_next, status, version, execution, last, engine, token,
-              sets_values, parent_instance, parent_key, parent_execution, parent_event,
-              sets_status, custom_status, failure, output_encoding, output)
-      WHERE c.stored AND c.basis < 2 AND i.key = c.key;
+      FROM (
+        SELECT u.*, j.tid
+          FROM unnest(v_stored, c_basis, keys, v_next, c_status, c_version, c_execution, c_last, c_engine, c_token,
+                      c_sets_values, c_parent_instance, c_parent_key, c_parent_execution, c_parent_event,
+                      c_sets_status, c_custom_status, c_failure, c_output_encoding, c_output)
+            AS u (stored, basis, key, is_next, status, version, execution, last, engine, token,
+                  sets_values, parent_instance, parent_key, parent_execution, parent_event,
+                  sets_status, custom_status, failure, output_encoding, output)
+            CROSS JOIN LATERAL (SELECT k.ctid AS tid FROM instances k WHERE k.key = u.key OFFSET 0) j
+          WHERE u.stored AND u.basis < 2 LIMIT v_count) c
+      WHERE i.ctid = c.tid;
   END IF;
   INSERT INTO history (instance_key, execution, first_event_id, last_event_id, events)
     SELECT c.key, c.execution, c.first, c.last, c.events
@@ -412,17 +450,15 @@ BEGIN
   -- 5. Work that ended: with its turn, or without it.
   IF cardinality(a_turn) > 0 THEN
     IF true = ANY (v_stored) THEN
-      WITH gone AS (
-        DELETE FROM worker_queue w
-          USING unnest(a_turn, a_key, a_execution, a_activity) AS a (turn, key, execution, activity)
-          WHERE v_stored[a.turn] AND w.instance_key = a.key AND w.execution = a.execution AND w.activity = a.activity
-          RETURNING w.session_id),
-      in_use AS (
-        SELECT s.session_id FROM sessions s
-          WHERE s.session_id IN (SELECT g.session_id FROM gone g WHERE g.session_id IS NOT NULL)
-            AND s.lease_until > v_lease_now
-          ORDER BY s.session_id FOR UPDATE)
-      UPDATE sessions s SET used_at = v_lease_now FROM in_use u WHERE s.session_id = u.session_id;
+      SELECT array_agg(w.tid), coalesce(array_agg(w.session_id) FILTER (WHERE w.session_id IS NOT NULL), '{}')
+        INTO v_tids, v_sessions
+        FROM unnest(a_turn, a_key, a_execution, a_activity) AS a (turn, key, execution, activity)
+          CROSS JOIN LATERAL (
+            SELECT h.ctid AS tid, h.session_id FROM worker_queue h
+              WHERE h.instance_key = a.key AND h.execution = a.execution AND h.activity = a.activity OFFSET 0) w
+        WHERE v_stored[a.turn];
+      DELETE FROM worker_queue w WHERE w.ctid = ANY (v_tids);
+      PERFORM use_sessions(v_lease_now, v_sessions);
     END IF;
     IF true = ANY (v_failed_acks) THEN
       SELECT f.outcomes, f.reasons, f.sent INTO ack_outcomes, ack_reasons, v_sent
@@ -470,25 +506,30 @@ BEGIN
   END IF;
   IF cardinality(x_turn) > 0 OR cardinality(array_remove(c_cancel_rest, NULL)) > 0 THEN
     WITH wanted AS (
-      SELECT x.turn, keys[x.turn] AS key, c_execution[x.turn] AS execution, x.activity, x.reason
+      SELECT x.turn, x.reason, w.*
         FROM unnest(x_turn, x_activity, x_reason) AS x (turn, activity, reason)
+          CROSS JOIN LATERAL (
+            SELECT o.ctid AS tid, o.instance_key, o.execution, o.activity, o.lease_token, o.lease_until, o.lease_owner
+              FROM worker_queue o
+              WHERE o.instance_key = keys[x.turn] AND o.execution = c_execution[x.turn] AND o.activity = x.activity
+              OFFSET 0) w
         WHERE v_stored[x.turn]
       UNION ALL
-      SELECT c.turn, c.key, c.execution, o.activity, c.reason
+      SELECT c.turn, c.reason, w.*
         FROM unnest(v_stored, keys, c_execution, c_cancel_rest)
           WITH ORDINALITY AS c (stored, key, execution, reason, turn)
-          JOIN worker_queue o ON o.instance_key = c.key AND o.execution = c.execution
+          CROSS JOIN LATERAL (
+            SELECT o.ctid AS tid, o.instance_key, o.execution, o.activity, o.lease_token, o.lease_until, o.lease_owner
+              FROM worker_queue o
+              WHERE o.instance_key = c.key AND o.execution = c.execution OFFSET 0) w
         WHERE c.stored AND c.reason IS NOT NULL),
     -- The reason that names the activity wins over the one for the rest.
-    first_wanted AS (
-      SELECT DISTINCT ON (w.key, w.execution, w.activity) w.* FROM (
+    gone AS MATERIALIZED (
+      SELECT DISTINCT ON (w.instance_key, w.execution, w.activity) w.* FROM (
         SELECT u.*, row_number() OVER () AS place FROM wanted u) w
-        ORDER BY w.key, w.execution, w.activity, w.place),
-    gone AS (
-      DELETE FROM worker_queue w USING first_wanted x
-        WHERE w.instance_key = x.key AND w.execution = x.execution AND w.activity = x.activity
-        RETURNING x.turn, x.reason, w.instance_key, w.execution, w.activity, w.lease_token, w.lease_until,
-                  w.lease_owner),
+        ORDER BY w.instance_key, w.execution, w.activity, w.place),
+    removed AS (
+      DELETE FROM worker_queue w WHERE w.ctid = ANY (ARRAY(SELECT g.tid FROM gone g))),
     held AS (SELECT * FROM gone g WHERE g.lease_token IS NOT NULL AND g.lease_until > v_lease_now),
     -- The committing node hears of its own from the answer.
     kept AS (
@@ -527,25 +568,36 @@ BEGIN
 
   -- 9. Messages that nobody is to see.
   IF true = ANY (v_final) THEN
-    DELETE FROM orchestrator_queue q USING unnest(v_stored, v_final, keys) AS c (stored, final, key)
-      WHERE c.stored AND c.final AND q.instance_key = c.key;
+    DELETE FROM orchestrator_queue q WHERE q.instance_key = ANY (ARRAY(
+      SELECT c.key FROM unnest(v_stored, v_final, keys) AS c (stored, final, key) WHERE c.stored AND c.final));
   END IF;
   IF cardinality(array_remove(c_cancel_rest, NULL)) > 0 THEN
-    DELETE FROM orchestrator_queue q
-      USING unnest(v_stored, v_final, keys, c_execution, c_cancel_rest) AS c (stored, final, key, execution, reason)
-      WHERE c.stored AND NOT c.final AND c.reason IS NOT NULL
-        AND q.instance_key = c.key AND q.execution = c.execution AND q.event_id IS NOT NULL;
+    DELETE FROM orchestrator_queue q WHERE q.ctid = ANY (ARRAY(
+      SELECT m.tid
+        FROM unnest(v_stored, v_final, keys, c_execution, c_cancel_rest) AS c (stored, final, key, execution, reason)
+          CROSS JOIN LATERAL (
+            SELECT o.ctid AS tid, o.execution, o.event_id FROM orchestrator_queue o
+              WHERE o.instance_key = c.key OFFSET 0) m
+        WHERE c.stored AND NOT c.final AND c.reason IS NOT NULL
+          AND m.execution = c.execution AND m.event_id IS NOT NULL));
   END IF;
   IF cardinality(d_turn) > 0 THEN
-    DELETE FROM orchestrator_queue q USING unnest(d_turn, d_event) AS d (turn, event)
-      WHERE v_stored[d.turn] AND q.instance_key = keys[d.turn] AND q.execution = c_execution[d.turn]
-        AND q.event_id = d.event;
+    DELETE FROM orchestrator_queue q WHERE q.ctid = ANY (ARRAY(
+      SELECT m.tid FROM unnest(d_turn, d_event) AS d (turn, event)
+        CROSS JOIN LATERAL (
+          SELECT o.ctid AS tid, o.instance_key, o.execution, o.event_id FROM orchestrator_queue o
+            WHERE timer_number(o.instance_key, o.execution, o.event_id)
+                  = timer_number(keys[d.turn], c_execution[d.turn], d.event) AND o.event_id IS NOT NULL OFFSET 0) m
+        WHERE v_stored[d.turn] AND m.instance_key = keys[d.turn] AND m.execution = c_execution[d.turn]
+          AND m.event_id = d.event));
   END IF;
   -- What arrived while a lease was held waits for whoever is next.
   IF NOT work_ready AND 0 = ANY (c_basis) THEN
     work_ready := EXISTS (
       SELECT 1 FROM unnest(v_stored, c_basis, v_final, keys) AS c (stored, basis, final, key)
-        JOIN orchestrator_queue q ON q.instance_key = c.key AND q.visible_at <= v_now
+        CROSS JOIN LATERAL (
+          SELECT 1 FROM orchestrator_queue o
+            WHERE o.instance_key = c.key AND (o.instance_key, o.visible_at) <= (c.key, v_now) LIMIT 1) q
         WHERE c.stored AND c.basis = 0 AND NOT c.final);
   END IF;
 END $$;

@@ -20,7 +20,7 @@ BEGIN
     o_outcome := 0; o_instances := 0; o_executions := 0; o_events := 0; o_messages := 0;
     o_ids := NULL; o_statuses := NULL; o_stolen := NULL;
     -- A parent that is gone is no parent.
-    SELECT i.key, EXISTS (SELECT 1 FROM instances p WHERE p.key = i.parent_key) AS has_parent INTO v_root
+    SELECT i.key, (SELECT p.key FROM instances p WHERE p.key = i.parent_key) IS NOT NULL AS has_parent INTO v_root
       FROM instances i WHERE i.instance_id = v_id;
     IF NOT FOUND THEN o_outcome := 1; RETURN NEXT; CONTINUE; END IF;
     IF v_root.has_parent THEN o_outcome := 2; RETURN NEXT; CONTINUE; END IF;
@@ -29,7 +29,9 @@ BEGIN
     LOOP
       WITH RECURSIVE family (key) AS (
         SELECT v_root.key UNION
-        SELECT c.key FROM family f JOIN instances c ON c.parent_key = f.key WHERE c.parent_key IS NOT NULL)
+        SELECT c.key FROM family f
+          CROSS JOIN LATERAL (SELECT i.key FROM instances i
+                                WHERE i.parent_key = f.key AND i.parent_key IS NOT NULL OFFSET 0) c)
       SELECT array_agg(f.key ORDER BY f.key) INTO v_keys FROM family f;
       EXIT WHEN v_keys = v_locked;
       PERFORM 1 FROM instances i WHERE i.key = ANY (v_keys) ORDER BY i.key FOR UPDATE;
@@ -78,7 +80,8 @@ BEGIN
             AND (p_ended_before IS NULL OR e.ended_at < p_ended_before)
           RETURNING e.execution, e.last_event_id),
       forgotten AS (
-        DELETE FROM history h USING gone g WHERE h.instance_key = v_row.key AND h.execution = g.execution)
+        DELETE FROM history h
+          WHERE h.instance_key = v_row.key AND h.execution = ANY (ARRAY(SELECT g.execution FROM gone g)))
       SELECT count(*), coalesce(sum(g.last_event_id), 0) INTO o_executions, o_events FROM gone g;
     END IF;
     RETURN NEXT;
@@ -92,11 +95,14 @@ SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_now bigint := coalesce(p_lease_now, now_ms());
   v_count bigint;
+  v_ids text[] := ARRAY(SELECT s.session_id FROM sessions s WHERE s.owner = ANY (p_owners));
 BEGIN
-  UPDATE sessions s SET lease_until = v_now + p_extend
-    FROM (SELECT l.session_id FROM sessions l WHERE l.owner = ANY (p_owners) ORDER BY l.session_id FOR UPDATE) locked
-    WHERE s.session_id = locked.session_id AND s.owner = ANY (p_owners)
-      AND s.lease_until > v_now AND s.used_at > v_now - p_idle;
+  PERFORM 1 FROM sessions s WHERE s.session_id = ANY (v_ids) ORDER BY s.session_id FOR UPDATE;
+  UPDATE sessions s SET lease_until = v_now + p_extend WHERE s.ctid = ANY (ARRAY(
+    SELECT l.tid FROM unnest(v_ids) AS u (id)
+      CROSS JOIN LATERAL (
+        SELECT k.ctid AS tid, k.owner, k.lease_until, k.used_at FROM sessions k WHERE k.session_id = u.id OFFSET 0) l
+      WHERE l.owner = ANY (p_owners) AND l.lease_until > v_now AND l.used_at > v_now - p_idle));
   GET DIAGNOSTICS v_count = ROW_COUNT;
   RETURN v_count;
 END $$;
@@ -108,8 +114,14 @@ SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_now bigint := coalesce(p_lease_now, now_ms());
   v_count bigint;
+  v_ids text[] := ARRAY(SELECT s.session_id FROM sessions s WHERE s.owner = p_owner);
 BEGIN
-  DELETE FROM sessions s WHERE s.owner = p_owner AND s.lease_until > v_now;
+  PERFORM 1 FROM sessions s WHERE s.session_id = ANY (v_ids) ORDER BY s.session_id FOR UPDATE;
+  DELETE FROM sessions s WHERE s.ctid = ANY (ARRAY(
+    SELECT l.tid FROM unnest(v_ids) AS u (id)
+      CROSS JOIN LATERAL (
+        SELECT k.ctid AS tid, k.owner, k.lease_until FROM sessions k WHERE k.session_id = u.id OFFSET 0) l
+      WHERE l.owner = p_owner AND l.lease_until > v_now));
   GET DIAGNOSTICS v_count = ROW_COUNT;
   RETURN v_count;
 END $$;
