@@ -1,6 +1,7 @@
 #include "core/mailboxes.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace duramen::inline v0::core {
 
@@ -36,16 +37,17 @@ void Mailboxes::drop(EventId wait) {
 }
 
 std::vector<CarriedEvent> Mailboxes::unclaimed() const {
-  std::vector<std::pair<std::uint64_t, CarriedEvent>> ordered;
+  // Sorted where they lie, and copied once: there may be very many.
+  std::vector<std::pair<const Arrival*, const Name*>> ordered;
   for (const auto& [name, box] : boxes_) {
-    for (const Arrival& arrival : box.arrivals) {
-      ordered.emplace_back(arrival.order, CarriedEvent{name.first, name.second, arrival.data});
-    }
+    for (const Arrival& arrival : box.arrivals) ordered.emplace_back(&arrival, &name);
   }
-  std::sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::sort(ordered, {}, [](const auto& arrival) { return arrival.first->order; });
   std::vector<CarriedEvent> events;
   events.reserve(ordered.size());
-  for (auto& [order, event] : ordered) events.push_back(std::move(event));
+  for (const auto& [arrival, name] : ordered) {
+    events.push_back(CarriedEvent{name->first, name->second, arrival->data});
+  }
   return events;
 }
 
