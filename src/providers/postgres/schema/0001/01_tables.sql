@@ -92,7 +92,8 @@ CREATE TABLE orchestrator_queue (
   event_id     bigint,
   item         text NOT NULL
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
-CREATE INDEX orchestrator_queue_by_time ON orchestrator_queue (visible_at, id);
+-- `visible_at + 0` in a statement means this index: what asks for the messages of an instance cannot end up here.
+CREATE INDEX orchestrator_queue_by_time ON orchestrator_queue ((visible_at + 0), id);
 CREATE INDEX orchestrator_queue_by_instance ON orchestrator_queue (instance_key, visible_at, id);
 CREATE INDEX orchestrator_queue_timers ON orchestrator_queue (timer_number(instance_key, execution, event_id))
   WHERE event_id IS NOT NULL;

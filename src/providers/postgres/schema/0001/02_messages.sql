@@ -113,6 +113,7 @@ DECLARE
   v_items text[];
   v_made bigint;
   v_some smallint[];
+  v_overtaken boolean;
   v_n bigint;
   v_key bigint;
 BEGIN
@@ -181,11 +182,15 @@ BEGIN
   remembered AS (
     INSERT INTO received_messages (instance_key, message_id)
       SELECT t.key, t.id FROM told t WHERE t.outcome = 0 AND t.id IS NOT NULL ORDER BY t.key, t.id
-      ON CONFLICT DO NOTHING),
+      ON CONFLICT DO NOTHING RETURNING 1),
   sent AS (
     INSERT INTO orchestrator_queue (instance_key, visible_at, item)
       SELECT t.key, greatest(t.at, p_now), t.item FROM told t WHERE t.outcome = 0 ORDER BY t.n)
-  SELECT array_agg(t.n ORDER BY t.n), array_agg(t.outcome ORDER BY t.n) INTO v_places, v_some FROM told t;
+  SELECT array_agg(t.n ORDER BY t.n), array_agg(t.outcome ORDER BY t.n),
+         count(*) FILTER (WHERE t.outcome = 0 AND t.id IS NOT NULL) > (SELECT count(*) FROM remembered)
+    INTO v_places, v_some, v_overtaken FROM told t;
+  -- The instance came into being after the lock was asked for, and somebody else has sent it the same message since.
+  IF v_overtaken THEN RAISE EXCEPTION 'a message was sent twice at once' USING ERRCODE = 'serialization_failure'; END IF;
   IF v_places IS NULL THEN RETURN v_outcomes; END IF;
   FOR i IN 1 .. cardinality(v_places) LOOP
     v_n := v_places[i];
@@ -257,6 +262,8 @@ DECLARE
 BEGIN
   stolen := '{}';
   IF true = ANY (m_reuse) THEN
+    -- deliver() will ask for it, and who parks asks for it before any instance.
+    PERFORM pg_advisory_xact_lock_shared(parking_lock());
     PERFORM lock_instances('{}', m_target);
     SELECT array_agg(i.key) INTO v_final
       FROM unnest(m_target, m_reuse) AS m (target, reuse)

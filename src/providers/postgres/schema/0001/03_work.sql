@@ -412,7 +412,7 @@ BEGIN
                                 ORDER BY e.overdue_at LIMIT p_limit FOR UPDATE SKIP LOCKED));
   IF cardinality(f_key) > 0 THEN
     WITH gone AS MATERIALIZED (
-      SELECT f.n, f.item, w.tid, w.instance_key, w.execution, w.activity, w.lease_token, w.lease_until, w.lease_owner,
+      SELECT DISTINCT ON (w.tid) f.n, f.item, w.tid, w.instance_key, w.execution, w.activity, w.lease_token, w.lease_until, w.lease_owner,
              i.status
         FROM unnest(f_key, f_execution, f_activity, f_fence, f_item)
           WITH ORDINALITY AS f (key, execution, activity, fence, item, n)

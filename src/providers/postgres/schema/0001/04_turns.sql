@@ -30,8 +30,8 @@ BEGIN
   SELECT ARRAY[i.key], (SELECT o.id FROM orchestrator_queue o
                           WHERE o.instance_key = i.key AND o.visible_at <= v_now AND o.attempt > 0 LIMIT 1) IS NOT NULL
     INTO v_keys, v_retried
-    FROM (SELECT m.instance_key, m.visible_at, m.id FROM orchestrator_queue m WHERE m.visible_at <= v_now
-            ORDER BY m.visible_at, m.id OFFSET 0) q
+    FROM (SELECT m.instance_key, m.visible_at + 0 AS due, m.id FROM orchestrator_queue m WHERE m.visible_at + 0 <= v_now
+            ORDER BY m.visible_at + 0, m.id OFFSET 0) q
       CROSS JOIN LATERAL (
         SELECT j.key FROM instances j
           WHERE j.key = q.instance_key
@@ -42,12 +42,12 @@ BEGIN
                 WHERE r.name = j.name
                   AND (r.version IS NULL OR r.version = j.version OR j.status IN ('Pending', 'ContinuedAsNew'))))
           FOR UPDATE SKIP LOCKED) i
-    ORDER BY q.visible_at, q.id LIMIT 1;
+    ORDER BY q.due, q.id LIMIT 1;
   IF v_keys IS NOT NULL AND NOT v_retried AND p_limit > 1 THEN
     SELECT array_agg(f.key) INTO v_keys FROM (
       SELECT i.key
-        FROM (SELECT m.instance_key, m.visible_at, m.id FROM orchestrator_queue m
-                WHERE m.visible_at <= v_now
+        FROM (SELECT m.instance_key, m.visible_at + 0 AS due, m.id FROM orchestrator_queue m
+                WHERE m.visible_at + 0 <= v_now
                   -- Each instance once, by its first message; those that were handed out before wait for their turn
                   -- alone. In this order: an instance may have very many messages, and only for the first of them all
                   -- are looked at.
@@ -59,7 +59,7 @@ BEGIN
                                    WHERE o.instance_key = m.instance_key AND o.visible_at <= v_now
                                      AND o.attempt > 0 LIMIT 1) IS NULL
                       END
-                ORDER BY m.visible_at, m.id OFFSET 0) q
+                ORDER BY m.visible_at + 0, m.id OFFSET 0) q
           CROSS JOIN LATERAL (
             SELECT j.key FROM instances j
               WHERE j.key = q.instance_key
@@ -71,16 +71,15 @@ BEGIN
                     WHERE r.name = j.name
                       AND (r.version IS NULL OR r.version = j.version OR j.status IN ('Pending', 'ContinuedAsNew'))))
               FOR UPDATE SKIP LOCKED) i
-        ORDER BY q.visible_at, q.id LIMIT p_limit) f;
+        ORDER BY q.due, q.id LIMIT p_limit) f;
   END IF;
 
   IF v_keys IS NOT NULL THEN
-    -- By the instance and not by the time, though there is an index for either: very many may be due.
     v_tids := ARRAY(
       SELECT q.tid FROM unnest(v_keys) AS u (key)
         CROSS JOIN LATERAL (
           SELECT m.ctid AS tid FROM orchestrator_queue m
-            WHERE m.instance_key = u.key AND (m.instance_key, m.visible_at) <= (u.key, v_now) OFFSET 0) q);
+            WHERE m.instance_key = u.key AND m.visible_at <= v_now OFFSET 0) q);
     RETURN QUERY
       WITH tagged AS (
         UPDATE orchestrator_queue q SET attempt = q.attempt + 1, lease_token = p_token + q.instance_key
@@ -116,19 +115,19 @@ BEGIN
   -- When to come back. Who got all it asked for comes back at once.
   IF coalesce(cardinality(v_keys), 0) < p_limit THEN
     SELECT q.visible_at INTO v_next FROM orchestrator_queue q
-      WHERE q.visible_at > v_now ORDER BY q.visible_at, q.id LIMIT 1;
+      WHERE q.visible_at + 0 > v_now ORDER BY q.visible_at + 0, q.id LIMIT 1;
     SELECT min(CASE WHEN b.lease_until > v_lease_now THEN v_now + b.lease_until - v_lease_now ELSE b.not_before END)
       INTO v_due
       FROM (SELECT i.lease_until, i.not_before
-              FROM (SELECT m.instance_key, m.visible_at, m.id FROM orchestrator_queue m WHERE m.visible_at <= v_now
-                      ORDER BY m.visible_at, m.id OFFSET 0) q
+              FROM (SELECT m.instance_key, m.visible_at + 0 AS due, m.id FROM orchestrator_queue m
+                      WHERE m.visible_at + 0 <= v_now ORDER BY m.visible_at + 0, m.id OFFSET 0) q
                 CROSS JOIN LATERAL (
                   SELECT j.lease_until, j.not_before FROM instances j
                     WHERE j.key = q.instance_key
                       AND (j.lease_until > v_lease_now OR j.not_before > v_now)
                       AND NOT j.key = ANY (coalesce(v_keys, '{}'))
                     OFFSET 0) i
-              ORDER BY q.visible_at, q.id LIMIT 256) b;
+              ORDER BY q.due, q.id LIMIT 256) b;
     v_next := least(v_next, v_due);
   END IF;
   o_key := NULL;
@@ -240,7 +239,7 @@ DECLARE
   v_places bigint[];
   v_keys bigint[];
   v_ids text[];
-  v_made bigint;
+  v_made bigint[];
   v_sent bigint;
   v_message_outcomes smallint[];
   v_tids tid[];
@@ -302,8 +301,7 @@ BEGIN
                   WHEN e.basis = 1 AND (
                       e.lease_until > v_lease_now OR is_final(e.status) OR e.last_event_id <> e.seen OR (
                         SELECT q.id FROM orchestrator_queue q
-                          WHERE q.instance_key = e.key AND (q.instance_key, q.visible_at) <= (e.key, v_now) LIMIT 1)
-                          IS NOT NULL) THEN 3
+                          WHERE q.instance_key = e.key AND q.visible_at <= v_now LIMIT 1) IS NOT NULL) THEN 3
                   WHEN NOT v_acks_hold[e.n] THEN 3
                   WHEN NOT (e.fits AND (e.is_next OR e.turn_execution = e.execution)
                             AND (e.first = 0 OR e.first = CASE WHEN e.is_next THEN 1 ELSE e.last_event_id + 1 END)) THEN 5
@@ -361,14 +359,13 @@ BEGIN
                s.parent_instance, s.parent_key, s.parent_execution, s.parent_event,
                CASE WHEN s.sets_status THEN 1 ELSE 0 END, s.custom_status, s.failure, s.output, s.output_encoding
           FROM numbered s ORDER BY s.id
-        ON CONFLICT (instance_id) DO NOTHING RETURNING 1)
-    SELECT array_agg(s.n), array_agg(s.key), array_agg(s.id), (SELECT count(*) FROM made)
+        ON CONFLICT (instance_id) DO NOTHING RETURNING key)
+    SELECT array_agg(s.n), array_agg(s.key), array_agg(s.id), (SELECT array_agg(m.key) FROM made m)
       INTO v_places, v_keys, v_ids, v_made FROM numbered s;
-    -- Where the id was taken nobody has the number.
-    IF v_made < cardinality(v_places) THEN
+    -- Some ids were taken, which is rare.
+    IF cardinality(v_made) IS DISTINCT FROM cardinality(v_places) THEN
       SELECT array_agg(s.n), array_agg(s.key), array_agg(s.id) INTO v_places, v_keys, v_ids
-        FROM unnest(v_places, v_keys, v_ids) AS s (n, key, id)
-          CROSS JOIN LATERAL (SELECT 1 FROM instances i WHERE i.key = s.key OFFSET 0) made;
+        FROM unnest(v_places, v_keys, v_ids) AS s (n, key, id) WHERE s.key = ANY (v_made);
     END IF;
     IF v_places IS NOT NULL THEN
       FOR p IN 1 .. cardinality(v_places) LOOP keys[v_places[p]] := v_keys[p]; END LOOP;
@@ -597,7 +594,7 @@ BEGIN
       SELECT 1 FROM unnest(v_stored, c_basis, v_final, keys) AS c (stored, basis, final, key)
         CROSS JOIN LATERAL (
           SELECT 1 FROM orchestrator_queue o
-            WHERE o.instance_key = c.key AND (o.instance_key, o.visible_at) <= (c.key, v_now) LIMIT 1) q
+            WHERE o.instance_key = c.key AND o.visible_at <= v_now LIMIT 1) q
         WHERE c.stored AND c.basis = 0 AND NOT c.final);
   END IF;
 END $$;
