@@ -55,8 +55,10 @@ class Load {
     const std::lock_guard lock(mutex_);
     return acknowledged_.size() - ended_;
   }
+  /// Until many are under way; or as many as this machine manages, where they end as fast as they are
+  /// started.
   void until_busy() {
-    while (in_flight() < at_once / 2) std::this_thread::sleep_for(1ms);
+    while (in_flight() < at_once / 2 && acknowledged() < 2 * at_once) std::this_thread::sleep_for(1ms);
   }
   /// How long until starts are acknowledged again, and until instances end again.
   struct Recovery {
