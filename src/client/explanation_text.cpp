@@ -83,9 +83,8 @@ std::string_view in_words(CancelReason reason) noexcept {
 
 std::string status_sentence(const InstanceInfo& info, TimePoint now) {
   const std::string code = "'" + info.name + "'" + (info.version.empty() ? "" : " " + info.version);
-  const auto with_failure = [&](const char* verb) {
-    return verb + (" " + ago(info.updated_at, now)) + " (" + code + ")" +
-           (info.failure ? ": " + info.failure->describe() : "");
+  const auto ended = [&](const char* verb, const std::string& why = {}) {
+    return verb + (" " + ago(info.updated_at, now)) + " (" + code + ")" + (why.empty() ? "" : ": " + why);
   };
   switch (info.status) {
     case Status::pending:
@@ -97,11 +96,11 @@ std::string status_sentence(const InstanceInfo& info, TimePoint now) {
              code + ", execution " + std::to_string(info.execution.value) + ", " +
              std::to_string(info.last_event_id.value) + " events, last turn " + ago(info.updated_at, now);
     case Status::completed:
-      return "completed " + ago(info.updated_at, now) + " (" + code + ")";
+      return ended("completed");
     case Status::failed:
-      return with_failure("failed");
+      return ended("failed", info.failure ? info.failure->describe() : "");
     case Status::cancelled:
-      return with_failure("was cancelled");
+      return ended("was cancelled", info.failure ? info.failure->message : "");
     case Status::continued_as_new:
       return "continues as new: " + code + ", the next execution has not begun";
   }

@@ -208,7 +208,7 @@ TEST_P(Explain, WhyEverythingWasCancelledIsInOrder) {
   EXPECT_EQ(e.cancelled[1].name, "Ship");
   EXPECT_EQ(
       e.text,
-      "\"a\" was cancelled 1 min ago ('orch' 1.0.0): cancelled: customer changed her mind.\n"
+      "\"a\" was cancelled 1 min ago ('orch' 1.0.0): customer changed her mind.\n"
       "It was asked to stop by a client 1 min ago (2025-06-15T15:06:42.000Z): customer changed her mind\n"
       "It gave up\n"
       "  - activity 'Slow' (event 2) 1 min 1 s ago: something it raced against was ready first "
