@@ -100,8 +100,8 @@ TEST_P(Acting, CancelAsksInstancesByName) {
   const auto server = serve();
   const CliResult ended = run({"wait", "waits", "family", "family::sub::1.2", "--timeout", "60s"});
   EXPECT_EQ(ended.exit, 1);
-  EXPECT_THAT(ended.out, AllOf(HasSubstr("waits Cancelled: cancelled: closing time"),
-                               HasSubstr("family::sub::1.2 Cancelled")));
+  EXPECT_THAT(ended.out,
+              AllOf(HasSubstr("waits Cancelled: closing time"), HasSubstr("family::sub::1.2 Cancelled")));
 }
 
 TEST_P(Acting, CancelOfWhatHasEndedOrIsNotThereSaysSo) {
