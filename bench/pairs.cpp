@@ -86,8 +86,8 @@ Row row_of(const std::vector<RunResult>& runs) {
 
 }  // namespace
 
-void measure_pairs(const Scene& scene, const std::string& workload, std::size_t width, Counted counted,
-                   const Run& run) {
+Row measure_pairs(const Scene& scene, const std::string& workload, std::size_t width, Counted counted,
+                  const Run& run) {
   const Arguments& arguments = scene.arguments;
   const std::string title = workload + " width " + std::to_string(width);
   const bool with_raw = arguments.store != "memory" && arguments.pairs > 0;
@@ -129,6 +129,7 @@ void measure_pairs(const Scene& scene, const std::string& workload, std::size_t 
     row.ratio = row.per_second / *row.raw_per_second;
   }
   scene.report.add(row);
+  return row;
 }
 
 }  // namespace bench

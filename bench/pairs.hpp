@@ -36,8 +36,8 @@ struct RunStore {
 };
 using Run = std::function<RunResult(const RunStore&, const Limit&)>;
 
-/// Makes the runs and their raw counterparts, and reports them as one row.
-void measure_pairs(const Scene& scene, const std::string& workload, std::size_t width, Counted counted,
-                   const Run& run);
+/// Makes the runs and their raw counterparts, and reports them as one row, which it returns.
+Row measure_pairs(const Scene& scene, const std::string& workload, std::size_t width, Counted counted,
+                  const Run& run);
 
 }  // namespace bench

@@ -1,5 +1,6 @@
 // chain: what one durable step costs when nothing else is going on.
 
+#include "bench/bars.hpp"
 #include "bench/measure.hpp"
 #include "bench/pairs.hpp"
 #include "bench/workload.hpp"
@@ -113,6 +114,10 @@ RunResult run(const RunStore& place, const Limit& limit) {
 
 }  // namespace
 
-void run_chain(Scene& scene) { measure_pairs(scene, "chain", 1, Counted::steps, run); }
+void run_chain(Scene& scene) {
+  const Row row = measure_pairs(scene, "chain", 1, Counted::steps, run);
+  // A step takes at most 1.3 times as long as the raw commit of its rows.
+  judge(scene, row, {.least_ratio = 1 / 1.3, .most_syncs = 1});
+}
 
 }  // namespace bench

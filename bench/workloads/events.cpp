@@ -1,6 +1,7 @@
 // events-queue: one orchestration takes very many messages from its queue. events-each: very many
 // orchestrations get one.
 
+#include "bench/bars.hpp"
 #include "bench/measure.hpp"
 #include "bench/pairs.hpp"
 #include "bench/tally.hpp"
@@ -128,9 +129,11 @@ RunResult run_each(const RunStore& place, std::uint64_t count) {
 
 void run_events(Scene& scene) {
   const auto measure = [&](const std::string& name, std::uint64_t usual, auto run) {
-    measure_pairs(scene, name, 1, Counted::all, [&](const RunStore& place, const Limit& limit) {
-      return run(place, limit.seconds ? usual : limit.count.value_or(usual));
-    });
+    const Row row =
+        measure_pairs(scene, name, 1, Counted::all, [&](const RunStore& place, const Limit& limit) {
+          return run(place, limit.seconds ? usual : limit.count.value_or(usual));
+        });
+    judge(scene, row, {.least_ratio = 0.5});
   };
   measure("events-queue", queued, run_queue);
   measure("events-each", waiting, run_each);

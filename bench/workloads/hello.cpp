@@ -1,5 +1,6 @@
 // hello, latency and fanout: many short instances, some of them in flight at all times.
 
+#include "bench/bars.hpp"
 #include "bench/lanes.hpp"
 #include "bench/pairs.hpp"
 #include "bench/workload.hpp"
@@ -70,26 +71,51 @@ RunResult run_lanes(const Shape& shape, const RunStore& place, const Limit& limi
   return result;
 }
 
+/// `bars_at`: what is promised at a width, without a payload.
+template <class BarsAt>
 void measure(const Scene& scene, const std::string& workload, const std::string& orchestration,
-             const std::vector<std::size_t>& default_widths) {
+             BarsAt bars_at) {
+  const std::vector<std::size_t> default_widths{20, 1000};
   const auto& asked = scene.arguments.widths;
   const std::size_t payload = scene.arguments.payload;
   const std::string name = payload == 0 ? workload : workload + "-" + std::to_string(payload);
   for (const std::size_t width : asked.empty() ? default_widths : asked) {
-    measure_pairs(scene, name, width, Counted::all, [&](const RunStore& place, const Limit& limit) {
-      return run_lanes({orchestration, width, payload}, place, limit);
-    });
+    const Row row =
+        measure_pairs(scene, name, width, Counted::all, [&](const RunStore& place, const Limit& limit) {
+          return run_lanes({orchestration, width, payload}, place, limit);
+        });
+    if (payload == 0) judge(scene, row, bars_at(width));
   }
 }
 
 }  // namespace
 
-void run_hello(Scene& scene) { measure(scene, "hello", "Hello", {20, 1000}); }
-void run_fanout(Scene& scene) { measure(scene, "fanout", "Fanout", {20, 1000}); }
-void run_latency(Scene& scene) {
-  measure_pairs(scene, "latency", 1, Counted::all, [&scene](const RunStore& place, const Limit& limit) {
-    return run_lanes({"Hello", 1, scene.arguments.payload}, place, limit);
+void run_hello(Scene& scene) {
+  measure(scene, "hello", "Hello", [](std::size_t width) -> Bars {
+    if (width < 20) return {};
+    if (width < 1000)
+      return {.least_ratio = 0.6, .least_per_disk_rate = 2.5, .most_syncs = 0.25, .most_row_writes = 12};
+    return {.least_ratio = 0.6, .least_per_disk_rate = 7, .most_syncs = 0.25, .most_row_writes = 12};
   });
+}
+
+void run_fanout(Scene& scene) {
+  measure(scene, "fanout", "Fanout", [](std::size_t width) -> Bars {
+    if (width < 20) return {};
+    return {.least_ratio = 0.6, .most_row_writes = 30};
+  });
+}
+
+void run_latency(Scene& scene) {
+  const Row row =
+      measure_pairs(scene, "latency", 1, Counted::all, [&scene](const RunStore& place, const Limit& limit) {
+        return run_lanes({"Hello", 1, scene.arguments.payload}, place, limit);
+      });
+  judge(scene, row, {.most_syncs = 3});
+  if (!scene.arguments.on_sqlite() || !row.raw_per_second) return;
+  const double raw_commit_ms = 1000 / (*row.raw_per_second * *row.syncs);
+  scene.judge_at_most("latency: p50 over one raw synced commit", *row.p50_ms / raw_commit_ms, 4);
+  scene.judge_at_most("latency: p99 over p50", *row.p99_ms / *row.p50_ms, 4);
 }
 
 }  // namespace bench

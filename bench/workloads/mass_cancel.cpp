@@ -3,8 +3,10 @@
 
 #include "bench/bench_store.hpp"
 #include "bench/disk.hpp"
+#include "bench/lanes.hpp"
 #include "bench/measure.hpp"
 #include "bench/workload.hpp"
+#include "bench/workloads/greeting.hpp"
 #include <duramen/client.hpp>
 #include <duramen/forwarding_provider.hpp>
 #include <duramen/orchestration.hpp>
@@ -30,18 +32,21 @@ namespace dm = duramen;
 namespace {
 
 constexpr std::uint64_t default_activities = 10'000;
+constexpr std::size_t full_width = 1000;
 constexpr int repetitions = 5;
 constexpr double bar_ms = 1000;
 constexpr std::chrono::seconds patience{60};
 
-/// Counts turns that are stored.
+constexpr const char* crowded = "crowd";
+
+/// Counts the turns of the crowd that are stored.
 class CommitCounter final : public dm::ForwardingProvider {
  public:
   using ForwardingProvider::ForwardingProvider;
   dm::Result<std::vector<dm::CommitResult>> ack_orchestration_items(std::span<const dm::TurnCommit> commits,
                                                                     const std::stop_token& hurry) override {
     auto answers = ForwardingProvider::ack_orchestration_items(commits, hurry);
-    if (answers) turns += answers->size();
+    for (std::size_t i = 0; answers && i < answers->size(); ++i) turns += commits[i].instance == crowded;
     return answers;
   }
   std::atomic<std::uint64_t> turns{0};
@@ -96,8 +101,13 @@ dm::Task<void> many(dm::OrchestrationContext& ctx, std::uint64_t count) {
   co_await ctx.join(std::move(all));
 }
 
-/// `places`: so many activities run; the others wait in the queue.
-void measure(const Scene& scene, const std::string& workload, std::uint64_t activities, std::size_t places) {
+struct Shape {
+  std::uint64_t activities = 0;
+  std::size_t places = 0;  ///< so many of them run; the others wait in the queue
+  std::size_t load = 0;    ///< hellos in flight all the time, in places of their own
+};
+
+void measure(const Scene& scene, const std::string& workload, const Shape& shape) {
   scene.progress(workload);
   const Arguments& arguments = scene.arguments;
   const auto rate =
@@ -112,19 +122,21 @@ void measure(const Scene& scene, const std::string& workload, std::uint64_t acti
     const auto bench_store = scene.stores.make();
     auto counter = std::make_shared<CommitCounter>(bench_store->provider());
     Crowd crowd;
-    dm::Registry registry;
+    dm::Registry registry = greeting_registry();
     registry.add("Many", many);
     registry.add("WaitInCrowd", [&crowd](dm::ActivityContext& ctx) { return wait_in_crowd(ctx, &crowd); });
     const dm::Store store(counter);
-    const dm::Runtime runtime(store, std::move(registry), {.max_activities = places});
+    const dm::Runtime runtime(store, std::move(registry), {.max_activities = shape.places + shape.load});
     dm::Client client(store);
-    (void)client.start("crowd", "Many", activities).value();
-    crowd.await_running(std::min<std::size_t>(places, activities));
+    Lanes lanes(client, "Hello", "load", shape.load);
+    if (shape.load > 0) lanes.start({});
+    (void)client.start(crowded, "Many", shape.activities).value();
+    crowd.await_running(std::min<std::size_t>(shape.places, shape.activities));
 
     const std::uint64_t turns_before = counter->turns;
     const Instant called = now();
-    (void)client.cancel("crowd", "benchmark").value();
-    if (client.wait("crowd", patience).value().status != dm::Status::cancelled) {
+    (void)client.cancel(crowded, "benchmark").value();
+    if (client.wait(crowded, patience).value().status != dm::Status::cancelled) {
       throw std::runtime_error("the orchestration was not cancelled");
     }
     const Instant committed = now();
@@ -137,15 +149,19 @@ void measure(const Scene& scene, const std::string& workload, std::uint64_t acti
     }
     slowest_ms = std::max(slowest_ms, last_ms);
     cancelling_seconds += last_ms / 1000;
+    if (shape.load > 0) {
+      lanes.stop();
+      lanes.wait();
+    }
   }
   Row row;
   row.workload = workload;
   row.store = arguments.store;
   row.durability = scene.stores.durability();
-  row.width = activities;
+  row.width = shape.activities;
   row.count = static_cast<std::uint64_t>(repetitions);
   row.seconds = cancelling_seconds;
-  row.per_second = static_cast<double>(activities) * repetitions / cancelling_seconds;
+  row.per_second = static_cast<double>(shape.activities) * repetitions / cancelling_seconds;
   row.cpu_cores = usage.cores();
   row.rss_mib = usage.rss_mib();
   row.disk_rate = rate;
@@ -163,8 +179,10 @@ void measure(const Scene& scene, const std::string& workload, std::uint64_t acti
 
 void run_masscancel(Scene& scene) {
   const std::uint64_t activities = scene.arguments.count.value_or(default_activities);
-  measure(scene, "masscancel-running", activities, activities);
-  measure(scene, "masscancel-queued", activities, std::max<std::size_t>(activities / 10, 1));
+  measure(scene, "masscancel-running", {.activities = activities, .places = activities});
+  measure(scene, "masscancel-queued",
+          {.activities = activities, .places = std::max<std::size_t>(activities / 10, 1)});
+  measure(scene, "masscancel-loaded", {.activities = activities, .places = activities, .load = full_width});
 }
 
 }  // namespace bench

@@ -95,6 +95,16 @@ TEST(Bench, ComparesWithTheRawStoreOnSqlite) {
   EXPECT_GT(lines[0]["disk_rate"].get<double>(), 0);
 }
 
+TEST(Bench, SaysOfEachPromiseWhetherItIsKept) {
+  const Output output = run("hello --count 100 --width 20 --pairs 1 --json", "2>&1 >/dev/null");
+  EXPECT_EQ(output.exit_code, 0);
+  for (const char* promise :
+       {"ratio to the raw store: ", "ratio to the disk's rate: ", "synced commits each: "})
+    EXPECT_NE(output.text.find(std::string("hello width 20: ") + promise), std::string::npos) << output.text;
+  // The one that depends on no machine.
+  EXPECT_NE(output.text.find("row writes each: 6, within 12"), std::string::npos) << output.text;
+}
+
 TEST(Bench, AStepOfAChainIsOneSyncedCommit) {
   const Output output = run("chain --count 2 --pairs 1 --json", "2>/dev/null");
   EXPECT_EQ(output.exit_code, 0);
@@ -203,7 +213,8 @@ TEST(Bench, EveryOtherWorkloadOfPostgresRunsThere) {
                                              "cancel2-client-loaded",
                                              "cancel2-steal-loaded",
                                              "masscancel-running",
-                                             "masscancel-queued"}))
+                                             "masscancel-queued",
+                                             "masscancel-loaded"}))
       << output.text;
 }
 
