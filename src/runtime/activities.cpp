@@ -331,8 +331,10 @@ void Activities::ended(const WorkLease& lease, std::variant<Payload, Failure> re
     instruments_.activity_ended(running.state->item(), outcome_of(*running.state, result),
                                 env_.clock().lease_now() - running.began);
   }
-  deliver(running, std::move(unsent), std::move(result));
+  // Whoever was refused a place comes first: the turn that this end causes may want it, too, and the turns of
+  // a chain would want it again and again.
   events_.place_free();
+  deliver(running, std::move(unsent), std::move(result));
 }
 
 void Activities::deliver(const Running& running, std::optional<Heartbeat> unsent,

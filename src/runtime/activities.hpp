@@ -52,7 +52,7 @@ class Activities {
   struct Events {
     UniqueFunction<void(FinishedActivity)> finished;
     UniqueFunction<void(WorkRenewal)> given_back;  ///< not run to its end because the runtime is stopping
-    UniqueFunction<void()> place_free;             ///< called after each end, whatever became of it
+    UniqueFunction<void()> place_free;             ///< called at each end, before anybody is told of it
   };
   Activities(const detail::ActivityHost& host, const Registry& registry, ActivityLimits limits,
              const Instruments& instruments, Events events);
@@ -70,8 +70,8 @@ class Activities {
     const std::size_t taken = running_.size() + reserved_places_;
     return taken >= limits_.places ? 0 : limits_.places - taken;
   }
-  /// For activities that a commit or a fetch on its way may bring. Released when its answer is there, right
-  /// before they are run; given up if they will not be.
+  /// For activities that a commit or a fetch on its way may bring. Released when its answer is there, each
+  /// right before its activity is run; given up if they will not be.
   void reserve(std::size_t places) noexcept { reserved_places_ += places; }
   void release(std::size_t places) noexcept { reserved_places_ -= places; }
   void give_up(std::size_t places) {

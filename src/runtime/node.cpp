@@ -171,13 +171,14 @@ void Node::ask_for_activities() {
     const LeaseTime sent = env_.clock().lease_now();
     auto batch = provider_.fetch_work_items(request);
     env_.loop().post([this, places, batch = std::move(batch), sent]() mutable {
-      activities_.release(places);
-      activities_arrived(std::move(batch), sent);
+      activities_arrived(std::move(batch), sent, places);
     });
   });
 }
 
-void Node::activities_arrived(Result<WorkBatch> batch, LeaseTime sent) {
+void Node::activities_arrived(Result<WorkBatch> batch, LeaseTime sent, std::size_t reserved) {
+  const std::size_t needed = batch ? std::min(reserved, batch->items.size()) : 0;
+  activities_.release(reserved - needed);
   if (!batch) {
     log_(LogLevel::warning, "the store was asked for activities in vain",
          {{"error", batch.error().describe()}});
@@ -186,7 +187,10 @@ void Node::activities_arrived(Result<WorkBatch> batch, LeaseTime sent) {
   if (batch->next_due) wake_at(*batch->next_due);
   const bool more = !batch->items.empty();
   instruments_.fetched(0, batch->items.size());
-  for (WorkItemLeased& item : batch->items) {
+  for (std::size_t i = 0; i < batch->items.size(); ++i) {
+    WorkItemLeased& item = batch->items[i];
+    // One by one: one that cannot be read ends here and now, and the turn that follows takes what is free.
+    if (i < needed) activities_.release(1);
     if (stopping_) {
       give_back({item.lease});
     } else {

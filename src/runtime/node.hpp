@@ -69,7 +69,7 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
   void ask_for_turns();
   void ask_for_activities();
   void turns_arrived(Result<OrchestrationBatch> batch);
-  void activities_arrived(Result<WorkBatch> batch, LeaseTime sent);
+  void activities_arrived(Result<WorkBatch> batch, LeaseTime sent, std::size_t reserved);
   void answered(Asking& asking, bool ask_again, void (Node::*ask)());
   void wake_at(TimePoint due);
   void poll();

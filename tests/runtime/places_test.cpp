@@ -10,6 +10,7 @@ namespace duramen::test {
 namespace {
 
 /// Does something while it stores the first batch that schedules activities, or hands out the first ones.
+/// Those named Garbled cannot be read.
 class Interrupted final : public ForwardingProvider {
  public:
   using ForwardingProvider::ForwardingProvider;
@@ -32,6 +33,9 @@ class Interrupted final : public ForwardingProvider {
   Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
     auto batch = ForwardingProvider::fetch_work_items(request);
     if (batch && !batch->items.empty() && while_fetching) std::exchange(while_fetching, {})();
+    for (std::size_t i = 0; batch && i < batch->items.size(); ++i) {
+      if (batch->items[i].activity.name == "Garbled") batch->items[i].unreadable = "garbled";
+    }
     return batch;
   }
 
@@ -63,9 +67,9 @@ class Places : public ::testing::Test {
       co_return 0;
     });
   }
-  Runtime run(TagFilter tags = {}) {
+  Runtime run(TagFilter tags = {}, std::size_t places = 2) {
     RuntimeOptions options;
-    options.max_activities = 2;
+    options.max_activities = places;
     options.tags = std::move(tags);
     options.log = [](const LogRecord&) {};
     return Runtime(store, registry, options);
@@ -142,6 +146,56 @@ TEST_F(Places, ATurnDoesNotTakeThoseOfActivitiesThatAreBeingFetched) {
   EXPECT_TRUE(client.cancel("a", "enough").value());
   runtime.shutdown();
   EXPECT_EQ(begun, 2);
+}
+
+// Those of the others were free for a moment when the first one's end caused a turn, which took them.
+TEST_F(Places, AFetchedActivityThatCannotBeReadGivesAwayOnlyItsOwn) {
+  registry.add("Garbled", [](ActivityContext&, int) { return 0; });
+  registry.add("goes-on", [](OrchestrationContext& ctx) -> Task<int> {
+    // What has a session is fetched: both of these at once.
+    auto garbled = ctx.schedule_activity<int>("Garbled", 0).on_session("s").as_result().start();
+    auto other = ctx.schedule_activity<int>("Wait", 0).on_session("s").start();
+    (void)co_await std::move(garbled);
+    std::vector<DurableFuture<int>> more;
+    for (int i = 0; i < 2; ++i) more.push_back(ctx.schedule_activity<int>("Wait", i));
+    co_await ctx.join(std::move(more));
+    co_return co_await std::move(other);
+  });
+  Runtime runtime = run();
+  client.start("a", "goes-on").value();
+  ASSERT_TRUE(both.wait());
+  go_through_the_store();
+  EXPECT_TRUE(client.cancel("a", "enough").value());
+  runtime.shutdown();
+  EXPECT_EQ(begun, 2);
+}
+
+// A chain's next step took the place that its last one had left, every time.
+TEST_F(Places, OneWhoseActivitiesFollowEachOtherDoesNotKeepThemFromThoseThatWait) {
+  constexpr int very_many = 1000;
+  std::atomic<bool> other_began{false};
+  registry.add("Step", [&](ActivityContext&, int step) {
+    if (step == 0) go_on.wait();
+    return other_began.load();
+  });
+  registry.add("Other", [&](ActivityContext&) { other_began = true; });
+  registry.add("chain", [](OrchestrationContext& ctx) -> Task<int> {
+    int step = 0;
+    while (step < very_many && !co_await ctx.schedule_activity<bool>("Step", step)) ++step;
+    co_return step;
+  });
+  registry.add("other", [](OrchestrationContext& ctx) -> Task<int> {
+    co_await ctx.schedule_activity<void>("Other");
+    co_return 0;
+  });
+  Runtime runtime = run({}, 1);
+  client.start("steps", "chain").value();
+  client.start("waits", "other").value();
+  go_on.count_down();
+  const auto state = client.wait("steps", forever).value();
+  ASSERT_EQ(state.status, Status::completed);
+  EXPECT_LT(state.output_as<int>(), very_many);
+  EXPECT_EQ(client.wait("waits", forever).value().status, Status::completed);
 }
 
 }  // namespace
