@@ -15,6 +15,8 @@ namespace duramen::cli {
 [[nodiscard]] std::string code_of(const std::string& name, const std::string& version);
 /// A payload on one line: JSON as it is, text in quotes; at most about `limit` bytes.
 [[nodiscard]] std::string in_short(const Payload& payload, std::size_t limit = 200);
+/// What a failure says beside a status that is told already; empty if that is all there is to say.
+[[nodiscard]] std::string beside(Status status, const Failure& failure);
 /// "1 instance", "3 instances".
 [[nodiscard]] std::string count(std::size_t n, const std::string& what);
 /// "a, b, c and 4 more".

@@ -26,7 +26,7 @@ Result<Found> find(Client& client, const ListArguments& arguments) {
 }
 
 std::string result_of(const InstanceInfo& info) {
-  if (info.failure) return info.failure->describe();
+  if (info.failure) return beside(info.status, *info.failure);
   if (info.output) return in_short(*info.output);
   return "";
 }

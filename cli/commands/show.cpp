@@ -39,7 +39,12 @@ Fields fields_of(const Found& found, TimePoint now) {
   fields.add("Status", status_cell(info.status));
   if (info.custom_status) fields.add("Says", *info.custom_status);
   if (info.output) fields.add("Output", in_short(*info.output, 4000));
-  if (info.failure) fields.add("Failure", {info.failure->describe(), Tone::bad});
+  if (info.failure && info.status == Status::cancelled) {
+    const std::string why = beside(info.status, *info.failure);
+    if (!why.empty()) fields.add("Reason", why);
+  } else if (info.failure) {
+    fields.add("Failure", {info.failure->describe(), Tone::bad});
+  }
   if (info.failure && !info.failure->type.empty()) fields.add("Failure type", info.failure->type);
   if (info.parent) fields.add("Parent", info.parent->instance.value);
   fields.add("Created", date_and_time(info.created_at) + " UTC (" + ago(info.created_at, now) + ")");

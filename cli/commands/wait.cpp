@@ -17,8 +17,8 @@ Answer end_of(const InstanceId& instance, const InstanceState& state) {
   answer.documents.push_back(object);
 
   std::string how = instance.value + " " + std::string(to_string(state.status));
-  const bool cancelled = state.status == Status::cancelled;  // that is said already
-  if (state.failure) how += ": " + (cancelled ? state.failure->message : state.failure->describe());
+  const std::string why = state.failure ? beside(state.status, *state.failure) : "";
+  if (!why.empty()) how += ": " + why;
   if (state.output) how += ": " + in_short(*state.output, 100'000);
   answer.page.emplace_back(Text{std::move(how), status_cell(state.status).tone});
   if (state.status != Status::completed) answer.exit = ExitCode::no;

@@ -104,6 +104,12 @@ TEST_P(Acting, CancelAsksInstancesByName) {
               AllOf(HasSubstr("waits Cancelled: closing time"), HasSubstr("family::sub::1.2 Cancelled")));
 }
 
+TEST_P(Acting, ACancelWithoutAReasonIsToldWithoutOne) {
+  EXPECT_EQ(run({"cancel", "waits"}).exit, 0);
+  const auto server = serve();
+  EXPECT_EQ(run({"wait", "waits", "--timeout", "60s"}).out, "waits Cancelled\n");
+}
+
 TEST_P(Acting, CancelOfWhatHasEndedOrIsNotThereSaysSo) {
   const CliResult ended = run({"cancel", "order-1"});
   EXPECT_EQ(ended.exit, 1);
