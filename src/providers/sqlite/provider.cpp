@@ -156,8 +156,9 @@ Result<std::vector<CommitResult>> SqliteProvider::ack_orchestration_items(std::s
       // One of them cannot be stored. Savepoints would cost every batch something; so only this one pays for
       // them.
       news = {};
-      results = writer_.write(
-          Promise::durable, [&](const Moment& moment) { return commit_each(moment, commits, events, news); });
+      results = writer_.write(Promise::durable, [&](const Moment& moment) {
+        return commit_each(moment, commits, events, news, hurry);
+      });
     }
     announce(news);
     return results;
@@ -166,9 +167,10 @@ Result<std::vector<CommitResult>> SqliteProvider::ack_orchestration_items(std::s
 
 std::vector<CommitResult> SqliteProvider::commit_each(const Moment& moment,
                                                       std::span<const TurnCommit> commits,
-                                                      std::span<const std::string> events, News& news) {
+                                                      std::span<const std::string> events, News& news,
+                                                      const std::stop_token& hurry) {
   std::vector<CommitResult> results;
-  for (std::size_t i = 0; i < commits.size(); ++i) {
+  for (std::size_t i = 0; i < commits.size() && !hurry.stop_requested(); ++i) {
     tables_.connection.execute("SAVEPOINT entry");
     News of_entry = news;
     try {

@@ -169,7 +169,8 @@ class SqliteProvider final : public Provider {
   }
   [[nodiscard]] std::vector<CommitResult> commit_each(const Moment& moment,
                                                       std::span<const TurnCommit> commits,
-                                                      std::span<const std::string> events, News& news);
+                                                      std::span<const std::string> events, News& news,
+                                                      const std::stop_token& hurry);
   void announce(const News& news);
 
   Listeners listeners_;

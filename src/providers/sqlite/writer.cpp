@@ -185,8 +185,11 @@ void Writer::tidy(const std::stop_token& hurry) noexcept {
 }
 
 void Writer::move_log(int when_grown_by, const std::stop_token& hurry) noexcept {
+  // Who is in a hurry stands behind this: a turn to write would be waited for in vain.
+  if (hurry.stop_requested()) return;
   try {
     const std::lock_guard guard{mutex_};
+    if (hurry.stop_requested()) return;
     if (!log_has_grown_by(when_grown_by)) return;  // another thread was faster
     // Moving a log that may not be on the disk would mix it with the file when power fails; the next
     // transaction will see to it.

@@ -3,8 +3,11 @@
 #include "providers/sqlite/durability/simulated_disk.hpp"
 #include "providers/sqlite/durability/store_content.hpp"
 #include "providers/sqlite/fixture.hpp"
+#include "providers/sqlite/side_lock.hpp"
 
+#include <chrono>
 #include <filesystem>
+#include <future>
 #include <stop_token>
 
 namespace duramen::sqlite::test {
@@ -40,6 +43,19 @@ TEST(TheLog, IsMovedIntoTheFileByWhoTidiesUp) {
   EXPECT_EQ(size(), before);
   provider->tidy({});
   EXPECT_GT(size(), before + (pages << 12));
+}
+
+// It stood in line for a turn to write that it would give back unused, and the cancel stood behind it.
+TEST(TheLog, IsNotWaitedForByWhoIsInAHurry) {
+  const TempDir dir;
+  const auto provider = open_small(dir.file("t.db"));
+  start_large(*provider, "a", pages << 12);
+  detail::SideLock another_process(dir.file("t.db-lock"));
+  another_process.lock();
+  auto tidied = std::async(std::launch::async, [&] { provider->tidy(in_a_hurry()); });
+  EXPECT_EQ(tidied.wait_for(std::chrono::seconds{60}), std::future_status::ready);
+  another_process.unlock();
+  EXPECT_TRUE(provider->wants_tidying());
 }
 
 TEST(TheLog, StaysWhereItIsWhileItIsShort) {
