@@ -113,18 +113,19 @@ void Committer::send(std::shared_ptr<Batch> batch) {
 /// remembered and not sent again.
 void Committer::store(Batch& batch) {
   const auto began = std::chrono::steady_clock::now();
+  std::size_t stored = 0;
   if (!batch.acks.empty() && (!batch.ack_results || batch.ack_results->empty()) &&
       !batch.hurry.stop_requested()) {
     batch.ack_results = provider_.ack_work_items(batch.acks);
+    if (batch.ack_results) stored += batch.ack_results->size();
   }
   if (!batch.commits.empty() && (!batch.commit_results || batch.commit_results->empty())) {
     batch.commit_results = provider_.ack_orchestration_items(batch.commits, batch.hurry);
+    if (batch.commit_results) stored += batch.commit_results->size();
   }
-  if (instruments_.on()) {
-    const auto size = [](const auto& results) { return results ? results->size() : 0; };
-    instruments_.commit_stored(
-        size(batch.commit_results) + size(batch.ack_results),
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+  if (stored > 0 && instruments_.on()) {
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    instruments_.commit_stored(stored, took.count());
   }
 }
 
