@@ -26,6 +26,7 @@ Result<OrchestrationBatch> AuditedStore::fetch_orchestration_items(const Orchest
 Result<std::vector<CommitResult>> AuditedStore::ack_orchestration_items(std::span<const TurnCommit> commits,
                                                                         const std::stop_token& hurry) {
   auto answer = inner().ack_orchestration_items(commits, hurry);
+  ++untidy_batches_;
   for (std::size_t i = 0; answer && i < answer->size(); ++i) ledger_.committed(commits[i], answer->at(i));
   return answer;
 }
@@ -69,6 +70,10 @@ Result<void> AuditedStore::abandon_work_items(std::span<const WorkAbandon> items
   auto answer = inner().abandon_work_items(items);
   for (std::size_t i = 0; answer && i < items.size(); ++i) ledger_.abandoned(items[i]);
   return answer;
+}
+
+void AuditedStore::tidy(const std::stop_token& hurry) noexcept {
+  if (!hurry.stop_requested()) untidy_batches_ = 0;
 }
 
 }  // namespace duramen::inline v0::testing

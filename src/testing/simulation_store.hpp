@@ -32,8 +32,13 @@ class AuditedStore final : public ForwardingProvider {
                                                                        Duration extend) override;
   [[nodiscard]] Result<void> abandon_work_items(std::span<const WorkAbandon> items) override;
 
+  /// Due after every few batches. There is nothing to do: it is there to come between other calls.
+  [[nodiscard]] bool wants_tidying() const noexcept override { return untidy_batches_ >= 5; }
+  void tidy(const std::stop_token& hurry) noexcept override;
+
  private:
   Ledger& ledger_;
+  int untidy_batches_ = 0;
 };
 
 }  // namespace duramen::inline v0::testing
