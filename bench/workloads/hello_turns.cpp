@@ -23,7 +23,7 @@ HelloTurns::HelloTurns() {
     const dm::Runtime runtime(store, greeting_registry());
     dm::Client client(store);
     (void)client.start("template", "Hello", "world").value();
-    (void)client.wait("template", std::chrono::seconds{10}).value();
+    (void)client.wait("template", std::chrono::seconds{60}).value();
   }
   for (Call& call : recorder->take().calls) {
     auto* commit_call = std::get_if<CommitCall>(&call);

@@ -54,7 +54,7 @@ dm::ProcessActivity convert() {
 // [race]
 /// Waits for an activity, but only for a moment. Losing the race is what cancels it.
 dm::Task<std::string> impatient(dm::OrchestrationContext& ctx, std::string activity) {
-  auto winner = co_await ctx.select2(ctx.schedule_activity(activity, ""), ctx.schedule_timer(200ms));
+  auto winner = co_await ctx.select2(ctx.schedule_activity(activity, ""), ctx.schedule_timer(2s));
   co_return winner.is_first() ? winner.first() : activity + ": not waited for";
 }
 // [/race]

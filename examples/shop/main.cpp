@@ -54,6 +54,7 @@ struct Options {
   bool fast = false;
   bool keep = false;
   bool worker = false;  ///< not for people
+  bool doomed = false;  ///< nor is this: a worker that will be killed
   std::string directory;
 
   /// How long an activity takes, and how long it is from one customer to the next.
@@ -71,6 +72,8 @@ Options parse(const std::vector<std::string_view>& arguments) {
       options.keep = true;
     } else if (arguments[i] == "--worker") {
       options.worker = true;
+    } else if (arguments[i] == "--doomed") {
+      options.doomed = true;
     } else if (arguments[i] == "--dir") {
       if (++i == arguments.size()) throw Misuse("--dir needs the name of a directory");
       options.directory = arguments[i];
@@ -89,10 +92,11 @@ int run_worker(const Options& options) {
 
   dm::Store store = dm::sqlite::open(directory / "shop.db");
   Shop shop(Ledger(directory / "ledger.txt"), options.step());
+  dm::RuntimeOptions runtime_options{.poll_interval = 100ms};
   // An activity belongs to the worker that runs it until its lease ends; only then may another one run it
-  // again. A short lease finds a dead worker soon; the default of 30 s is renewed less often.
-  const dm::RuntimeOptions runtime_options{
-      .activity_lease = options.lease(), .turn_lease = options.lease(), .poll_interval = 100ms};
+  // again. What a short lease held is taken over soon; the default of 30 s is renewed less often, and kept by
+  // a machine that is busy with other things for a while.
+  if (options.doomed) runtime_options.activity_lease = runtime_options.turn_lease = options.lease();
   dm::Runtime runtime(store, shop.registry(), runtime_options);
 
   wait_for_end_of_input();
@@ -191,9 +195,10 @@ int run_counter(const Options& options) {
   dm::Client client(store);
   Narrator narrator(terminal, ledger, [&ended] { return progress_bar(ended, orders().size()); });
 
-  const auto start_worker = [&] {
+  const auto start_worker = [&](bool is_doomed) {
     std::vector<std::string> arguments = {"duramen_demo", "--worker", "--dir", place.path()};
     if (options.fast) arguments.emplace_back("--fast");
+    if (is_doomed) arguments.emplace_back("--doomed");
     return WorkerProcess(std::move(arguments));
   };
   const auto take_order = [&](const Order& order) {
@@ -218,7 +223,7 @@ int run_counter(const Options& options) {
   terminal.line(unlucky_order + ".");
   terminal.line();
 
-  WorkerProcess doomed = start_worker();
+  WorkerProcess doomed = start_worker(true);
   narrator.say("worker " + std::to_string(doomed.pid()) + " begins", Colour::bold);
   for (std::size_t i = 0; i < before_the_crash; ++i) take_order(all[i]);
   narrator.tell_until([&] { return doomed.has_ended(); });
@@ -229,7 +234,7 @@ int run_counter(const Options& options) {
 
   for (std::size_t i = before_the_crash; i < all.size(); ++i) take_order(all[i]);
 
-  WorkerProcess heir = start_worker();
+  WorkerProcess heir = start_worker(false);
   narrator.say("worker " + std::to_string(heir.pid()) + " takes over", Colour::bold);
   narrator.say_of(costly_order, "approved by the boss, who knows nothing of all this");
   client.raise_event(costly_order, approval_event, "the boss").value();

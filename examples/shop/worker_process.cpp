@@ -44,7 +44,7 @@ bool WorkerProcess::has_ended() {
 
 void WorkerProcess::stop() {
   if (input_ >= 0) ::close(std::exchange(input_, -1));
-  const auto patience = std::chrono::steady_clock::now() + 10s;
+  const auto patience = std::chrono::steady_clock::now() + 60s;
   while (!has_ended() && std::chrono::steady_clock::now() < patience) std::this_thread::sleep_for(5ms);
   if (ended_) return;
   ::kill(pid_, SIGKILL);

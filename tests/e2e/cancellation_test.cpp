@@ -118,22 +118,32 @@ TEST_F(ActivityCancellation, continue_as_new_cancels_previous_execution_activiti
 TEST_F(ActivityCancellation, activity_completes_within_grace_period) {
   RuntimeOptions options;
   options.cancel_grace = 10s;
+  options.max_activities = 1;
   world.registry.add("Tidy", [this](ActivityContext& ctx, int value) -> ActivityTask<int> {
     waiters.began();
     co_await ctx.cancelled();
-    co_await ctx.sleep(2s);
+    world.clock.advance(2s);  // that is how long it takes to tidy up
     waiters.stopped({"", ctx.stop_cause(), ctx.cancel_reason()});
     co_return value;
   });
   world.registry.add("tidy", [](OrchestrationContext& ctx) -> Task<int> {
     co_return co_await ctx.schedule_activity<int>("Tidy", 1);
   });
+  world.registry.add("quick", [](OrchestrationContext& ctx) -> Task<int> {
+    co_return co_await ctx.schedule_activity<int>("Quick", 3);
+  });
   Runtime& runtime = world.run(options);
   world.client.start("i", "tidy").value();
   world.until([&] { return waiters.begun() == 1; });
   world.client.cancel("i", "enough").value();
-  world.end_of("i");
-  world.until_later([&] { return waiters.stops().size() == 1; });
+  EXPECT_EQ(world.client.wait("i", forever).value().status, Status::cancelled);
+  world.until([&] { return waiters.stops().size() == 1; });
+  // There is one place, so it has ended before another begins; only then may its grace period pass.
+  world.client.start("next", "quick").value();
+  EXPECT_EQ(world.client.wait("next", forever).value().output_as<int>(), 3);
+  world.clock.advance(10s);
+  world.client.start("last", "quick").value();
+  EXPECT_EQ(world.client.wait("last", forever).value().output_as<int>(), 3);
   runtime.shutdown();
   EXPECT_EQ(world.log.count(LogLevel::warning), 0u);
   EXPECT_EQ(world.events("i", "ActivityCompleted"), 0u);

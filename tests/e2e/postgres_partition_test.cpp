@@ -112,7 +112,10 @@ int run_worker(const std::string& conninfo, const std::string& schema, const std
   runtime_options.poll_interval = 300ms;
   if (std::getenv("DURAMEN_TEST_LOG") == nullptr) runtime_options.log = [](const LogRecord&) {};
   const Diary diary{directory + "/diary"};
-  Runtime runtime{postgres::open(options), registry_of(node, diary, directory + "/finish"), runtime_options};
+  // A second is little for a server that has much to do, but only calls of the runtime are made again.
+  auto provider = postgres::open_provider(options);
+  while (!provider && provider.error().retryable) provider = postgres::open_provider(options);
+  Runtime runtime{Store(provider.value()), registry_of(node, diary, directory + "/finish"), runtime_options};
   std::printf("ready\n");
   std::fflush(stdout);
   while (true) ::pause();

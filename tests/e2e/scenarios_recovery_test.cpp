@@ -256,6 +256,7 @@ TEST_F(Recovery, OfAnEventAndATimerTheOneThatHistoryHasFirstWins) {
   world.client.start("event", "race").value();
   until_event("event", "TimerCreated");
   world.client.raise_event("event", "go", "event").value();
+  world.until([&] { return world.events("event", "TimerCreated") == 2; });  // before time passes
   world.client.start("timer", "race").value();
   until_event("timer", "TimerCreated");
   world.until_later([&] { return world.events("timer", "TimerFired") >= 1; });

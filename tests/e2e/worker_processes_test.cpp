@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -22,7 +23,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What a worker can do is what its words say: "v1", "v2": which versions; "hang": its activities never end.
+/// What a worker can do is what its words say: "v1", "v2": which versions; "hang": its activities never end;
+/// "patient": its leases are not short.
 Registry registry_of(const std::vector<std::string>& words) {
   const std::set<std::string> can(words.begin(), words.end());
   Registry registry;
@@ -65,6 +67,11 @@ int run_worker(const std::string& path, const std::string& node, const std::vect
   options.activity_lease = 900ms;  // so that a killed process is succeeded soon
   options.turn_lease = 900ms;
   options.session_lease = 900ms;
+  if (std::ranges::find(words, "patient") != words.end()) {
+    // Also a busy machine comes to renew these in time.
+    options.activity_lease = 10s;
+    options.session_lease = 10s;
+  }
   options.poll_interval = 200ms;
   options.log = [](const LogRecord&) {};
   Runtime runtime{sqlite::open(path), registry_of(words), options};
@@ -104,13 +111,22 @@ TEST_F(WorkerProcesses, ActivitiesOfAKilledWorkerAreTakenOverAndCompletedExactly
   constexpr int width = 20;
   auto first = worker("first", {"hang"});
   client.start("f", "fan", width).value();
-  for (int i = 0; i < width; ++i) ASSERT_TRUE(first->read_line().starts_with("begun")) << i;
+  // Which ones: on a busy machine a lease may end before all have begun, and one begins anew.
+  std::set<std::string> begun;
+  while (begun.size() < width) {
+    const std::string line = first->read_line();
+    ASSERT_TRUE(line.starts_with("begun ")) << line;
+    begun.insert(line.substr(0, line.find(" attempt ")));
+  }
   first->kill();
   auto second = worker("second");
   EXPECT_EQ(client.wait("f", forever).value().output_as<int>(), width * (width - 1) / 2);
   EXPECT_EQ(count("f", "ActivityScheduled"), static_cast<std::size_t>(width));
   EXPECT_EQ(count("f", "ActivityCompleted"), static_cast<std::size_t>(width));
-  for (int i = 0; i < width; ++i) EXPECT_TRUE(second->read_line().ends_with("attempt 2"));
+  for (int i = 0; i < width; ++i) {
+    const std::string line = second->read_line();
+    EXPECT_TRUE(line.starts_with("begun ") && !line.ends_with(" attempt 1")) << line;
+  }
 }
 
 TEST_F(WorkerProcesses, ATimerFiresThoughEveryWorkerDiedBeforeIt) {
@@ -125,8 +141,8 @@ TEST_F(WorkerProcesses, ATimerFiresThoughEveryWorkerDiedBeforeIt) {
 TEST_F(WorkerProcesses, SessionsStickToTheirProcessAndMoveOnceWhenItDies) {
   constexpr int sessions = 8;
   constexpr int steps = 6;
-  auto a = worker("a");
-  auto b = worker("b");
+  auto a = worker("a", {"patient"});
+  auto b = worker("b", {"patient"});
   for (int i = 0; i < sessions; ++i) client.start("s" + std::to_string(i), "sessions", steps).value();
   for (int i = 0; i < sessions; ++i) {
     until([&] { return count("s" + std::to_string(i), "ExternalSubscribed") == 1; });

@@ -1,6 +1,6 @@
 // Children, events, queues, further executions, visible state and graceful cancellation, from start to end
 // through the public door.
-#include "runtime/world.hpp"
+#include "runtime/clocked_world.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -133,23 +133,30 @@ TEST_F(Features, AnActivityIsTriedAgainUntilItWorks) {
 }
 
 TEST_F(Features, AnAttemptThatTakesTooLongIsStoppedWithReasonTimeout) {
-  Signal<CancelReason> reason;
+  Signal<bool> begun;
+  Signal<std::optional<CancelReason>> reason;
   std::atomic<int> calls{0};
-  world.registry.add("SlowOnce", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
+  ClockedWorld clocked;  // the second attempt has all the time in the world
+  clocked.registry.add("SlowOnce", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
     if (++calls == 1) {
+      begun.set(true);
       co_await ctx.cancelled();
-      reason.set(*ctx.cancel_reason());
+      reason.set(ctx.cancel_reason());
     }
     co_return value;
   });
-  world.registry.add("impatient", [](OrchestrationContext& ctx) -> Task<int> {
+  clocked.registry.add("impatient", [](OrchestrationContext& ctx) -> Task<int> {
     auto policy = RetryPolicy().backoff(Backoff::none()).attempt_timeout(10ms);
     auto activity = ctx.schedule_activity<int>("SlowOnce", 4).with_retry(policy);
     co_return co_await std::move(activity);
   });
-  world.run();
-  EXPECT_EQ(world.finish("i", "impatient", std::monostate{}).output_as<int>(), 4);
-  EXPECT_EQ(reason.wait(), CancelReason::timeout);
+  clocked.run();
+  clocked.client.start("i", "impatient").value();
+  ASSERT_TRUE(begun.wait());
+  clocked.clock.advance(10ms);
+  EXPECT_EQ(clocked.client.wait("i", forever).value().output_as<int>(), 4);
+  EXPECT_EQ(reason.wait(), std::optional(CancelReason::timeout));
+  EXPECT_EQ(calls, 2);
 }
 
 TEST_F(Features, AGracefulOrchestrationCleansUpBeforeItIsCancelled) {

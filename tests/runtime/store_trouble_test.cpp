@@ -149,11 +149,11 @@ TEST_F(StoreTrouble, AnOutageOfMinutesFailsNoOrchestration) {
   store->down = true;
   go_on.set(true);  // its end cannot be stored now
   // Ten minutes, and far more failures in a row than a doubled pause survives.
-  int minutes = 0;
-  world.until([&] { return store->failed > 200 && minutes > 6000; },
+  int seconds = 0;
+  world.until([&] { return store->failed > 200 && seconds > 600; },
               [&] {
-                advance();
-                ++minutes;
+                world.clock.advance(1s);
+                ++seconds;
               });
   store->down = false;
   EXPECT_EQ(end_of("s").output_as<int>(), 21);
@@ -184,8 +184,11 @@ TEST_F(StoreTrouble, TheEndOfAnActivityIsSentAgainAndTheActivityRunsOnce) {
     ++runs;
     return value + 1;
   });
+  RuntimeOptions options;
+  options.activity_lease = 1h;  // it is not to run again because the clock was faster than the runtime
+  options.session_idle = 1h;
   Runtime turns(world.store, turns_only, quiet());
-  Runtime work(world.store, work_only, quiet());
+  Runtime work(world.store, work_only, quiet(options));
   store->refuse_acks = 4;
   world.client.start("c", "count_to", 1).value();
   EXPECT_EQ(end_of("c").output_as<int>(), 1);
@@ -199,7 +202,10 @@ TEST_F(StoreTrouble, ACommitWhoseAnswerIsLostIsNotStoredTwice) {
     for (int i = 0; i < 5; ++i) value = co_await ctx.schedule_activity<int>("Increment", value);
     co_return value;
   });
-  world.run();
+  RuntimeOptions options;
+  options.activity_lease = 1h;  // none is to run again because the clock was faster than the runtime
+  options.session_idle = 1h;
+  world.run(options);
   world.client.start("c", "go_and_count").value();
   world.until([&] { return waits("c"); });
   store->lose_commits = 3;

