@@ -119,6 +119,30 @@ void message_ids_do_not_survive(Driver& d) {
                 "the id is new to the new instance");
 }
 
+void a_refused_message_leaves_its_id_to_the_next(Driver& d) {
+  const InstanceInfo old = d.running("a");
+  d.must_commit(d.final_turn(d.woken("a")));
+  replace(d, "a");
+  TurnCommit first = d.turn(d.fetch_one());
+  first.events = {started()};
+  d.must_commit(first);
+  const ParentLink late{"a", old.incarnation, ExecutionId{1}, EventId{2}};
+  const ParentLink good{"a", d.info("a")->incarnation, ExecutionId{1}, EventId{2}};
+  const std::vector<OutboundMessage> answers{
+      {"a", work::SubOrchCompleted{late, Payload::text("late")}, {}, "m"},
+      {"a", work::SubOrchCompleted{good, Payload::text("good")}, {}, "m"},
+      {"a", work::SubOrchCompleted{good, Payload::text("again")}, {}, "m"}};
+  const auto outcomes = d.get(d.store.enqueue_for_orchestrator(answers));
+  if (outcomes.size() != 3) d.stop("one answer per message");
+  d.check.equal(outcomes[0], EnqueueOutcome::not_found, "one for the instance that was replaced");
+  d.check.equal(outcomes[1], EnqueueOutcome::enqueued, "one of the same id for the new one");
+  d.check.equal(outcomes[2], EnqueueOutcome::duplicate, "another one for the new one");
+  const OrchestrationItem item = d.fetch_one();
+  if (item.messages.size() != 1) d.stop("one message");
+  d.check.that(item.messages[0].item == WorkItem{work::SubOrchCompleted{good, Payload::text("good")}},
+               "the message is the one that was enqueued");
+}
+
 constexpr ConformanceCase cases[] = {
     {"incarnations_are_never_reused", "Every instance has a number of its own.",
      told<incarnations_are_never_reused>},
@@ -131,6 +155,8 @@ constexpr ConformanceCase cases[] = {
      told<old_turns_touch_nothing>},
     {"old_answers_of_children_reach_nobody", "A child's answer to a replaced parent is dropped.",
      told<old_answers_of_children_reach_nobody>},
+    {"a_refused_message_leaves_its_id_to_the_next", "A message id is used up by what was stored under it.",
+     told<a_refused_message_leaves_its_id_to_the_next>},
     {"message_ids_do_not_survive", "Deduplication ends with the instance.", told<message_ids_do_not_survive>},
 };
 

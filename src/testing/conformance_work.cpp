@@ -115,6 +115,27 @@ void acks_in_one_batch_are_independent(Driver& d) {
   d.check.equal(d.fetch_one().messages.size(), 2u, "completions");
 }
 
+void a_late_ack_takes_nothing_from_the_holder(Driver& d) {
+  d.running("a", 1);
+  const WorkItemLeased old = d.fetch_one_work();
+  d.advance(d.lease);
+  const auto taken = d.fetch_work_as(d.other);
+  if (taken.size() != 1) d.stop("the row is free again");
+  const std::vector<WorkAck> acks{Driver::completion(old, "late"), Driver::completion(taken[0], "in time"),
+                                  Driver::completion(old, "later")};
+  const auto results = d.get(d.store.ack_work_items(acks));
+  if (results.size() != 3) d.stop("one answer per ack");
+  d.check.equal(results[0].outcome, AckOutcome::lease_lost, "the old holder's");
+  d.check.equal(results[1].outcome, AckOutcome::done, "the new holder's, after it");
+  d.check.equal(results[2].outcome, AckOutcome::lease_lost, "the old holder's once more");
+  d.expect_no_work();
+  const OrchestrationItem item = d.fetch_one();
+  if (item.messages.size() != 1) d.stop("one completion");
+  d.check.that(item.messages[0].item ==
+                   WorkItem{work::ActivityCompleted{ExecutionId{1}, EventId{2}, Payload::text("in time")}},
+               "the completion is the new holder's");
+}
+
 void test_worker_ack_fails_after_lock_expiry(Driver& d) {
   d.running("a", 1);
   const WorkItemLeased old = d.fetch_one_work();
@@ -230,6 +251,8 @@ constexpr ConformanceCase cases[] = {
      told<a_second_ack_is_refused>},
     {"acks_in_one_batch_are_independent", "Each ack of a batch has its own answer.",
      told<acks_in_one_batch_are_independent>},
+    {"a_late_ack_takes_nothing_from_the_holder", "Old and new holder's acks may come in one batch.",
+     told<a_late_ack_takes_nothing_from_the_holder>},
     {"test_worker_ack_fails_after_lock_expiry", "An ended lease acks nothing, taken over or not.",
      told<test_worker_ack_fails_after_lock_expiry>},
     {"test_worker_lock_renewal_extends_timeout", "A lease lives as long as it is renewed in time.",

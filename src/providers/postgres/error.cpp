@@ -7,6 +7,8 @@ bool concerns_one_entry(const SqlError& error) noexcept {
   return error.kind() == "22" || error.kind() == "23" || error.kind() == "54";
 }
 
+bool was_overtaken(const SqlError& error) noexcept { return error.state() == "40001"; }
+
 bool ends_session(const SqlError& error) noexcept {
   // Shut down, crashed or not up yet; a standby where a primary was; a plan that no longer fits its tables.
   return error.kind() == "08" || error.state() == "57P01" || error.state() == "57P02" ||

@@ -43,6 +43,11 @@ class StoreError : public std::runtime_error {
 /// True if a value or row was at fault rather than the store: other entries of a batch may still work.
 [[nodiscard]] bool concerns_one_entry(const SqlError& error) noexcept;
 
+/// True if another call came in between and this one was undone: sent again, it sees what the other has done.
+/// A deadlock is no such case: locks are asked for in one order, so it would be a mistake of ours and is not
+/// to go unseen.
+[[nodiscard]] bool was_overtaken(const SqlError& error) noexcept;
+
 /// True if the session is of no use any more, though the server still answered.
 [[nodiscard]] bool ends_session(const SqlError& error) noexcept;
 

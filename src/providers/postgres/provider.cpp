@@ -22,6 +22,20 @@ namespace {
 constexpr std::size_t unreadable_to_tell = 4;
 // A fetch of more than this is worth a plan of its own.
 constexpr std::size_t many = 1000;
+// So often is a call sent that others overtake; twice is rare.
+constexpr int most_attempts = 5;
+
+/// Does it again while others overtake it.
+template <class Call>
+auto until_not_overtaken(Call call) -> decltype(call()) {
+  for (int attempt = 1;; ++attempt) {
+    try {
+      return call();
+    } catch (const SqlError& error) {
+      if (!was_overtaken(error) || attempt == most_attempts) throw;
+    }
+  }
+}
 
 std::size_t limit_of(std::size_t limit) { return std::min<std::size_t>(limit, 1u << 30); }
 
@@ -80,7 +94,7 @@ Rows PostgresProvider::run(const Query& query, const Parameters& parameters, boo
 }
 
 Rows PostgresProvider::write(const Query& query, const Parameters& parameters) {
-  Rows rows = run(query, parameters);
+  Rows rows = until_not_overtaken([&] { return run(query, parameters); });
   quiet_.disturb();
   return rows;
 }
@@ -379,8 +393,10 @@ Result<std::vector<CommitResult>> PostgresProvider::ack_orchestration_items(
       if (!concerns_one_entry(error)) throw;
       // One of them cannot be stored. Savepoints would cost every batch something; so only this one pays for
       // them.
-      news = {};
-      results = commit_each(commits, numbers, news);
+      results = until_not_overtaken([&] {
+        news = {};
+        return commit_each(commits, numbers, news);
+      });
     }
     tell_of(commits, results, news);
     for (std::size_t i = 0; i < commits.size(); ++i) {
@@ -396,8 +412,11 @@ std::vector<CommitResult> PostgresProvider::commit_each(std::span<const TurnComm
                                                         std::span<const Incarnation> numbers, News& news) {
   const Pool::Loan connection = pool_.take();
   std::vector<CommitResult> results;
+  TurnBatch all;
+  for (std::size_t i = 0; i < commits.size(); ++i) all.add(commits[i], numbers[i]);
   connection->run("BEGIN");
   try {
+    connection->run(queries_.lock_turns, all.locks());
     for (std::size_t i = 0; i < commits.size(); ++i) {
       TurnBatch batch;
       batch.add(commits[i], numbers[i]);

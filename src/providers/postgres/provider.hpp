@@ -80,7 +80,7 @@ class PostgresProvider final : public Provider {
  private:
   /// Sent once. If the connection is lost, nobody here knows whether it was done.
   [[nodiscard]] Rows run(const Query& query, const Parameters& parameters, bool for_many = false);
-  /// For calls that may make work for somebody.
+  /// For calls that may make work for somebody. Sent again if others overtake it.
   [[nodiscard]] Rows write(const Query& query, const Parameters& parameters);
   /// For calls that only look: sent again on another connection if the first is lost.
   [[nodiscard]] Rows read(const Query& query, const Parameters& parameters);

@@ -24,6 +24,7 @@ Queries::Queries(const std::string& s)
     : start_instances(call(s, "start_instances", 11)),
       enqueue_messages(call(s, "enqueue_messages", 13)),
       fetch_turns(call(s, "fetch_turns", 9)),
+      lock_turns(call(s, "lock_turns", 14)),
       commit_turns(call(s, "commit_turns", 82)),
       abandon_turns(call(s, "abandon_turns", 6)),
       renew_turns(call(s, "renew_turns", 4)),

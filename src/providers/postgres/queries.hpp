@@ -14,6 +14,7 @@ struct Queries {
   Query start_instances;
   Query enqueue_messages;
   Query fetch_turns;
+  Query lock_turns;
   Query commit_turns;
   Query abandon_turns;
   Query renew_turns;

@@ -204,6 +204,17 @@ void TurnBatch::add_messages(const TurnCommit& commit, Incarnation number) {
   }
 }
 
+Parameters TurnBatch::locks() const {
+  Parameters p;
+  const auto add = [&p](auto... columns) { (p.add(std::move(columns)), ...); };
+  p.flag(true);
+  add(turn_.basis, turn_.instance, turn_.key, turn_.execution, turn_.cancel_rest);
+  add(ack_.key, ack_.execution, ack_.activity);
+  add(message_turn_, message_.kind, message_.target);
+  add(cancelled_.turn, cancelled_.activity);
+  return p;
+}
+
 Parameters TurnBatch::take(const Moment& moment) {
   Parameters p;
   const auto add = [&p](auto&... columns) { (p.add(std::move(columns)), ...); };

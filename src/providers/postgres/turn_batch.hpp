@@ -1,4 +1,4 @@
-// A batch of turns as the columns that commit_turns() takes, and its answer.
+// A batch of turns as the columns that lock_turns() and commit_turns() take, and the answer.
 #pragma once
 
 #include "providers/postgres/message_columns.hpp"
@@ -21,7 +21,9 @@ class TurnBatch {
  public:
   /// `number` is that of the instance a fused start creates, if it needs one.
   void add(const TurnCommit& commit, Incarnation number);
-  /// The batch is used up.
+  /// What lock_turns() takes before they are stored one by one.
+  [[nodiscard]] Parameters locks() const;
+  /// What commit_turns() takes. The batch is used up.
   [[nodiscard]] Parameters take(const Moment& moment);
 
  private:

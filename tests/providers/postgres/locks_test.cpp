@@ -1,15 +1,103 @@
 // Calls that need the same locks ask for them in the same order: nobody is refused because two waited for
 // each other.
+//
+// Where two calls would have to meet at a certain point, a session of the test holds a row that both come to.
+// It lets go when both wait, so each story goes the same way every time.
 #include "store.hpp"
 
 #include <atomic>
+#include <future>
+#include <string>
 #include <thread>
 #include <vector>
 
 namespace duramen::test {
 namespace {
 
-using PostgresLocks = OnPostgres;
+/// A session in a transaction of its own.
+class Holder {
+ public:
+  explicit Holder(const PostgresSchema& schema)
+      : schema_('"' + schema.name() + '"'),
+        connection_(postgres::detail::ConnInfo{schema.conninfo() + " application_name=duramen-test"}, 30s,
+                    false, nullptr) {
+    connection_.script("SET search_path TO " + schema_ + "; BEGIN");
+  }
+  void run(const std::string& sql) { connection_.run(sql); }
+  void lock(const std::string& id) {
+    run("SELECT 1 FROM instances WHERE instance_id = '" + id + "' FOR UPDATE");
+  }
+  void let_go() { run("COMMIT"); }
+
+ private:
+  std::string schema_;
+  postgres::detail::Connection connection_;
+};
+
+class PostgresLocks : public OnPostgres {
+ protected:
+  /// Its sessions can be told from all others, and two that wait for each other are found soon.
+  [[nodiscard]] std::shared_ptr<Provider> open_watched() {
+    postgres::Options options = schema->options();
+    options.conninfo += " application_name=" + watched() + " options='-c deadlock_timeout=100ms'";
+    return open(options);
+  }
+  /// Comes back when so many calls of that store wait for a lock.
+  void until_waiting(int calls) {
+    until("SELECT count(*) FROM pg_stat_activity WHERE application_name = '" + watched() +
+              "' AND wait_event_type = 'Lock' AND wait_event IN ('transactionid', 'tuple', 'advisory')",
+          calls);
+  }
+  [[nodiscard]] std::vector<std::int64_t> queued(const std::string& id) {
+    const std::string s = quoted_schema();
+    return {
+        schema->number("SELECT count(*) FROM " + s + ".orchestrator_queue q JOIN " + s +
+                       ".instances i ON i.key = q.instance_key WHERE i.instance_id = '" + id + "'"),
+        schema->number("SELECT count(*) FROM " + s + ".parked_messages WHERE instance_id = '" + id + "'")};
+  }
+
+ private:
+  [[nodiscard]] std::string watched() const { return "watched-" + schema->name(); }
+  void until(const std::string& sql, std::int64_t value) {
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    while (schema->number(sql) != value) {
+      if (std::chrono::steady_clock::now() > deadline) {
+        ADD_FAILURE() << "never " << value << ": " << sql;
+        return;
+      }
+      std::this_thread::yield();
+    }
+  }
+};
+
+template <class Call>
+[[nodiscard]] auto begin(Call call) {
+  return std::async(std::launch::async, std::move(call));
+}
+
+/// The answer of a call that must have been given one.
+template <class T>
+[[nodiscard]] T answer(std::future<Result<T>> call) {
+  Result<T> result = call.get();
+  EXPECT_TRUE(result) << result.error().describe();
+  return result ? *result : T{};
+}
+
+[[nodiscard]] OutboundMessage message_to(const std::string& id) {
+  return {InstanceId{id}, work::QueueMessage{"q", Payload::text("x")}};
+}
+
+using Sent = std::vector<EnqueueOutcome>;
+constexpr auto enqueued = EnqueueOutcome::enqueued;
+constexpr auto parked = EnqueueOutcome::parked;
+
+[[nodiscard]] auto begin_sending(const std::shared_ptr<Provider>& store, std::vector<std::string> ids) {
+  return begin([store, ids = std::move(ids)] {
+    std::vector<OutboundMessage> messages;
+    for (const std::string& id : ids) messages.push_back(message_to(id));
+    return store->enqueue_for_orchestrator(messages);
+  });
+}
 
 TEST_F(PostgresLocks, AStartThatMayReplaceAndAMessageThatWaitsForItsInstanceDoNotWaitForEachOther) {
   const auto store = open();
@@ -31,6 +119,234 @@ TEST_F(PostgresLocks, AStartThatMayReplaceAndAMessageThatWaitsForItsInstanceDoNo
     EXPECT_TRUE(outcome) << outcome.error().describe();
   }
   done = true;
+}
+
+// The first took the lock of those who create after the instance, the second that of those who park before.
+TEST_F(PostgresLocks, AStartThatIsSentAndAMessageThatWaitsForItsInstanceDoNotWaitForEachOther) {
+  const auto store = open_watched();
+  start(*store, "there");
+  Holder holder{*schema};
+  holder.lock("there");
+  auto starting = begin([store] {
+    const OutboundMessage again{"there", work::StartOrchestration{.orchestration = "Orch"}};
+    return store->enqueue_for_orchestrator({&again, 1});
+  });
+  until_waiting(1);
+  auto sending = begin_sending(store, {"nobody", "there"});
+  until_waiting(2);
+  holder.let_go();
+  EXPECT_EQ(answer(std::move(starting)), Sent{EnqueueOutcome::duplicate});
+  EXPECT_EQ(answer(std::move(sending)), (Sent{parked, enqueued}));
+}
+
+// It turned out late that a message had to be parked, when instances were locked already.
+TEST_F(PostgresLocks, AMessageWhoseInstanceIsJustDeletedIsParkedWithoutWaitingForThoseWhoStart) {
+  const auto store = open_watched();
+  start(*store, "there");
+  start(*store, "going");
+  Holder holder{*schema};
+  holder.run("SELECT erase_instances(0, ARRAY(SELECT key FROM instances WHERE instance_id = 'going'))");
+  auto sending = begin_sending(store, {"going", "there"});
+  until_waiting(1);
+  auto starting = begin([store] {
+    StartRequest again = start_of("there");
+    again.reuse = IdReuse::replace_when_final;
+    return store->start_instances({&again, 1});
+  });
+  until_waiting(2);
+  holder.let_go();
+  EXPECT_EQ(answer(std::move(sending)), (Sent{parked, enqueued}));
+  EXPECT_EQ(answer(std::move(starting)), std::vector{StartOutcome::exists});
+  EXPECT_EQ(queued("there").at(0), 2);
+  EXPECT_EQ(queued("going").at(1), 1);
+}
+
+// Both held the lock of those who create, and both wanted that of those who park.
+TEST_F(PostgresLocks, TurnsThatCreateInstancesAndSendToNobodyDoNotWaitForEachOther) {
+  const auto store = open_watched();
+  start(*store, "there");
+  Holder holder{*schema};
+  holder.lock("there");
+  const auto begin_turn = [&](const std::string& id, std::uint64_t token) {
+    return begin([store, id, token] {
+      TurnCommit commit = fused_turn(id, token);
+      commit.messages = {message_to("there"), message_to("nobody")};
+      return store->ack_orchestration_items({&commit, 1});
+    });
+  };
+  auto first = begin_turn("first", 1);
+  until_waiting(1);
+  auto second = begin_turn("second", 2);
+  until_waiting(2);
+  holder.let_go();
+  for (auto* turn : {&first, &second}) {
+    for (const CommitResult& result : answer(std::move(*turn))) {
+      EXPECT_EQ(result.outcome, CommitOutcome::committed);
+    }
+  }
+  EXPECT_EQ(queued("there").at(0), 3);
+  EXPECT_EQ(queued("nobody").at(1), 2);
+}
+
+// A turn that starts a child and sends it something parks nothing: it does not keep others from starting.
+TEST_F(PostgresLocks, ATurnThatSendsToTheChildItStartsLetsOthersStartMeanwhile) {
+  const auto store = open_watched();
+  start(*store, "there");
+  Holder holder{*schema};
+  holder.lock("there");
+  auto turn = begin([store] {
+    TurnCommit commit = fused_turn("parent", 1);
+    commit.messages = {{"child", work::StartOrchestration{.orchestration = "Orch"}},
+                       message_to("child"),
+                       message_to("parent"),
+                       message_to("there")};
+    return store->ack_orchestration_items({&commit, 1});
+  });
+  until_waiting(1);
+  start(*store, "another");
+  holder.let_go();
+  EXPECT_EQ(answer(std::move(turn)).at(0).outcome, CommitOutcome::committed);
+  EXPECT_EQ(queued("child").at(0), 2);
+  EXPECT_EQ(queued("parent").at(0), 1);
+}
+
+TEST_F(PostgresLocks, PruningAndSendingDoNotWaitForEachOther) {
+  const auto store = open_watched();
+  for (const char* id : {"a", "b", "c"}) start(*store, id);
+  Holder holder{*schema};
+  holder.lock("b");
+  auto pruning = begin([store] {
+    const InstanceId ids[] = {"c", "b", "a"};
+    return store->prune_executions(ids, {.keep_last = 1});
+  });
+  until_waiting(1);
+  auto sending = begin_sending(store, {"a", "c"});
+  until_waiting(2);
+  holder.let_go();
+  for (const PruneResult& result : answer(std::move(pruning))) EXPECT_TRUE(result.found);
+  EXPECT_EQ(answer(std::move(sending)), (Sent{enqueued, enqueued}));
+}
+
+TEST_F(PostgresLocks, DeletingAndSendingDoNotWaitForEachOther) {
+  const auto store = open_watched();
+  for (const char* id : {"a", "b", "c"}) start(*store, id);
+  Holder holder{*schema};
+  holder.lock("b");
+  auto deleting = begin([store] {
+    const InstanceId ids[] = {"c", "b", "a"};
+    return store->delete_instances(ids, DeleteMode::force);
+  });
+  until_waiting(1);
+  auto sending = begin_sending(store, {"a", "c"});
+  until_waiting(2);
+  holder.let_go();
+  for (const DeleteResult& result : answer(std::move(deleting))) {
+    EXPECT_EQ(result.outcome, DeleteOutcome::deleted);
+  }
+  EXPECT_EQ(answer(std::move(sending)), (Sent{parked, parked}));
+}
+
+TEST_F(PostgresLocks, DeletingFamiliesAndSendingDoNotWaitForEachOther) {
+  const auto store = open_watched();
+  start(*store, "old");
+  start(*store, "young");
+  StartRequest child = start_of("child of old");
+  child.start.parent = ParentLink{"old", store->get_instance("old").value()->incarnation, ExecutionId{1}, {}};
+  ASSERT_EQ(store->start_instances({&child, 1}).value().at(0), StartOutcome::created);
+  Holder holder{*schema};
+  holder.lock("child of old");
+  auto deleting = begin([store] {
+    const InstanceId ids[] = {"old", "young"};
+    return store->delete_instances(ids, DeleteMode::force);
+  });
+  until_waiting(1);
+  auto sending = begin_sending(store, {"young", "child of old"});
+  until_waiting(2);
+  holder.let_go();
+  const auto deleted = answer(std::move(deleting));
+  ASSERT_EQ(deleted.size(), 2u);
+  EXPECT_EQ(deleted[0].instances, 2u);
+  EXPECT_EQ(deleted[1].instances, 1u);
+  EXPECT_EQ(answer(std::move(sending)), (Sent{parked, parked}));
+}
+
+TEST_F(PostgresLocks, DeletingAndRenewingDoNotWaitForEachOther) {
+  const auto store = open_watched();
+  std::vector<TurnCommit> commits;
+  for (const char* id : {"a", "b", "c"}) {
+    TurnCommit& commit = commits.emplace_back(fused_turn(id, commits.size() + 1));
+    commit.worker_items.push_back(activity_of(id, {}, 2));
+  }
+  ASSERT_TRUE(store->ack_orchestration_items(commits));
+  const auto work = store->fetch_work_items({.node = "n", .lease = 1h}).value().items;
+  ASSERT_EQ(work.size(), 3u);
+  Holder holder{*schema};
+  holder.run("SELECT 1 FROM worker_queue WHERE instance_key = " +
+             std::to_string(work[1].lease.key.incarnation.value) + " FOR UPDATE");
+  auto deleting = begin([store] {
+    const InstanceId ids[] = {"c", "b", "a"};
+    return store->delete_instances(ids, DeleteMode::force);
+  });
+  until_waiting(1);
+  auto renewing = begin([store, work] {
+    const WorkRenewal renewals[] = {{work[0].lease}, {work[2].lease}};
+    return store->renew_work_item_locks(renewals, 1h);
+  });
+  until_waiting(2);
+  holder.let_go();
+  for (const DeleteResult& result : answer(std::move(deleting))) {
+    EXPECT_EQ(result.outcome, DeleteOutcome::deleted);
+  }
+  for (const RenewResult& result : answer(std::move(renewing))) {
+    EXPECT_EQ(result.outcome, RenewOutcome::cancelled);
+  }
+}
+
+// A batch that holds a turn that cannot be stored is stored turn by turn, in one transaction.
+TEST_F(PostgresLocks, TurnsThatAreStoredOneByOneAndSendingDoNotWaitForEachOther) {
+  const auto store = open_watched();
+  for (const char* id : {"a", "b", "c"}) start(*store, id);
+  const auto items = store->fetch_orchestration_items({.node = "n", .lease = 1h}).value().items;
+  ASSERT_EQ(items.size(), 3u);
+  // Only the second attempt comes so far: the first finds what cannot be stored before it.
+  Holder holder{*schema};
+  holder.run("INSERT INTO key_values (instance_key, key, value) VALUES (" +
+             std::to_string(items[1].incarnation.value) + ", 'k', 'v')");
+  auto turns = begin([&] {
+    std::string noise;  // that cannot be compressed
+    std::uint64_t seed = 1;
+    while (noise.size() < 20'000)
+      noise += std::to_string(seed = seed * 6364136223846793005ull + 1442695040888963407ull);
+    TurnCommit commits[] = {first_turn(items[2], 1), first_turn(items[1], 2), first_turn(items[0], 3),
+                            fused_turn(noise, 4)};
+    commits[1].change.key_values.push_back({.key = "k", .value = Payload::text("w")});
+    return store->ack_orchestration_items(commits);
+  });
+  until_waiting(1);
+  auto sending = begin_sending(store, {"a", "c"});
+  until_waiting(2);
+  holder.let_go();
+  const auto results = answer(std::move(turns));
+  ASSERT_EQ(results.size(), 4u);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(results[i].outcome, CommitOutcome::committed);
+  EXPECT_EQ(results[3].outcome, CommitOutcome::invalid);
+  EXPECT_EQ(answer(std::move(sending)), (Sent{enqueued, enqueued}));
+}
+
+TEST_F(PostgresLocks, AParkedMessageThatIsJustSweptIsNotDelivered) {
+  const auto store = open_watched();
+  const OutboundMessage message = message_to("a");
+  ASSERT_EQ(store->enqueue_for_orchestrator({&message, 1}).value(), Sent{parked});
+  Holder sweeper{*schema};
+  sweeper.run("DELETE FROM parked_messages");
+  auto starting = begin([store] {
+    const StartRequest request = start_of("a");
+    return store->start_instances({&request, 1});
+  });
+  until_waiting(1);
+  sweeper.let_go();
+  EXPECT_EQ(answer(std::move(starting)), std::vector{StartOutcome::created});
+  EXPECT_EQ(queued("a"), (std::vector<std::int64_t>{1, 0}));
 }
 
 }  // namespace

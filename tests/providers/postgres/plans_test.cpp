@@ -231,10 +231,10 @@ class PostgresPlans : public OnPostgres, public ::testing::WithParamInterface<Be
     // A turn that ends its instance, with work in flight; one that goes on; one whose condition does not
     // hold.
     TurnCommit end;
-    end.token = CommitToken{30};
     end.node = "n";
     end.instance = work.items[3].activity.instance;
     end.incarnation = work.items[3].activity.key.incarnation;
+    end.token = CommitToken{end.incarnation.value + 50};
     end.basis = ConditionalLease{EventId{77}};
     end.execution = ExecutionId{1};
     end.work_acks = {{work.items[3].lease, end.instance, Payload::text("done")}};
@@ -480,6 +480,16 @@ TEST_P(PostgresPlans, ABatchLooksAtEachRowAFewTimesHoweverManyItHas) {
     for (const CommitResult& result : provider.ack_orchestration_items(commits).value()) {
       ASSERT_EQ(result.outcome, CommitOutcome::committed);
     }
+    // Half of the ids are taken.
+    commits.clear();
+    for (std::size_t i = 0; i < count; ++i) {
+      commits.push_back(fused_turn(tale + " fused " + std::to_string(count / 2 + i), count + i + 1));
+    }
+    std::size_t refused = 0;
+    for (const CommitResult& result : provider.ack_orchestration_items(commits).value()) {
+      if (result.outcome == CommitOutcome::start_refused) ++refused;
+    }
+    ASSERT_EQ(refused, count / 2);
     const WorkFetch fetch{
         .node = "n", .limit = count, .lease = 1h, .sessions = SessionClaim{"me", 1h, {}, 2 * count}};
     const auto first = provider.fetch_work_items(fetch).value().items;
@@ -526,10 +536,10 @@ TEST_P(PostgresPlans, AFetchAndAConditionalCommitDoNotPassOverTheTimersOfAnInsta
   };
   const auto go_on = [](Provider& provider, const std::string& id) {
     TurnCommit commit;
-    commit.token = CommitToken{77};
     commit.node = "n";
     commit.instance = id;
     commit.incarnation = provider.get_instance(id).value()->incarnation;
+    commit.token = CommitToken{commit.incarnation.value + 1};  // another one than in begin()
     commit.basis = ConditionalLease{EventId{1}};
     commit.execution = ExecutionId{1};
     commit.events.push_back({.id = EventId{2}, .body = event::CustomStatusUpdated{"half"}});

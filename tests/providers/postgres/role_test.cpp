@@ -16,15 +16,20 @@ class PostgresRole : public OnPostgres {
     if (IsSkipped()) return;
     role = "duramen_app_" + std::to_string(::getpid());
     const std::string s = quoted_schema();
+    // Not everybody may use what is not granted, as in databases that are kept strictly.
+    schema->connection().script("REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA " + s + " FROM PUBLIC");
     // As docs/guides/postgres.md has it.
     schema->connection().script("CREATE ROLE " + role + " LOGIN;" + "GRANT USAGE ON SCHEMA " + s + " TO " +
                                 role + ";" + "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " +
                                 s + " TO " + role + ";" + "GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA " +
-                                s + " TO " + role + ";");
+                                s + " TO " + role + ";" + "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA " + s +
+                                " TO " + role + ";");
   }
   void TearDown() override {
     if (role.empty()) return;
-    schema->connection().script("DROP OWNED BY " + role + "; DROP ROLE " + role);
+    schema->connection().script("DROP OWNED BY " + role + "; DROP ROLE " + role +
+                                "; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA " + quoted_schema() +
+                                " TO PUBLIC");
   }
   [[nodiscard]] postgres::Options as_role() const {
     postgres::Options options = schema->options();

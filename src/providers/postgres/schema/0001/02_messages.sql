@@ -1,8 +1,10 @@
 -- How a message finds its instance: creates it, is queued, waits for it, or reaches nobody.
 --
 -- Whoever sends to an instance locks its row first, so that nothing is left behind on one that is just ending. Rows are
--- locked in the order of their keys. Each statement of a function sees what was committed before it began: so a lock
--- and what is decided under it are two statements.
+-- locked in the order of their keys, all at once, and before them the lock on parking: who holds some and finds that it
+-- needs another does not wait for it, but takes it if it is free and else begins anew (serialization_failure; the
+-- provider sends the call again). Each statement of a function sees what was committed before it began: so a lock and
+-- what is decided under it are two statements.
 --
 -- How rows are found and changed, here and in the files after this one. The server plans by what it has counted, and a
 -- queue may have been empty then: it would read a whole table for a few rows, or compare every row of one list with every
@@ -30,6 +32,22 @@ END $$;
 -- together with others like it, who parks holds it alone. One number per store.
 CREATE FUNCTION parking_lock() RETURNS bigint LANGUAGE sql STABLE SET search_path FROM CURRENT
   AS 'SELECT ''parked_messages''::regclass::oid::bigint';
+
+-- Takes that lock as it is needed to send messages, see deliver(). Those of one turn are wanted together or not at all.
+CREATE FUNCTION lock_parking(m_turn integer[], m_kind smallint[], m_target text[]) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  -- What is sent along with the start of its instance is not parked.
+  IF 1 = ANY (m_kind) AND EXISTS (
+    SELECT 1 FROM unnest(m_turn, m_kind, m_target) AS m (turn, kind, target)
+      GROUP BY m.turn, m.target
+      HAVING CASE WHEN bool_or(m.kind = 1) AND NOT bool_or(m.kind = 2)
+                  THEN (SELECT i.key FROM instances i WHERE i.instance_id = m.target) IS NULL ELSE false END) THEN
+    PERFORM pg_advisory_xact_lock(parking_lock());
+  ELSIF 2 = ANY (m_kind) THEN
+    PERFORM pg_advisory_xact_lock_shared(parking_lock());
+  END IF;
+END $$;
 
 -- Takes worker rows away from instances, whoever holds them. Leases that were held are returned and left as tombstones.
 -- The instances are locked by the caller.
@@ -82,7 +100,7 @@ BEGIN
   WITH moved AS MATERIALIZED (
     SELECT n.key, p.tid, p.id, p.message_id, p.visible_at, p.expires_at, p.item
       FROM unnest(p_keys, p_ids) AS n (key, id)
-        CROSS JOIN LATERAL (SELECT m.ctid AS tid, m.* FROM parked_messages m WHERE m.instance_id = n.id OFFSET 0) p),
+        CROSS JOIN LATERAL (SELECT m.ctid AS tid, m.* FROM parked_messages m WHERE m.instance_id = n.id FOR UPDATE) p),
   gone AS (
     DELETE FROM parked_messages p WHERE p.ctid = ANY (ARRAY(SELECT m.tid FROM moved m))),
   fresh AS (
@@ -95,7 +113,8 @@ BEGIN
 END $$;
 
 -- Sends messages. Of each: its kind (0: to an instance that exists; 1: may wait for it; 2: creates it), whether it is
--- wanted at all, and with 0 in m_for any incarnation of the target will do. A key of 0 asks for a number.
+-- wanted at all, and with 0 in m_for any incarnation of the target will do. A key of 0 asks for a number. The caller
+-- has locked parking and the targets.
 -- Outcomes: 0 enqueued, 1 duplicate (of a start: the id is taken), 2 not found, 3 parked, 4 finished, -1 not wanted.
 CREATE FUNCTION deliver(
   p_now bigint,
@@ -115,10 +134,8 @@ DECLARE
   v_some smallint[];
   v_overtaken boolean;
   v_n bigint;
-  v_key bigint;
 BEGIN
   IF 2 = ANY (m_kind) THEN
-    PERFORM pg_advisory_xact_lock_shared(parking_lock());
     -- Numbered in the order of the batch, inserted in the order of their ids.
     WITH numbered AS MATERIALIZED (
       SELECT m.*, nextval('numbers') AS key FROM (
@@ -157,28 +174,33 @@ BEGIN
   END IF;
   IF NOT (0 = ANY (m_kind) OR 1 = ANY (m_kind)) THEN RETURN v_outcomes; END IF;
 
-  PERFORM lock_instances('{}', ARRAY(
-    SELECT DISTINCT u.target FROM unnest(m_kind, m_wanted, m_target) AS u (kind, wanted, target)
-      WHERE u.kind < 2 AND u.wanted));
+  -- The targets are locked. One that came into being since then is locked now, unless somebody else has it: then it
+  -- came too late, and what may wait for it begins anew below.
   WITH found AS (
     SELECT m.n, m.kind, m.item, m.at, m.id, m.for_key, i.key, i.status,
            m.id IS NOT NULL AND (
              SELECT r.instance_key FROM received_messages r WHERE r.instance_key = i.key AND r.message_id = m.id)
-             IS NOT NULL AS known,
-           row_number() OVER (PARTITION BY i.key, m.id ORDER BY m.n) AS nth
+             IS NOT NULL AS known
       FROM unnest(m_kind, m_wanted, m_target, m_item, m_at, m_id, m_for)
         WITH ORDINALITY AS m (kind, wanted, target, item, at, id, for_key, n)
         LEFT JOIN LATERAL (
-          SELECT j.key, j.status FROM instances j WHERE j.instance_id = m.target OFFSET 0) i ON true
+          SELECT j.key, j.status FROM instances j WHERE j.instance_id = m.target FOR UPDATE SKIP LOCKED) i ON true
       WHERE m.kind < 2 AND m.wanted),
-  told AS MATERIALIZED (
-    SELECT f.n, f.key, f.at, f.item, f.id,
+  judged AS (
+    SELECT f.*,
            CASE WHEN f.key IS NULL THEN CASE WHEN f.kind = 1 THEN 3 ELSE 2 END
                 WHEN f.for_key <> 0 AND f.for_key <> f.key THEN 2
                 WHEN is_final(f.status) THEN CASE WHEN f.known THEN 1 ELSE 4 END
-                WHEN f.known OR (f.id IS NOT NULL AND f.nth > 1) THEN 1
+                WHEN f.known THEN 1
                 ELSE 0 END::smallint AS outcome
       FROM found f),
+  -- Of those that would be enqueued, the first of its id is.
+  told AS MATERIALIZED (
+    SELECT j.n, j.key, j.at, j.item, j.id,
+           CASE WHEN j.outcome = 0 AND j.id IS NOT NULL
+                     AND row_number() OVER (PARTITION BY j.key, j.id, j.outcome ORDER BY j.n) > 1
+                THEN 1 ELSE j.outcome END::smallint AS outcome
+      FROM judged j),
   remembered AS (
     INSERT INTO received_messages (instance_key, message_id)
       SELECT t.key, t.id FROM told t WHERE t.outcome = 0 AND t.id IS NOT NULL ORDER BY t.key, t.id
@@ -189,25 +211,20 @@ BEGIN
   SELECT array_agg(t.n ORDER BY t.n), array_agg(t.outcome ORDER BY t.n),
          count(*) FILTER (WHERE t.outcome = 0 AND t.id IS NOT NULL) > (SELECT count(*) FROM remembered)
     INTO v_places, v_some, v_overtaken FROM told t;
-  -- The instance came into being after the lock was asked for, and somebody else has sent it the same message since.
+  -- The instance was locked just now, and somebody else has sent it the same message shortly before.
   IF v_overtaken THEN RAISE EXCEPTION 'a message was sent twice at once' USING ERRCODE = 'serialization_failure'; END IF;
   IF v_places IS NULL THEN RETURN v_outcomes; END IF;
   FOR i IN 1 .. cardinality(v_places) LOOP
     v_n := v_places[i];
     v_outcomes[v_n] := v_some[i];
     CONTINUE WHEN v_some[i] <> 3;
-    -- For an instance that does not exist; nobody can create it unseen from here on.
-    PERFORM pg_advisory_xact_lock(parking_lock());
-    SELECT i.key INTO v_key FROM instances i WHERE i.instance_id = m_target[v_n] AND NOT is_final(i.status) FOR UPDATE;
-    IF FOUND THEN
-      v_outcomes[v_n] := 0;
-      IF m_id[v_n] IS NOT NULL THEN
-        INSERT INTO received_messages (instance_key, message_id) VALUES (v_key, m_id[v_n]) ON CONFLICT DO NOTHING;
-        IF NOT FOUND THEN v_outcomes[v_n] := 1; CONTINUE; END IF;
-      END IF;
-      INSERT INTO orchestrator_queue (instance_key, visible_at, item)
-        VALUES (v_key, greatest(m_at[v_n], p_now), m_item[v_n]);
-      CONTINUE;
+    -- For an instance that does not exist, and that nobody can create unseen from here on. The caller holds the lock,
+    -- unless the instance has gone since it looked.
+    IF NOT pg_try_advisory_xact_lock(parking_lock()) THEN
+      RAISE EXCEPTION 'an instance was deleted while it was sent to' USING ERRCODE = 'serialization_failure';
+    END IF;
+    IF EXISTS (SELECT 1 FROM instances i WHERE i.instance_id = m_target[v_n]) THEN
+      RAISE EXCEPTION 'an instance was replaced while it was sent to' USING ERRCODE = 'serialization_failure';
     END IF;
     -- Parking makes room: also a store that nobody sweeps does not grow for ever.
     DELETE FROM parked_messages p WHERE p.id = ANY (ARRAY(
@@ -235,12 +252,7 @@ CREATE FUNCTION enqueue_messages(
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
-  -- Who will park takes that lock before any other.
-  IF 1 = ANY (m_kind) AND EXISTS (
-    SELECT 1 FROM unnest(m_kind, m_target) AS m (kind, target)
-      WHERE m.kind = 1 AND (SELECT i.key FROM instances i WHERE i.instance_id = m.target) IS NULL) THEN
-    PERFORM pg_advisory_xact_lock(parking_lock());
-  END IF;
+  PERFORM lock_parking(array_fill(1, ARRAY[cardinality(m_kind)]), m_kind, m_target);
   PERFORM lock_instances('{}', m_target);
   now := coalesce(p_now, now_ms());
   outcomes := deliver(now, array_fill(true, ARRAY[cardinality(m_kind)]), m_kind, m_target, m_item, m_at, m_id, m_for,
@@ -261,9 +273,8 @@ DECLARE
   v_final bigint[];
 BEGIN
   stolen := '{}';
+  PERFORM pg_advisory_xact_lock_shared(parking_lock());
   IF true = ANY (m_reuse) THEN
-    -- deliver() will ask for it, and who parks asks for it before any instance.
-    PERFORM pg_advisory_xact_lock_shared(parking_lock());
     PERFORM lock_instances('{}', m_target);
     SELECT array_agg(i.key) INTO v_final
       FROM unnest(m_target, m_reuse) AS m (target, reuse)

@@ -39,7 +39,7 @@ BEGIN
   WITH a AS MATERIALIZED (
     SELECT u.n, u.wanted, u.key, u.item, w.tid, w.session_id, i.status, s.reason,
            u.wanted AND w.tid IS NOT NULL AND row_number() OVER (
-             PARTITION BY u.key, u.execution, u.activity, u.wanted ORDER BY u.n) = 1 AS done
+             PARTITION BY u.key, u.execution, u.activity, u.token, u.wanted ORDER BY u.n) = 1 AS done
       FROM unnest(a_wanted, a_key, a_execution, a_activity, a_token, a_item)
         WITH ORDINALITY AS u (wanted, key, execution, activity, token, item, n)
         LEFT JOIN LATERAL (

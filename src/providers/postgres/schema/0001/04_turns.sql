@@ -125,7 +125,7 @@ BEGIN
                   SELECT j.lease_until, j.not_before FROM instances j
                     WHERE j.key = q.instance_key
                       AND (j.lease_until > v_lease_now OR j.not_before > v_now)
-                      AND NOT j.key = ANY (coalesce(v_keys, '{}'))
+                      AND j.lease_token IS DISTINCT FROM p_token + j.key  -- not leased just now
                     OFFSET 0) i
               ORDER BY q.due, q.id LIMIT 256) b;
     v_next := least(v_next, v_due);
@@ -192,6 +192,45 @@ BEGIN
   RETURN v_renewed;
 END $$;
 
+-- Takes every lock that storing turns needs, see commit_turns(): instances that are committed or sent to or whose ids are
+-- wanted, then the work that ends. For turns that are stored one by one in one transaction, p_alone has nobody else
+-- create instances meanwhile: then none of them finds one that was not locked for all.
+CREATE FUNCTION lock_turns(
+  p_alone boolean,
+  c_basis smallint[], c_instance text[], c_key bigint[], c_execution bigint[], c_cancel_rest text[],
+  a_key bigint[], a_execution bigint[], a_activity bigint[],
+  m_turn integer[], m_kind smallint[], m_target text[], x_turn integer[], x_activity bigint[])
+RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+  IF p_alone THEN PERFORM pg_advisory_xact_lock(parking_lock()); END IF;
+  IF 2 = ANY (c_basis) THEN
+    -- A fused start is sent along with its turn.
+    PERFORM lock_parking(m_turn || array_agg(c.turn::integer), m_kind || array_agg(2::smallint),
+                         m_target || array_agg(c.id))
+      FROM unnest(c_basis, c_instance) WITH ORDINALITY AS c (basis, id, turn) WHERE c.basis = 2;
+    PERFORM lock_instances(
+      ARRAY(SELECT c.key FROM unnest(c_basis, c_key) AS c (basis, key) WHERE c.basis < 2),
+      m_target || ARRAY(SELECT c.id FROM unnest(c_basis, c_instance) AS c (basis, id) WHERE c.basis = 2));
+  ELSE
+    PERFORM lock_parking(m_turn, m_kind, m_target);
+    PERFORM lock_instances(c_key, m_target);
+  END IF;
+  IF cardinality(a_key) + cardinality(x_turn) > 0 OR cardinality(array_remove(c_cancel_rest, NULL)) > 0 THEN
+    PERFORM lock_work(array_agg(k.key), array_agg(k.execution), array_agg(k.activity)) FROM (
+      SELECT a.key, a.execution, a.activity FROM unnest(a_key, a_execution, a_activity) AS a (key, execution, activity)
+      UNION ALL
+      SELECT c_key[x.turn], c_execution[x.turn], x.activity FROM unnest(x_turn, x_activity) AS x (turn, activity)
+      UNION ALL
+      SELECT c.key, c.execution, w.activity
+        FROM unnest(c_key, c_execution, c_cancel_rest) AS c (key, execution, reason)
+          CROSS JOIN LATERAL (SELECT o.activity FROM worker_queue o
+                                WHERE o.instance_key = c.key AND o.execution = c.execution OFFSET 0) w
+        WHERE c.reason IS NOT NULL) k;
+  END IF;
+END $$;
+
 -- Stores turns. Everything is an array; what belongs to a turn names it by its place among the turns (*_turn).
 --
 --   c_*  the turns: basis 0 held, 1 conditional, 2 fused; c_fits says that the event ids follow one another (and, of a
@@ -239,7 +278,7 @@ DECLARE
   v_places bigint[];
   v_keys bigint[];
   v_ids text[];
-  v_made bigint[];
+  v_made bigint;
   v_sent bigint;
   v_message_outcomes smallint[];
   v_tids tid[];
@@ -250,27 +289,9 @@ BEGIN
   erased := '{}';
   starts := array_fill(0::smallint, ARRAY[v_count]);
 
-  -- 1. Locks: instances that are committed or sent to or whose ids are wanted, then the work that ends.
-  IF 2 = ANY (c_basis) OR 2 = ANY (m_kind) THEN PERFORM pg_advisory_xact_lock_shared(parking_lock()); END IF;
-  IF 2 = ANY (c_basis) THEN
-    PERFORM lock_instances(
-      ARRAY(SELECT c.key FROM unnest(c_basis, c_key) AS c (basis, key) WHERE c.basis < 2),
-      m_target || ARRAY(SELECT c.id FROM unnest(c_basis, c_instance) AS c (basis, id) WHERE c.basis = 2));
-  ELSE
-    PERFORM lock_instances(c_key, m_target);
-  END IF;
-  IF cardinality(a_turn) + cardinality(x_turn) > 0 OR cardinality(array_remove(c_cancel_rest, NULL)) > 0 THEN
-    PERFORM lock_work(array_agg(k.key), array_agg(k.execution), array_agg(k.activity)) FROM (
-      SELECT a.key, a.execution, a.activity FROM unnest(a_key, a_execution, a_activity) AS a (key, execution, activity)
-      UNION ALL
-      SELECT c_key[x.turn], c_execution[x.turn], x.activity FROM unnest(x_turn, x_activity) AS x (turn, activity)
-      UNION ALL
-      SELECT c.key, c.execution, w.activity
-        FROM unnest(c_key, c_execution, c_cancel_rest) AS c (key, execution, reason)
-          CROSS JOIN LATERAL (SELECT o.activity FROM worker_queue o
-                                WHERE o.instance_key = c.key AND o.execution = c.execution OFFSET 0) w
-        WHERE c.reason IS NOT NULL) k;
-  END IF;
+  -- 1. Locks.
+  PERFORM lock_turns(false, c_basis, c_instance, c_key, c_execution, c_cancel_rest, a_key, a_execution, a_activity,
+                     m_turn, m_kind, m_target, x_turn, x_activity);
   v_now := coalesce(p_now, now_ms());
   v_lease_now := coalesce(p_lease_now, v_now);
 
@@ -359,13 +380,14 @@ BEGIN
                s.parent_instance, s.parent_key, s.parent_execution, s.parent_event,
                CASE WHEN s.sets_status THEN 1 ELSE 0 END, s.custom_status, s.failure, s.output, s.output_encoding
           FROM numbered s ORDER BY s.id
-        ON CONFLICT (instance_id) DO NOTHING RETURNING key)
-    SELECT array_agg(s.n), array_agg(s.key), array_agg(s.id), (SELECT array_agg(m.key) FROM made m)
+        ON CONFLICT (instance_id) DO NOTHING RETURNING 1)
+    SELECT array_agg(s.n), array_agg(s.key), array_agg(s.id), (SELECT count(*) FROM made)
       INTO v_places, v_keys, v_ids, v_made FROM numbered s;
-    -- Some ids were taken, which is rare.
-    IF cardinality(v_made) IS DISTINCT FROM cardinality(v_places) THEN
+    -- Some ids were taken, which is rare: where one was, nobody has the number.
+    IF v_made < cardinality(v_places) THEN
       SELECT array_agg(s.n), array_agg(s.key), array_agg(s.id) INTO v_places, v_keys, v_ids
-        FROM unnest(v_places, v_keys, v_ids) AS s (n, key, id) WHERE s.key = ANY (v_made);
+        FROM unnest(v_places, v_keys, v_ids) AS s (n, key, id)
+          CROSS JOIN LATERAL (SELECT 1 FROM instances i WHERE i.key = s.key OFFSET 0) made;
     END IF;
     IF v_places IS NOT NULL THEN
       FOR p IN 1 .. cardinality(v_places) LOOP keys[v_places[p]] := v_keys[p]; END LOOP;

@@ -16,6 +16,22 @@ DECLARE
   v_stolen stolen_lease[] := '{}';
   v_finished boolean;
 BEGIN
+  -- All families at once, then their work, in the order of their keys.
+  LOOP
+    WITH RECURSIVE family (key) AS (
+      SELECT i.key FROM unnest(p_ids) AS u (id)
+        CROSS JOIN LATERAL (SELECT j.key FROM instances j WHERE j.instance_id = u.id OFFSET 0) i
+      UNION
+      SELECT c.key FROM family f
+        CROSS JOIN LATERAL (SELECT i.key FROM instances i
+                              WHERE i.parent_key = f.key AND i.parent_key IS NOT NULL OFFSET 0) c)
+    SELECT array_agg(f.key ORDER BY f.key) INTO v_keys FROM family f;
+    EXIT WHEN v_keys IS NOT DISTINCT FROM v_locked;
+    PERFORM lock_instances(v_keys, NULL);
+    v_locked := v_keys;
+  END LOOP;
+  PERFORM 1 FROM worker_queue w WHERE w.instance_key = ANY (v_locked)
+    ORDER BY w.instance_key, w.execution, w.activity FOR UPDATE;
   FOREACH v_id IN ARRAY p_ids LOOP
     o_outcome := 0; o_instances := 0; o_executions := 0; o_events := 0; o_messages := 0;
     o_ids := NULL; o_statuses := NULL; o_stolen := NULL;
@@ -34,7 +50,7 @@ BEGIN
                                 WHERE i.parent_key = f.key AND i.parent_key IS NOT NULL OFFSET 0) c)
       SELECT array_agg(f.key ORDER BY f.key) INTO v_keys FROM family f;
       EXIT WHEN v_keys = v_locked;
-      PERFORM 1 FROM instances i WHERE i.key = ANY (v_keys) ORDER BY i.key FOR UPDATE;
+      PERFORM lock_instances(v_keys, NULL);
       v_locked := v_keys;
     END LOOP;
     SELECT count(*), count(*), coalesce(sum(i.last_event_id), 0), bool_and(is_final(i.status)),
@@ -68,8 +84,10 @@ DECLARE
   v_id text;
   v_row record;
 BEGIN
+  PERFORM lock_instances('{}', p_ids);
   FOREACH v_id IN ARRAY p_ids LOOP
-    SELECT i.key, i.execution INTO v_row FROM instances i WHERE i.instance_id = v_id FOR UPDATE;
+    -- One that came into being since then, and that somebody else has, came too late.
+    SELECT i.key, i.execution INTO v_row FROM instances i WHERE i.instance_id = v_id FOR UPDATE SKIP LOCKED;
     o_found := FOUND; o_executions := 0; o_events := 0;
     IF o_found THEN
       -- The current execution has no row among those that are over; it counts all the same.
