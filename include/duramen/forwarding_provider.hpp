@@ -64,6 +64,7 @@ class ForwardingProvider : public Provider {
   [[nodiscard]] Result<std::vector<PruneResult>> prune_executions(std::span<const InstanceId> instances,
                                                                   const PruneOptions& options) override;
   [[nodiscard]] bool wants_tidying() const noexcept override { return inner_->wants_tidying(); }
+  [[nodiscard]] bool is_contended() const noexcept override { return inner_->is_contended(); }
   void tidy(const std::stop_token& hurry) noexcept override { inner_->tidy(hurry); }
   [[nodiscard]] Result<StoreMetrics> get_metrics() override;
   [[nodiscard]] Result<QueueDepths> get_queue_depths() override;

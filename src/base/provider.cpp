@@ -35,6 +35,8 @@ std::string overdue_message(const ActivityExecute& activity, TimeoutKind which) 
 
 bool Provider::wants_tidying() const noexcept { return false; }
 
+bool Provider::is_contended() const noexcept { return false; }
+
 void Provider::tidy(const std::stop_token&) noexcept {}
 
 std::vector<Result<std::vector<Event>>> Provider::read_histories(std::span<const HistoryRequest> requests) {

@@ -16,6 +16,12 @@ constexpr std::size_t early_flush = 64;
 // A batch that stops something is small, so that it is quick: so much of the rest goes with it.
 constexpr std::size_t beside_urgent = 32;
 constexpr std::size_t told_at_once = 32;
+// Fewer than this wait for what else the loop is about to have. With few in flight there would else be two
+// groups of them in turn, each waiting for the sync of the other; with many, the store should work while the
+// loop does.
+constexpr std::size_t few = 8;
+// So often the loop goes through its queue meanwhile, at most.
+constexpr int most_rounds = 4;
 constexpr Duration longest_pause{1000};
 
 template <class Waiting, class Entry, class Done>
@@ -58,10 +64,22 @@ void Committer::add(WorkAck ack, AckDone done) {
   flush_soon();
 }
 
+/// While another process writes, a batch waits for its turn anyway, and its turn should carry much.
+bool Committer::rather_gathers() const noexcept {
+  const std::size_t waiting = turns_.size() + acks_.size();
+  return first_.empty() && (waiting < few || (waiting < early_flush && provider_.is_contended()));
+}
+
 /// Lets what the loop has queued already join the batch.
 void Committer::flush_soon() {
   if (in_flight_ || std::exchange(flush_posted_, true)) return;
-  env_.loop().post([this] {
+  flush_when_gathered(0);
+}
+
+void Committer::flush_when_gathered(int rounds) {
+  env_.loop().post([this, rounds] {
+    if (rounds < most_rounds && rather_gathers() && !env_.loop_is_idle())
+      return flush_when_gathered(rounds + 1);
     flush_posted_ = false;
     flush();
   });
@@ -150,7 +168,11 @@ void Committer::finish(const std::shared_ptr<Batch>& batch) {
   in_flight_size_ = 0;
   tidy_if_due();
   // What gathered meanwhile leaves first, so that the store works while the loop tells everyone.
-  if (!nothing_waits()) send(next_batch());
+  if (rather_gathers() && !nothing_waits()) {
+    flush_soon();
+  } else if (!nothing_waits()) {
+    send(next_batch());
+  }
   tell(batch, 0);
 }
 

@@ -1,5 +1,6 @@
 // Group commit without timers: while one batch is being stored, what finishes meanwhile gathers into the
-// next.
+// next. Many leave as soon as the store is free, so that it works while the loop does; few, or what would
+// have to wait for another process's turn to write, take along what the loop has still to do.
 //
 // Two things go to the store this way: turns, and the ends of activities whose instance is not at hand. All
 // calls and callbacks are on the loop. When nothing else is going on, the loop makes the call itself: one
@@ -69,7 +70,9 @@ class Committer {
   [[nodiscard]] bool nothing_waits() const noexcept {
     return first_.empty() && turns_.empty() && acks_.empty();
   }
+  [[nodiscard]] bool rather_gathers() const noexcept;
   void flush_soon();
+  void flush_when_gathered(int rounds);
   void flush();
   [[nodiscard]] std::shared_ptr<Batch> next_batch();
   void store(Batch& batch);

@@ -82,6 +82,7 @@ class SqliteProvider final : public Provider {
   [[nodiscard]] Result<std::vector<PruneResult>> prune_executions(std::span<const InstanceId> instances,
                                                                   const PruneOptions& options) override;
   [[nodiscard]] bool wants_tidying() const noexcept override { return writer_.wants_tidying(); }
+  [[nodiscard]] bool is_contended() const noexcept override { return writer_.is_contended(); }
   void tidy(const std::stop_token& hurry) noexcept override { writer_.tidy(hurry); }
   [[nodiscard]] Result<StoreMetrics> get_metrics() override;
   [[nodiscard]] Result<QueueDepths> get_queue_depths() override;

@@ -24,13 +24,16 @@ struct flock one_byte(short type, off_t byte) {
   return lock;
 }
 
-void wait_for(int file, short type, off_t byte) {
+/// Says whether it had to wait.
+bool wait_for(int file, short type, off_t byte) {
   struct flock lock = one_byte(type, byte);
+  if (fcntl(file, F_OFD_SETLK, &lock) == 0) return false;
   while (fcntl(file, F_OFD_SETLKW, &lock) != 0) {
     if (errno == EINTR) continue;
     const std::string why = std::generic_category().message(errno);
     throw StoreError({ErrorCode::unavailable, "", "cannot lock the store's side file: " + why, true});
   }
+  return true;
 }
 
 void release(int file, off_t byte) noexcept {
@@ -48,7 +51,7 @@ SideLock::SideLock(const std::string& path) {
         {ErrorCode::unavailable, "", "cannot create " + path + ": " + trouble.text, trouble.retryable});
   }
   try {
-    wait_for(file_, F_RDLCK, presence_byte);
+    (void)wait_for(file_, F_RDLCK, presence_byte);
   } catch (...) {
     ::close(file_);
     throw;
@@ -58,9 +61,10 @@ SideLock::SideLock(const std::string& path) {
 SideLock::~SideLock() { ::close(file_); }
 
 void SideLock::lock() {
-  wait_for(file_, F_WRLCK, turnstile_byte);
+  const bool at_turnstile = wait_for(file_, F_WRLCK, turnstile_byte);
   try {
-    wait_for(file_, F_WRLCK, writer_byte);
+    const bool for_writer = wait_for(file_, F_WRLCK, writer_byte);
+    waited_for_ = at_turnstile || for_writer;
   } catch (...) {
     release(file_, turnstile_byte);
     throw;

@@ -9,6 +9,7 @@
 // of the process: two stores in one process count as two, and a process that dies gives them back.
 #pragma once
 
+#include <atomic>
 #include <string>
 
 namespace duramen::inline v0::sqlite::detail {
@@ -24,6 +25,8 @@ class SideLock {
   /// Waits for the turn to write. One thread of a store at a time.
   void lock();
   void unlock() noexcept;
+  /// Whether it was not to be had at once the last time. Any thread.
+  [[nodiscard]] bool was_waited_for() const noexcept { return waited_for_; }
 
   /// True if no other store has this file open. What it says may be old by the time it is read; whoever comes
   /// later reads what was committed before.
@@ -31,6 +34,7 @@ class SideLock {
 
  private:
   int file_ = -1;
+  std::atomic<bool> waited_for_ = false;
 };
 
 }  // namespace duramen::inline v0::sqlite::detail

@@ -66,6 +66,8 @@ class Writer {
   [[nodiscard]] Counters counters() const noexcept;
   /// Null in memory.
   [[nodiscard]] Bell* bell() noexcept { return bell_.get(); }
+  /// True if the last transaction had to wait for that of another store.
+  [[nodiscard]] bool is_contended() const noexcept { return side_lock_ && side_lock_->was_waited_for(); }
   /// True if no other store has the file open.
   [[nodiscard]] bool alone() const noexcept { return !side_lock_ || side_lock_->alone(); }
 

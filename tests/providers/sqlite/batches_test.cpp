@@ -1,12 +1,30 @@
 // Entries of one batch do not harm each other.
 #include "providers/sqlite/fixture.hpp"
+#include "providers/sqlite/side_lock.hpp"
 
+#include <fcntl.h>
 #include <functional>
+#include <future>
 #include <stop_token>
+#include <thread>
+#include <unistd.h>
 
 namespace duramen::sqlite::test {
 
 namespace {
+
+/// Whether somebody holds a lock on that byte of the file.
+bool is_locked(const std::string& path, off_t byte) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = 1;
+  const bool asked = ::fcntl(file, F_OFD_GETLK, &lock) == 0;
+  ::close(file);
+  return asked && lock.l_type != F_UNLCK;
+}
 
 /// Does something when the nth statement from now on begins, on any connection opened while this exists.
 class AtStatement {
@@ -118,6 +136,26 @@ TEST(Batches, AMessageOfOneTurnDoesNotStandInTheWayOfAnother) {
   EXPECT_EQ(results[0].outcome, CommitOutcome::committed);
   EXPECT_EQ(results[1].outcome, CommitOutcome::committed);
   EXPECT_EQ(provider->fetch_orchestration_items(fetch_turns()).value().items.at(0).instance, InstanceId{"b"});
+}
+
+TEST(Batches, SayWhetherTheyHadToWaitForAnotherStore) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  start(*provider, "alone");
+  EXPECT_FALSE(provider->is_contended());
+
+  detail::SideLock another_store(dir.file("t.db-lock"));
+  for (int i = 0; !provider->is_contended() && i < 100; ++i) {
+    another_store.lock();
+    auto started = std::async(std::launch::async, [&] { start(*provider, "waits-" + std::to_string(i)); });
+    // Once it has passed the turnstile it asks for its turn; it may just not have asked yet.
+    while (!is_locked(dir.file("t.db-lock"), 2)) std::this_thread::yield();
+    another_store.unlock();
+    started.get();
+  }
+  EXPECT_TRUE(provider->is_contended());
+  start(*provider, "alone-again");
+  EXPECT_FALSE(provider->is_contended());
 }
 
 TEST(Batches, ManyCancelledActivitiesGoInOneStep) {
