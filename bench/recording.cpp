@@ -29,13 +29,11 @@ Recording RecordingProvider::take() {
   return std::exchange(recording_, {});
 }
 
-void RecordingProvider::keep(Call call) {
-  const std::lock_guard lock(mutex_);
-  recording_.calls.push_back(std::move(call));
-}
+void RecordingProvider::keep(Call call) { recording_.calls.push_back(std::move(call)); }
 
 dm::Result<std::vector<dm::StartOutcome>> RecordingProvider::start_instances(
     std::span<const dm::StartRequest> requests) {
+  const std::lock_guard lock(mutex_);
   auto outcomes = inner().start_instances(requests);
   if (outcomes) keep(StartCall{{requests.begin(), requests.end()}});
   return outcomes;
@@ -43,6 +41,7 @@ dm::Result<std::vector<dm::StartOutcome>> RecordingProvider::start_instances(
 
 dm::Result<std::vector<dm::EnqueueOutcome>> RecordingProvider::enqueue_for_orchestrator(
     std::span<const dm::OutboundMessage> messages) {
+  const std::lock_guard lock(mutex_);
   auto outcomes = inner().enqueue_for_orchestrator(messages);
   if (outcomes) keep(EnqueueCall{{messages.begin(), messages.end()}});
   return outcomes;
@@ -50,6 +49,7 @@ dm::Result<std::vector<dm::EnqueueOutcome>> RecordingProvider::enqueue_for_orche
 
 dm::Result<dm::OrchestrationBatch> RecordingProvider::fetch_orchestration_items(
     const dm::OrchestrationFetch& request) {
+  const std::lock_guard lock(mutex_);
   auto batch = inner().fetch_orchestration_items(request);
   if (batch && !batch->items.empty()) {
     TurnFetchCall call{request, {}};
@@ -62,6 +62,7 @@ dm::Result<dm::OrchestrationBatch> RecordingProvider::fetch_orchestration_items(
 
 dm::Result<std::vector<dm::CommitResult>> RecordingProvider::ack_orchestration_items(
     std::span<const dm::TurnCommit> commits, const std::stop_token& hurry) {
+  const std::lock_guard lock(mutex_);
   auto results = inner().ack_orchestration_items(commits, hurry);
   if (results) {
     const auto stored = commits.first(results->size());
@@ -71,6 +72,7 @@ dm::Result<std::vector<dm::CommitResult>> RecordingProvider::ack_orchestration_i
 }
 
 dm::Result<dm::WorkBatch> RecordingProvider::fetch_work_items(const dm::WorkFetch& request) {
+  const std::lock_guard lock(mutex_);
   auto batch = inner().fetch_work_items(request);
   if (batch && !batch->items.empty()) {
     WorkFetchCall call{request, {}};
@@ -81,6 +83,7 @@ dm::Result<dm::WorkBatch> RecordingProvider::fetch_work_items(const dm::WorkFetc
 }
 
 dm::Result<std::vector<dm::AckResult>> RecordingProvider::ack_work_items(std::span<const dm::WorkAck> acks) {
+  const std::lock_guard lock(mutex_);
   auto results = inner().ack_work_items(acks);
   if (results) keep(AckCall{{acks.begin(), acks.end()}});
   return results;

@@ -68,6 +68,8 @@ class RecordingProvider final : public duramen::testing::ForwardingProvider {
  private:
   void keep(Call call);
 
+  // Held during a call too: calls are kept in the order in which they were made, also if the loop makes one
+  // beside the store's thread.
   std::mutex mutex_;
   Recording recording_;  // guarded by mutex_
 };
