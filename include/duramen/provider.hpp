@@ -511,10 +511,11 @@ class Provider {
   /// next to nothing, and does it before the next batch. What cannot wait for that, a provider does in its
   /// other calls: some callers never call these.
   [[nodiscard]] virtual bool wants_tidying() const noexcept;
-  /// Whether the last batch had to wait because another process was writing. The runtime, which asks before
-  /// every batch, then gathers what it is about to have instead of sending less at once.
-  [[nodiscard]] virtual bool is_contended() const noexcept;
   virtual void tidy(const std::stop_token& hurry) noexcept;
+  /// Whether a transaction had to wait lately because another process was writing. Then the runtime rather
+  /// gathers what it is about to have than send less at once. It asks on its loop, also during other calls:
+  /// this must cost next to nothing.
+  [[nodiscard]] virtual bool is_contended() const noexcept;
 
   /// `node` may be empty for a listener that holds no leases (a client).
   [[nodiscard]] virtual std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) = 0;

@@ -66,8 +66,10 @@ void Committer::add(WorkAck ack, AckDone done) {
 
 /// While another process writes, a batch waits for its turn anyway, and its turn should carry much.
 bool Committer::rather_gathers() const noexcept {
+  if (in_flight_ || !first_.empty()) return false;
   const std::size_t waiting = turns_.size() + acks_.size();
-  return first_.empty() && (waiting < few || (waiting < early_flush && provider_.is_contended()));
+  if (waiting == 0 || waiting >= std::min(early_flush, options_.max_batch)) return false;
+  return waiting < few || provider_.is_contended();
 }
 
 /// Lets what the loop has queued already join the batch.
@@ -88,8 +90,9 @@ void Committer::flush_when_gathered(int rounds) {
 void Committer::flush() {
   if (in_flight_ || nothing_waits()) return;
   auto batch = next_batch();
-  // A store that is tidying up would make the loop wait, and then nobody could tell it of a hurry.
-  if (in_flight_size_ == 1 && !tidying_ && env_.loop_is_idle()) {
+  // A store that is tidying up would make the loop wait, and then nobody could tell it of a hurry; so would
+  // one that waits for another process.
+  if (in_flight_size_ == 1 && !tidying_ && !provider_.is_contended() && env_.loop_is_idle()) {
     store(*batch);
     finish(batch);
   } else {
@@ -168,7 +171,7 @@ void Committer::finish(const std::shared_ptr<Batch>& batch) {
   in_flight_size_ = 0;
   tidy_if_due();
   // What gathered meanwhile leaves first, so that the store works while the loop tells everyone.
-  if (rather_gathers() && !nothing_waits()) {
+  if (rather_gathers()) {
     flush_soon();
   } else if (!nothing_waits()) {
     send(next_batch());

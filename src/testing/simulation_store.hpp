@@ -35,6 +35,8 @@ class AuditedStore final : public ForwardingProvider {
   /// Due after every few batches. There is nothing to do: it is there to come between other calls.
   [[nodiscard]] bool wants_tidying() const noexcept override { return untidy_batches_ >= 5; }
   void tidy(const std::stop_token& hurry) noexcept override;
+  /// As if others wrote, too, every other time.
+  [[nodiscard]] bool is_contended() const noexcept override { return untidy_batches_ % 2 != 0; }
 
  private:
   Ledger& ledger_;

@@ -16,6 +16,7 @@ namespace {
 /// Whether somebody holds a lock on that byte of the file.
 bool is_locked(const std::string& path, off_t byte) {
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  EXPECT_GE(file, 0);
   struct flock lock{};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
@@ -149,7 +150,8 @@ TEST(Batches, SayWhetherTheyHadToWaitForAnotherStore) {
     another_store.lock();
     auto started = std::async(std::launch::async, [&] { start(*provider, "waits-" + std::to_string(i)); });
     // Once it has passed the turnstile it asks for its turn; it may just not have asked yet.
-    while (!is_locked(dir.file("t.db-lock"), 2)) std::this_thread::yield();
+    const auto ended = [&] { return started.wait_for(0s) == std::future_status::ready; };
+    while (!ended() && !is_locked(dir.file("t.db-lock"), 2)) std::this_thread::yield();
     another_store.unlock();
     started.get();
   }
