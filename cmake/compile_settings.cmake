@@ -1,6 +1,7 @@
 # How our own targets are compiled. Nothing here reaches the targets of a user who embeds us.
 
 option(DURAMEN_WERROR "Treat warnings as errors (the presets do; users' newer compilers need not)" OFF)
+option(DURAMEN_MUTANTS "Let tests put old defects back: see include/duramen/detail/mutant.hpp. Not for programs" OFF)
 set(DURAMEN_SANITIZE "" CACHE STRING "Sanitizers for the whole build, e.g. \"address,undefined\" or \"thread\"")
 
 if(PROJECT_IS_TOP_LEVEL)
@@ -35,7 +36,8 @@ endif()
 function(duramen_compile_settings target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
-  target_compile_definitions(${target} PRIVATE "DURAMEN_VERSION=\"${PROJECT_VERSION}\"")
+  target_compile_definitions(${target} PRIVATE
+    "DURAMEN_VERSION=\"${PROJECT_VERSION}\"" $<$<BOOL:${DURAMEN_MUTANTS}>:DURAMEN_MUTANTS>)
   if(NOT MSVC)
     # Designated initialisers that leave fields to their defaults are an idiom here, not an oversight.
     target_compile_options(${target} PRIVATE
