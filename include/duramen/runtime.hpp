@@ -29,7 +29,8 @@ struct RuntimeOptions {
   /// Activities this node holds at once, coroutines included. What is beyond it waits for a free place or
   /// another node.
   std::size_t max_activities = 4096;
-  /// Live coroutines kept between turns, so that a turn costs nothing for the history before it.
+  /// Live coroutines kept between turns, so that a turn costs nothing for the history before it. 0: none, so
+  /// that every turn replays the history before it. That is slow, and finds code that is not deterministic.
   std::size_t max_resident_instances = 10'000;
   /// Turns in one transaction at most.
   std::size_t max_commit_batch = 250;

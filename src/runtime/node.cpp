@@ -1,6 +1,7 @@
 #include "runtime/node.hpp"
 
 #include "runtime/metered_provider.hpp"
+#include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
 #include <string>
@@ -57,9 +58,11 @@ Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
              check_drained();
            }}),
       turns_(env, provider_, registry_, committer_, activities_,
-             {options_.node, options_.max_resident_instances, options_.max_actions_per_turn,
-              options_.activity_lease, options_.tags, options_.max_attempts, options_.unregistered_pause,
-              options_.longest_unregistered_pause},
+             {options_.node,
+              detail::mutant("keeps_the_last_resident") ? options_.max_resident_instances + 1
+                                                        : options_.max_resident_instances,
+              options_.max_actions_per_turn, options_.activity_lease, options_.tags, options_.max_attempts,
+              options_.unregistered_pause, options_.longest_unregistered_pause},
              {[this](TimePoint due) { wake_at(due); }, [this](TimePoint due) { sweep_at(due); },
               [this](const StolenLease& stolen, LeaseTime decided) {
                 if (stolen.owner != options_.node) return;

@@ -119,7 +119,6 @@ Turns::Slot& Turns::slot_for(const InstanceId& instance) {
   auto [at, fresh] = slots_.try_emplace(instance);
   if (fresh) {
     at->second.recent = recent_.insert(recent_.end(), instance);
-    evict();
   } else {
     recent_.splice(recent_.end(), recent_, at->second.recent);
   }
@@ -140,8 +139,9 @@ void Turns::discard(const InstanceId& instance) {
   slots_.erase(found);
 }
 
+/// Lets go of what rests here and was not needed for the longest time. A turn under way keeps its coroutine.
 void Turns::evict() {
-  for (auto at = recent_.begin(); slots_.size() > options_.max_resident && at != std::prev(recent_.end());) {
+  for (auto at = recent_.begin(); at != recent_.end() && slots_.size() - busy_ > options_.max_resident;) {
     const auto found = slots_.find(*at);
     if (found->second.busy) {
       ++at;
@@ -411,6 +411,7 @@ void Turns::next(const InstanceId& instance) {
   const auto found = slots_.find(instance);
   if (found == slots_.end()) return;
   Slot& slot = found->second;
+  if (options_.max_resident == 0) slot.execution.reset();  // also if its next turn could begin at once
   std::vector<FinishedActivity> finished = std::exchange(slot.finished, {});
   if (slot.fetched) {
     // Leased by a fetch: the commit of a finished activity could not get past that lease, so it goes to the
@@ -432,7 +433,8 @@ void Turns::next(const InstanceId& instance) {
         send_to_store(std::move(activity));
       }
     }
-    if (!ours.empty()) run_finished(instance, slot, std::move(ours));
+    if (!ours.empty()) return run_finished(instance, slot, std::move(ours));
+    evict();
   }
 }
 

@@ -80,7 +80,7 @@ class Simulation::World {
   void check_messages(const InstanceInfo& info);
   void check_waiting(const InstanceInfo& info, const std::vector<Event>& history);
   void check_end(const InstanceInfo& info, const std::vector<Event>& history);
-  void check_replay(const InstanceInfo& info, const std::vector<Event>& history);
+  void check_replay(const InstanceInfo& info);
   void check_activities(const InstanceInfo& info, const std::vector<Event>& history);
   void check_nothing_left();
 

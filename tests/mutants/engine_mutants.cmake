@@ -3,3 +3,6 @@
 #
 # engine_mutant(<mutant> <test executable> <gtest filter> [ONLY address|thread])
 #   ONLY: what the defect does is undefined behaviour, which only that sanitizer is sure to see.
+engine_mutant(simulation_skips_ended_executions simulation_test Nondeterminism.AClockInAnInstanceThatEndedIsFound)
+engine_mutant(simulation_accepts_nondeterminism simulation_test Nondeterminism.AnInstanceThatFailedOfItIsFound)
+engine_mutant(keeps_the_last_resident runtime_test Orchestrations.WithoutResidentInstancesEveryTurnReplays)

@@ -152,6 +152,22 @@ TEST_F(Orchestrations, AnInstanceEvictedFromMemoryGoesOnFromItsHistory) {
   }
 }
 
+TEST_F(Orchestrations, WithoutResidentInstancesEveryTurnReplays) {
+  constexpr int steps = 5;
+  std::atomic<int> runs = 0;
+  world.registry.add("counted", [&runs](OrchestrationContext& ctx) -> Task<int> {
+    ++runs;
+    int value = 0;
+    while (value < steps) value = co_await ctx.schedule_activity(Increment, value);
+    co_return value;
+  });
+  RuntimeOptions options;
+  options.max_resident_instances = 0;
+  world.run(options);
+  EXPECT_EQ(world.finish("c", "counted", std::monostate{}).output_as<int>(), steps);
+  EXPECT_GE(runs, 1 + steps);
+}
+
 TEST_F(Orchestrations, AResultThatIsTooLargeIsAFailureThatSaysSo) {
   world.registry.add("Huge", [](ActivityContext&) { return std::string(default_payload_limit + 1, 'x'); });
   world.registry.add("use", [](OrchestrationContext& ctx) -> Task<std::string> {

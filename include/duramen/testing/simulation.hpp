@@ -15,8 +15,8 @@
 // has ended, once, or waits for something real; what was announced is what is stored; each schedule completes
 // at most once, with a result accepted from whoever held it; no lease is held twice; a cancelled activity is
 // told, and told why; every event and queue message reaches its instance once, in the order in which the
-// store took them; nothing is left behind; every history replays with the same code. What the outputs must be
-// is the test's own business.
+// store took them; nothing is left behind; the same code replays every history that was kept, also of
+// instances that have ended, and comes to the same end. What the outputs must be is the test's own business.
 //
 // Activities run on the simulation's thread: a function must not block; a coroutine sleeps in virtual time.
 #pragma once
