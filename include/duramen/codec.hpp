@@ -84,10 +84,11 @@ template <class T = void>
   return Codec<void>::encode();
 }
 
-/// The value in a payload; throws DecodeError if it is not a T.
+/// The value in a payload; throws DecodeError if it is not a T. A T that refers to memory it does not own (a
+/// std::string_view, a pointer) does not compile: the payload's text is gone when this returns.
 template <class T>
 [[nodiscard]] T decode_payload(const Payload& payload) {
-  return Codec<std::remove_cv_t<T>>::decode(payload);
+  return Codec<std::remove_cv_t<typename detail::Owned<T>::type>>::decode(payload);
 }
 
 /// How large a payload may be unless configured otherwise: 2 MiB.

@@ -19,10 +19,26 @@
 #include <typeinfo>
 
 /// Makes a struct convertible: the type, then its members. Write it in the type's namespace. All members must
-/// be there when a value is read.
-#define DURAMEN_JSON(Type, ...) NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Type, __VA_ARGS__)
+/// be there when a value is read, and own what they hold: a std::string_view does not compile.
+#define DURAMEN_JSON(Type, ...)                                                                \
+  NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Type, __VA_ARGS__)                                        \
+  [[maybe_unused]] inline void duramen_check_members([[maybe_unused]] const Type* duramen_t) { \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(DURAMEN_DETAIL_CHECK_MEMBER, __VA_ARGS__))        \
+  }
+#define DURAMEN_DETAIL_CHECK_MEMBER(member) \
+  static_assert(sizeof(::duramen::detail::Owned<decltype(duramen_t->member)>) != 0);
 
 namespace duramen::inline v0::detail {
+
+/// Containers that codec.hpp does not know are read by nlohmann; their elements must own what they hold, too.
+template <class T>
+struct OwnedElements {};
+template <class T>
+  requires(requires(T& container) {
+    container.begin();
+    typename T::value_type;
+  } && !std::is_same_v<typename T::value_type, T>)
+struct OwnedElements<T> : Owned<typename T::value_type> {};
 
 template <class T>
 concept NlohmannConvertible =
@@ -49,6 +65,7 @@ struct JsonFormat<T> {
   }
   static T read(const JsonValue& value) { return parse(value.text()); }
   static T parse(std::string_view text) {
+    static_assert(sizeof(OwnedElements<T>) != 0);
     try {
       return nlohmann::json::parse(text).template get<T>();
     } catch (const nlohmann::json::exception& e) {

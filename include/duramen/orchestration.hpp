@@ -36,9 +36,14 @@ namespace detail {
 template <class Signature>
 struct IsHandlerSignature : std::false_type {};
 template <class R>
-struct IsHandlerSignature<R()> : std::true_type {};
+struct IsHandlerSignature<R()> : std::true_type {
+  using Result = typename Owned<R>::type;
+};
 template <class R, class In>
-struct IsHandlerSignature<R(In)> : std::bool_constant<!std::is_reference_v<In>> {};
+struct IsHandlerSignature<R(In)> : std::bool_constant<!std::is_reference_v<In>> {
+  using Result = typename Owned<R>::type;
+  using Input = typename Owned<In>::type;
+};
 
 /// A name and a signature.
 template <class Signature>

@@ -83,7 +83,7 @@ struct HandlerTraits<R (*)(Context&, In)> {
       "a handler's input is a value: a reference would dangle when the coroutine is suspended or replayed");
   using Result = R;
   using ContextType = Context;
-  using Input = In;
+  using Input = typename Owned<In>::type;
 };
 template <class C, class R, class... Args>
 struct HandlerTraits<R (C::*)(Args...) const> : HandlerTraits<R (*)(Args...)> {};
@@ -92,23 +92,28 @@ struct HandlerTraits<R (C::*)(Args...)> : HandlerTraits<R (*)(Args...)> {};
 template <class R, class... Args>
 struct HandlerTraits<R(Args...)> : HandlerTraits<R (*)(Args...)> {};
 
+// What a handler returns. Of a plain function a literal is fine, too: it is encoded before anything else
+// runs.
 template <class T>
-struct Unwrapped {
+struct Unwrapped : Owned<T> {
   static constexpr bool is_task = false;
   static constexpr bool is_activity_task = false;
-  using type = T;
+};
+template <>
+struct Unwrapped<const char*> {
+  static constexpr bool is_task = false;
+  static constexpr bool is_activity_task = false;
+  using type = const char*;
 };
 template <class T>
-struct Unwrapped<Task<T>> {
+struct Unwrapped<Task<T>> : Owned<T> {
   static constexpr bool is_task = true;
   static constexpr bool is_activity_task = false;
-  using type = T;
 };
 template <class T>
-struct Unwrapped<ActivityTask<T>> {
+struct Unwrapped<ActivityTask<T>> : Owned<T> {
   static constexpr bool is_task = false;
   static constexpr bool is_activity_task = true;
-  using type = T;
 };
 
 /// Calls a handler with its input decoded, if it takes one.

@@ -12,6 +12,10 @@ foreach(file IN LISTS files)
   string(REGEX MATCHALL "NAME [a-z_]+/[A-Za-z_0-9]+" tests "${text}")  # those that are no program of ours
   list(TRANSFORM tests REPLACE "NAME (.*)" "`\\1`")
   list(APPEND cases ${tests})
+  string(REGEX MATCHALL "(duramen_compile|package)_test\\([A-Za-z_]+" tests "${text}")
+  list(TRANSFORM tests REPLACE "duramen_compile_test\\((.*)" "`core_negative/\\1`")
+  list(TRANSFORM tests REPLACE "package_test\\((.*)" "`package/\\1`")
+  list(APPEND cases ${tests})
 endforeach()
 
 # In the code: mutant("name"). Beside it, programs that must not compile, providers and engines that are wrong on purpose.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <duramen/detail/json_value.hpp>
+#include <duramen/detail/owned.hpp>
 #include <duramen/payload.hpp>
 
 #include <concepts>
@@ -22,9 +23,6 @@
 #include <vector>
 
 namespace duramen::inline v0 {
-
-template <class T>
-struct Codec;
 
 namespace detail {
 
@@ -55,10 +53,6 @@ decltype(auto) at_step(Read read, auto make_step) {
   }
 }
 [[nodiscard]] inline std::string index_step(std::size_t i) { return "[" + std::to_string(i) + "]"; }
-
-template <class T>
-concept HasOwnCodec =
-    requires { Codec<T>::encode(std::declval<const T&>()); } && !requires { typename Codec<T>::generic; };
 
 /// A type with a Codec of its own, inside a container: its text as a string, its JSON as an array of one.
 template <class T>
