@@ -8,6 +8,7 @@
 #pragma once
 
 #include <duramen/codec.hpp>
+#include <duramen/detail/compiler.hpp>
 #include <duramen/failure.hpp>
 #include <duramen/function.hpp>
 #include <duramen/ids.hpp>

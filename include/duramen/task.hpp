@@ -5,6 +5,7 @@
 // Task that is destroyed before its end cancels what it was waiting for.
 #pragma once
 
+#include <duramen/detail/compiler.hpp>
 #include <duramen/detail/operation.hpp>
 #include <duramen/future.hpp>
 

@@ -1,0 +1,2 @@
+// Fine but for the compiler that is given it.
+#include <duramen/task.hpp>

@@ -1,0 +1,2 @@
+// A program of no coroutines, which says so.
+#include <duramen/client.hpp>

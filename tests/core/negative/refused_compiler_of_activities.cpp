@@ -1,0 +1,2 @@
+// The same for the other coroutine type.
+#include <duramen/activity.hpp>
