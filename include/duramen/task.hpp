@@ -3,6 +3,10 @@
 // A Task is lazy: its body runs when it is awaited, or when a combinator polls it. Only Duramen awaitables
 // can be awaited inside one; anything else does not compile, because it would not be the same on replay. A
 // Task that is destroyed before its end cancels what it was waiting for.
+//
+// A Task keeps its coroutine's parameters, but not the captures of a lambda: those are in the lambda's
+// object, which must live until the Task has ended. The Registry keeps what it is given; elsewhere write
+// `[](OrchestrationContext& ctx, int x) -> Task<int> {...}(ctx, x)` instead of capturing x.
 #pragma once
 
 #include <duramen/detail/compiler.hpp>
