@@ -57,7 +57,8 @@ struct LogRecord {
   std::span<const LogField> fields;
 };
 
-/// Called from any thread, also from several at once.
+/// Called from any thread, also from several at once. It should not throw: an exception from it is swallowed,
+/// the record is lost, and standard error gets one line about the first one.
 using LogSink = std::function<void(const LogRecord&)>;
 
 /// Takes one line at a time, without its end.

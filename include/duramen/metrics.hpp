@@ -15,7 +15,8 @@ struct MetricLabel {
 };
 using MetricLabels = std::span<const MetricLabel>;
 
-/// What a runtime reports to. Called from any thread, often: it must return at once.
+/// What a runtime reports to. Called from any thread, often: it must return at once. It should not throw: an
+/// exception from it is swallowed, the number is lost, and standard error gets one line about the first one.
 /// docs/reference/metrics.md lists the names; all begin with `duramen_`.
 class Metrics {
  public:

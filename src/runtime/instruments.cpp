@@ -1,6 +1,10 @@
 #include "runtime/instruments.hpp"
 
+#include "base/guarded.hpp"
+#include <duramen/detail/mutant.hpp>
+
 #include <array>
+#include <utility>
 
 namespace duramen::inline v0::runtime {
 
@@ -39,7 +43,38 @@ std::string_view status_label(Status status) {
 
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
+/// The user's sink without its exceptions.
+class GuardedMetrics final : public Metrics {
+ public:
+  explicit GuardedMetrics(std::shared_ptr<Metrics> sink) : sink_(std::move(sink)) {}
+  void add(std::string_view counter, std::uint64_t by, MetricLabels labels) override {
+    guard([&] { sink_->add(counter, by, labels); });
+  }
+  void observe(std::string_view histogram, double value, MetricLabels labels) override {
+    guard([&] { sink_->observe(histogram, value, labels); });
+  }
+  void set(std::string_view gauge, double value, MetricLabels labels) override {
+    guard([&] { sink_->set(gauge, value, labels); });
+  }
+
+ private:
+  template <class Report>
+  void guard(const Report& report) {
+    try {
+      report();
+    } catch (...) {
+      if (detail::mutant("metrics_may_throw")) throw;
+      swallowed_();
+    }
+  }
+  const std::shared_ptr<Metrics> sink_;
+  base::Swallowed swallowed_{"Metrics"};
+};
+
 }  // namespace
+
+Instruments::Instruments(std::shared_ptr<Metrics> sink)
+    : sink_(sink ? std::make_shared<GuardedMetrics>(std::move(sink)) : nullptr) {}
 
 void Instruments::execution_began(const TurnOf& turn, std::string_view initiated_by) const {
   if (!sink_) return;

@@ -25,10 +25,10 @@ struct TurnOf {
 
 enum class ActivityOutcome : std::uint8_t { success, app_error, cancelled, lease_lost, given_back, poison };
 
-/// Calls cost nothing without a sink. Any thread.
+/// Calls cost nothing without a sink. Exceptions of the sink end in them. Any thread.
 class Instruments {
  public:
-  explicit Instruments(std::shared_ptr<Metrics> sink) : sink_(std::move(sink)) {}
+  explicit Instruments(std::shared_ptr<Metrics> sink);
   [[nodiscard]] bool on() const noexcept { return sink_ != nullptr; }
 
   // Turns, when they are committed.

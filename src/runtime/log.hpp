@@ -1,6 +1,7 @@
 // How the runtime's parts speak to the host's log.
 #pragma once
 
+#include "base/guarded.hpp"
 #include <duramen/log.hpp>
 
 #include <initializer_list>
@@ -12,7 +13,7 @@ namespace duramen::inline v0::runtime {
 
 class Log {
  public:
-  explicit Log(LogSink sink) : sink_(std::move(sink)) {}
+  explicit Log(LogSink sink) : sink_(base::guarded(std::move(sink))) {}
 
   void operator()(LogLevel level, std::string_view message, std::initializer_list<LogField> fields = {},
                   LogSource source = LogSource::runtime) const {

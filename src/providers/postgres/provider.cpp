@@ -1,5 +1,6 @@
 #include "providers/postgres/provider.hpp"
 
+#include "base/guarded.hpp"
 #include "providers/postgres/encoding.hpp"
 #include "providers/postgres/error.hpp"
 #include "providers/postgres/identifier.hpp"
@@ -62,10 +63,16 @@ std::optional<TimePoint> time_or_nothing(const Rows& rows, int row, int column) 
   return from_unix_ms(rows.integer(row, column));
 }
 
+/// The log is called on threads of ours and from callbacks of libpq, where nothing may be thrown.
+Options with_guarded_log(Options options) {
+  options.log = base::guarded(std::move(options.log));
+  return options;
+}
+
 }  // namespace
 
 PostgresProvider::PostgresProvider(const Options& options)
-    : options_(options),
+    : options_(with_guarded_log(options)),
       schema_(quoted_identifier(options.schema)),
       queries_(schema_),
       own_stolen_(clock()),

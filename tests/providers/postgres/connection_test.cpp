@@ -5,6 +5,7 @@
 #include "store.hpp"
 
 #include <atomic>
+#include <stdexcept>
 #include <thread>
 
 namespace duramen::test {
@@ -60,6 +61,18 @@ TEST(PostgresConnInfo, AServerThatIsNotThereIsRetryableAndNamed) {
   EXPECT_TRUE(opened.error().retryable);
   EXPECT_NE(opened.error().message.find("'shop'"), std::string::npos) << opened.error().message;
   EXPECT_EQ(opened.error().message.find("hunter2"), std::string::npos);
+}
+
+TEST(PostgresConnInfo, ALogThatThrowsHidesNoError) {
+  int records = 0;
+  const auto opened = postgres::open_provider(
+      {.conninfo = "host=/nonexistent", .reconnect_patience = 0ms, .log = [&records](const LogRecord&) {
+         ++records;
+         throw std::runtime_error("no room for logs");
+       }});
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::unavailable);
+  EXPECT_GT(records, 0);
 }
 
 TEST(PostgresBackOff, PausesGrowToTheLongestAndAreNeverTheSameForAll) {
