@@ -88,8 +88,10 @@ class ActivityContext {
   /// The same for every attempt at this activity and different for any other, also across instances of one
   /// name.
   [[nodiscard]] std::string idempotency_key() const;
-  /// Greater for every later attempt at this activity. Whoever is written to can refuse a number smaller than
-  /// one it has seen: then an attempt that lost its lease without noticing does no harm.
+  /// Greater for every later attempt at this activity, also where attempt() does not count one that was given
+  /// back. A store that the activity writes to can refuse a number smaller than one it has seen: then an
+  /// attempt that lost its lease without noticing does no harm. Compare the tokens of one idempotency_key()
+  /// only: each try of a RetryPolicy is an activity of its own, whose tokens begin anew.
   [[nodiscard]] std::uint64_t fencing_token() const noexcept;
 
   /// A sign of life. Needed if the activity has a heartbeat limit; sent along with the next renewal of its

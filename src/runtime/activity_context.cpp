@@ -1,5 +1,6 @@
 #include "runtime/activity_state.hpp"
 #include <duramen/activity.hpp>
+#include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -38,7 +39,10 @@ const std::optional<std::string>& ActivityContext::session_id() const noexcept {
 }
 const NodeId& ActivityContext::node() const noexcept { return state_->host().node; }
 std::uint32_t ActivityContext::attempt() const noexcept { return state_->attempt(); }
-std::uint64_t ActivityContext::fencing_token() const noexcept { return state_->work().fence; }
+std::uint64_t ActivityContext::fencing_token() const noexcept {
+  if (detail::mutant("fencing_token_is_constant")) return 1;
+  return state_->work().fence;
+}
 
 void ActivityContext::heartbeat() { state_->host().leases.beat(state_->work().lease, std::nullopt); }
 void ActivityContext::send_heartbeat(Payload details) {
