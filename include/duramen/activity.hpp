@@ -9,6 +9,7 @@
 
 #include <duramen/codec.hpp>
 #include <duramen/detail/compiler.hpp>
+#include <duramen/detail/mutant.hpp>
 #include <duramen/failure.hpp>
 #include <duramen/function.hpp>
 #include <duramen/ids.hpp>
@@ -168,9 +169,14 @@ class ActivityPromiseBase {
     template <class Promise>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> handle) const noexcept {
       ActivityPromiseBase& promise = handle.promise();
-      // Whoever owns a root frame must not destroy it inside this call; it may at any time after.
-      if (promise.on_done_) promise.on_done_();
-      return promise.continuation_ ? promise.continuation_ : std::noop_coroutine();
+      const std::coroutine_handle<> next =
+          promise.continuation_ ? promise.continuation_ : std::noop_coroutine();
+      // It gives the frame to its owner, which may destroy it here or on another thread before this returns:
+      // so it is not called where it lies in the frame, and nothing of the frame is touched after it.
+      UniqueFunction<void()> on_done = std::move(promise.on_done_);
+      if (on_done) on_done();
+      if (mutant("the_end_reads_a_frame_given_away") && promise.continuation_) return promise.continuation_;
+      return next;
     }
     void await_resume() const noexcept {}
   };
