@@ -53,7 +53,8 @@ class PauseAwaiter {
   ~PauseAwaiter();
 
   [[nodiscard]] bool await_ready() const noexcept;
-  void await_suspend(std::coroutine_handle<> handle);
+  /// False if the coroutine is to go on at once.
+  bool await_suspend(std::coroutine_handle<> handle);
   /// True if the whole time has passed, false if the activity was asked to stop.
   bool await_resume() const noexcept;
 
@@ -65,7 +66,9 @@ class PauseAwaiter {
 };
 }  // namespace detail
 
-/// An activity's view of the world that runs it. Belongs to one attempt; valid as long as that runs.
+/// An activity's view of the world that runs it. Belongs to one attempt; valid as long as that runs. A
+/// coroutine that your own code resumes may run longer than its Runtime. Then trace() and heartbeat() do
+/// nothing, the stop token has fired, and wait_for() and cancelled() return at once.
 class ActivityContext {
  public:
   explicit ActivityContext(std::shared_ptr<detail::ActivityState> state) noexcept
@@ -135,8 +138,10 @@ class ActivityContext {
   }
 
   /// In a coroutine activity: `bool rested = co_await ctx.sleep(5s);`. False if asked to stop meanwhile:
-  /// once. Sleeps after that are not cut short, so that clean-up can wait; when the grace period is over the
-  /// coroutine is destroyed in one. Resumes on the runtime's activity thread.
+  /// once. Sleeps after that are not cut short, so that clean-up can wait; when the grace period is over, or
+  /// the runtime has ended, the coroutine is destroyed in one. Resumes on the runtime's activity thread. A
+  /// coroutine is destroyed as a whole: while one part of it sleeps, no other part may wait for something
+  /// else.
   template <class Rep, class Period>
   [[nodiscard]] detail::PauseAwaiter sleep(std::chrono::duration<Rep, Period> delay) {
     return detail::PauseAwaiter(state_, round_up(delay));
@@ -227,8 +232,9 @@ class ActivityPromise<void> final : public ActivityPromiseBase {
 
 }  // namespace detail
 
-/// The coroutine type of activities. Lazy; may await anything. Awaiting another ActivityTask runs it in
-/// place.
+/// The coroutine type of activities. Lazy; may await anything, and end on any thread. Awaiting another
+/// ActivityTask runs it in place. While it waits in an awaitable of yours the runtime never destroys it, not
+/// even at its own end: the frame stays until you resume it and it ends. The runtime logs how many it leaves.
 template <class T>
 class [[nodiscard("an ActivityTask does nothing until it is awaited")]] ActivityTask {
  public:

@@ -108,7 +108,9 @@ class Runtime {
 
   /// Takes no new work, lets running activities end until `deadline` has passed, then tells them to stop and
   /// gives their leases back. Blocks until done; later calls do nothing. An activity function that does not
-  /// return even then keeps its thread and this call waiting: a function cannot be ended from outside.
+  /// return even then keeps its thread and this call waiting: a function cannot be ended from outside. A
+  /// coroutine that waits in an awaitable of yours keeps nothing waiting. Its frame stays until you resume it
+  /// and it ends, also after the Runtime; the log counts and names these when the runtime ends.
   void shutdown(Duration deadline = std::chrono::seconds{5});
 
  private:

@@ -1,9 +1,11 @@
 #include "runtime/activities.hpp"
 
 #include "base/check.hpp"
+#include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
 #include <exception>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -12,6 +14,7 @@ namespace duramen::inline v0::runtime {
 namespace {
 
 constexpr std::size_t remembered_steals = 4096;
+constexpr std::size_t named_at_the_end = 5;
 
 /// What an activity returned, if it may travel.
 std::variant<Payload, Failure> checked(Payload payload, std::uint32_t attempt) {
@@ -75,16 +78,47 @@ std::optional<Duration> shortest_limit(const ActivityOptions& options) {
   return shortest;
 }
 
-/// A coroutine activity under way. Owns the frame and the context it refers to; lives and dies on the
-/// activity loop.
+/// A coroutine activity under way. Owns the frame and all that the frame refers to. The frame owns it in
+/// turn, through what is called at its end: so a frame that the user's code will resume stays, whatever
+/// becomes of the runtime. Either the end of the coroutine or the destruction of the frame takes this cycle
+/// apart.
 struct Activities::CoroutineRun {
-  explicit CoroutineRun(std::shared_ptr<detail::ActivityState> s) : state(std::move(s)), context(state) {}
-  std::shared_ptr<detail::ActivityState> state;
+  explicit CoroutineRun(const Running& running)
+      : handler(running.handler), state(running.state), context(state) {}
+  const std::shared_ptr<const ActivityHandler> handler;
+  const std::shared_ptr<detail::ActivityState> state;
   ActivityContext context;
+  std::atomic<bool> done{false};
   std::optional<ActivityTask<Payload>> task;
 };
 
-Activities::~Activities() = default;
+Activities::~Activities() {
+  // All of these were asked to stop, but the threads that call their stop callbacks may have ended before.
+  for (const auto& [attempt, run] : coroutines_) {
+    run->state->set_cause(StopCause::shutdown, {});
+    run->state->request_stop();
+  }
+  link_->close();
+  // Now no coroutine begins to pause, and nothing wakes one that does.
+  std::size_t left = 0;
+  std::set<std::string> names;
+  for (const auto& [attempt, run] : coroutines_) {
+    if (run->state->pausing() || detail::mutant("the_end_frees_waiting_frames")) {
+      run->task.reset();
+    } else if (!run->done) {
+      ++left;
+      if (names.size() < named_at_the_end) names.insert(run->state->item().name);
+    }
+  }
+  if (left == 0) return;
+  std::string list;
+  for (const std::string& name : names) list.append(list.empty() ? "" : ", ").append(name);
+  host_.log(
+      LogLevel::warning,
+      "the runtime leaves coroutine activities behind, which wait in awaitables that are not Duramen's: " +
+          std::to_string(left) + " (" + list +
+          "). Each keeps its memory until your code resumes it; do so when the stop token fires");
+}
 
 Activities::Activities(const detail::ActivityHost& host, const Registry& registry, ActivityLimits limits,
                        const Instruments& instruments, Events events)
@@ -93,7 +127,8 @@ Activities::Activities(const detail::ActivityHost& host, const Registry& registr
       registry_(registry),
       limits_(limits),
       instruments_(instruments),
-      events_(std::move(events)) {}
+      events_(std::move(events)),
+      link_(std::make_shared<detail::ActivityLink>(host)) {}
 
 std::vector<std::string> Activities::active_sessions() const {
   std::vector<std::string> active;
@@ -123,7 +158,7 @@ void Activities::run(WorkItemLeased work, LeaseTime since) {
   }
   if (work.activity.session_id) ++sessions_[*work.activity.session_id];
   host_.leases.keep(lease, since, work.activity.options.heartbeat);
-  auto state = std::make_shared<detail::ActivityState>(std::move(work), host_);
+  auto state = std::make_shared<detail::ActivityState>(std::move(work), link_);
   const Running running{std::move(state), std::move(handler), env_.clock().lease_now()};
   running_.insert_or_assign(lease.key, running);
 
@@ -174,27 +209,33 @@ void Activities::run_function(const Running& running) {
 
 void Activities::run_coroutine(const Running& running) {
   env_.activity_loop().post([this, running] {
-    auto& run = coroutines_[{running.lease().key, running.lease().token}];
-    run = std::make_unique<CoroutineRun>(running.state);
+    auto run = std::make_shared<CoroutineRun>(running);
+    coroutines_[{running.lease().key, running.lease().token}] = run;
     const auto& coroutine = std::get<ActivityHandler::Coroutine>(running.handler->run);
     run->task.emplace(coroutine(run->context, running.state->item().input));
-    // The frame is destroyed by the job that its end posts: never from within.
-    run->task->start([this, lease = running.lease(), handler = running.handler] {
-      env_.activity_loop().post([this, lease, handler] {
-        const auto node = coroutines_.extract({lease.key, lease.token});
-        CoroutineRun& over = *node.mapped();
-        std::variant<Payload, Failure> result;
-        try {
-          result = checked(over.task->take(), over.state->attempt());
-        } catch (...) {
-          result = failed(std::current_exception(), over.state->attempt());
-        }
-        over.task.reset();
-        env_.loop().post(
-            [this, lease, result = std::move(result)]() mutable { ended(lease, std::move(result)); });
+    run->state->set_frame(std::shared_ptr<std::optional<ActivityTask<Payload>>>(run, &run->task));
+    // Called where the coroutine ends, on any thread and at any time.
+    run->task->start([this, link = link_, run]() mutable {
+      run->done = true;
+      link->use([this, &run](const detail::ActivityHost&) {
+        env_.activity_loop().post([this, run = std::move(run)] { coroutine_ended(*run); });
       });
+      // If the link is closed nobody reads the result; the last owner of `run` destroys the frame.
     });
   });
+}
+
+void Activities::coroutine_ended(CoroutineRun& run) {
+  const WorkLease lease = run.state->work().lease;
+  coroutines_.erase({lease.key, lease.token});
+  std::variant<Payload, Failure> result;
+  try {
+    result = checked(run.task->take(), run.state->attempt());
+  } catch (...) {
+    result = failed(std::current_exception(), run.state->attempt());
+  }
+  run.task.reset();
+  env_.loop().post([this, lease, result = std::move(result)]() mutable { ended(lease, std::move(result)); });
 }
 
 // -- stopping -------------------------------------------------------------------------------------
@@ -272,7 +313,7 @@ void Activities::grace_over(const WorkLease& lease) {
   env_.activity_loop().post([this, lease] { destroy_or_abandon(lease); });
 }
 
-/// On the activity loop, where the coroutine cannot be running now.
+/// On the activity loop, where no pause ends meanwhile.
 void Activities::destroy_or_abandon(const WorkLease& lease) {
   const auto found = coroutines_.find({lease.key, lease.token});
   if (found == coroutines_.end()) return;  // its end is on its way
@@ -281,8 +322,9 @@ void Activities::destroy_or_abandon(const WorkLease& lease) {
     env_.loop().post([this, lease] { abandon(lease); });
     return;
   }
-  const auto node = coroutines_.extract(found);
-  node.mapped()->task.reset();
+  const std::shared_ptr<CoroutineRun> run = found->second;
+  coroutines_.erase(found);
+  run->task.reset();
   env_.loop().post([this, lease] {
     ended(lease, Failure::application("Destroyed", "did not stop within the grace period"));
   });

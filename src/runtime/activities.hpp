@@ -56,7 +56,8 @@ class Activities {
   };
   Activities(const detail::ActivityHost& host, const Registry& registry, ActivityLimits limits,
              const Instruments& instruments, Events events);
-  /// Frames of coroutine activities that have not ended are destroyed where they are suspended.
+  /// After the env has stopped. Destroys coroutines that sleep in one of our awaitables; one that waits in an
+  /// awaitable of the user's stays until that resumes it, and is named in the log.
   ~Activities();
   Activities(const Activities&) = delete;
   Activities& operator=(const Activities&) = delete;
@@ -106,6 +107,7 @@ class Activities {
   struct CoroutineRun;
   void run_function(const Running& running);
   void run_coroutine(const Running& running);
+  void coroutine_ended(CoroutineRun& run);
   void ended(const WorkLease& lease, std::variant<Payload, Failure> result);
   void deliver(const Running& running, std::optional<Heartbeat> unsent,
                std::variant<Payload, Failure> result);
@@ -122,6 +124,7 @@ class Activities {
   const ActivityLimits limits_;
   const Instruments& instruments_;
   Events events_;
+  const std::shared_ptr<detail::ActivityLink> link_;  // for activities; they may outlive us
 
   // The loop's.
   std::unordered_map<ActivityKey, Running> running_;
@@ -133,7 +136,7 @@ class Activities {
 
   // The activity loop's. With the lease token: an activity may be here twice, if its lease was lost and had
   // again.
-  std::map<AttemptKey, std::unique_ptr<CoroutineRun>> coroutines_;
+  std::map<AttemptKey, std::shared_ptr<CoroutineRun>> coroutines_;
 };
 
 }  // namespace duramen::inline v0::runtime

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <tuple>
+#include <utility>
 
 namespace duramen::inline v0 {
 
@@ -37,40 +38,51 @@ const std::optional<std::string>& ActivityContext::tag() const noexcept { return
 const std::optional<std::string>& ActivityContext::session_id() const noexcept {
   return state_->item().session_id;
 }
-const NodeId& ActivityContext::node() const noexcept { return state_->host().node; }
+const NodeId& ActivityContext::node() const noexcept { return state_->link().node(); }
 std::uint32_t ActivityContext::attempt() const noexcept { return state_->attempt(); }
 std::uint64_t ActivityContext::fencing_token() const noexcept {
   if (detail::mutant("fencing_token_is_constant")) return 1;
   return state_->work().fence;
 }
 
-void ActivityContext::heartbeat() { state_->host().leases.beat(state_->work().lease, std::nullopt); }
+void ActivityContext::heartbeat() {
+  state_->link().use(
+      [this](const detail::ActivityHost& host) { host.leases.beat(state_->work().lease, std::nullopt); });
+}
 void ActivityContext::send_heartbeat(Payload details) {
   if (const Result<void> fits = check_payload(details, default_payload_limit); !fits) {
     throw ApplicationError("InvalidHeartbeat", fits.error().message, false);
   }
-  state_->host().leases.beat(state_->work().lease, std::move(details));
+  state_->link().use([this, &details](const detail::ActivityHost& host) {
+    host.leases.beat(state_->work().lease, std::move(details));
+  });
 }
 const std::optional<Payload>& ActivityContext::last_heartbeat() const noexcept {
   return state_->work().heartbeat;
 }
 
 void ActivityContext::trace(LogLevel level, std::string text) {
-  const ActivityExecute& item = state_->item();
-  state_->host().log(level, text,
-                     {{"instance_id", item.instance.value},
-                      {"execution_id", std::to_string(item.key.execution.value)},
-                      {"orchestration_name", item.orchestration_name},
-                      {"orchestration_version", item.orchestration_version},
-                      {"activity_name", item.name},
-                      {"activity_id", std::to_string(item.key.activity.value)},
-                      {"attempt", std::to_string(state_->attempt())},
-                      {"worker_id", state_->host().node.value}},
-                     LogSource::activity);
+  state_->link().use([this, level, &text](const detail::ActivityHost& host) {
+    const ActivityExecute& item = state_->item();
+    host.log(level, text,
+             {{"instance_id", item.instance.value},
+              {"execution_id", std::to_string(item.key.execution.value)},
+              {"orchestration_name", item.orchestration_name},
+              {"orchestration_version", item.orchestration_version},
+              {"activity_name", item.name},
+              {"activity_id", std::to_string(item.key.activity.value)},
+              {"attempt", std::to_string(state_->attempt())},
+              {"worker_id", host.node.value}},
+             LogSource::activity);
+  });
 }
 
 bool ActivityContext::block(Duration delay) {
-  return state_->env().pause_activity(delay, state_->stop_token());
+  bool waited = false;
+  state_->link().use([this, delay, &waited](const detail::ActivityHost& host) {
+    waited = host.env.pause_activity(delay, state_->stop_token());
+  });
+  return waited;
 }
 
 std::string ActivityContext::idempotency_key() const {
@@ -93,15 +105,14 @@ namespace detail {
 /// wake-up is still on its way when the frame ends.
 class PauseAwaiter::Pause : public std::enable_shared_from_this<Pause> {
  public:
-  Pause(std::shared_ptr<ActivityState> state, std::coroutine_handle<> handle)
-      : state_(std::move(state)), executor_(state_->env().activity_loop()), handle_(handle) {}
+  Pause(std::shared_ptr<ActivityState> state, Env& env, std::coroutine_handle<> handle)
+      : state_(std::move(state)), env_(env), handle_(handle) {}
 
   /// Arms on the activity executor, where wake-ups run too: so none can come while this is half done,
   /// whatever thread the coroutine was suspended on.
   void arm(std::optional<LeaseTime> until) {
-    executor_.post([self = shared_from_this(), until] {
+    env_.activity_loop().post([self = shared_from_this(), until] {
       if (self->ended_) return;
-      self->state_->set_pausing(true);
       if (until) self->sleep_until(*until);
       // A sleep of one who knows of the stop is part of its clean-up.
       if (!until || !self->state_->stop_noticed()) {
@@ -111,8 +122,10 @@ class PauseAwaiter::Pause : public std::enable_shared_from_this<Pause> {
   }
   /// The frame is gone. Called where the coroutine runs, so no wake-up is half way.
   void disarm() {
-    if (!ended_) state_->set_pausing(false);
-    ended_ = true;
+    if (!ended_) {
+      ended_ = true;
+      state_->set_pausing(false);
+    }
     stop_callback_.reset();
   }
   [[nodiscard]] bool ended_by_clock() const noexcept { return by_clock_; }
@@ -122,15 +135,15 @@ class PauseAwaiter::Pause : public std::enable_shared_from_this<Pause> {
     Pause* pause;
     // On whatever thread asks for the stop: only posts.
     void operator()() const {
-      pause->executor_.post([self = pause->shared_from_this()] { self->end(false); });
+      pause->env_.activity_loop().post([self = pause->shared_from_this()] { self->end(false); });
     }
   };
 
   void sleep_until(LeaseTime until) {
     // Long sleeps are taken in slices, so that a pause that was ended early does not stay queued for days.
     constexpr Duration slice = std::chrono::minutes{1};
-    const LeaseTime next = std::min(until, state_->env().clock().lease_now() + slice);
-    executor_.post_at(next, [self = shared_from_this(), until, next] {
+    const LeaseTime next = std::min(until, env_.clock().lease_now() + slice);
+    env_.activity_loop().post_at(next, [self = shared_from_this(), until, next] {
       if (self->ended_) return;
       if (next < until) return self->sleep_until(until);
       self->end(true);
@@ -147,7 +160,7 @@ class PauseAwaiter::Pause : public std::enable_shared_from_this<Pause> {
   }
 
   std::shared_ptr<ActivityState> state_;
-  Executor& executor_;
+  Env& env_;  // there while a pause can begin or end: before the link is closed
   std::coroutine_handle<> handle_;
   bool ended_ = false;
   bool by_clock_ = false;
@@ -167,12 +180,21 @@ bool PauseAwaiter::await_ready() const noexcept {
   return !delay_ || news;
 }
 
-void PauseAwaiter::await_suspend(std::coroutine_handle<> handle) {
-  pause_ = std::make_shared<Pause>(state_, handle);
-  std::optional<LeaseTime> until;
-  if (delay_) until = state_->env().clock().lease_now() + *delay_;
-  const std::shared_ptr<Pause> pause = pause_;  // once armed, this awaiter may be gone at any moment
-  pause->arm(until);
+bool PauseAwaiter::await_suspend(std::coroutine_handle<> handle) {
+  if (const auto before = std::exchange(pause_, nullptr)) before->disarm();  // awaited once more
+  // Once the coroutine is known to pause, this awaiter may be gone at any moment.
+  const std::shared_ptr<ActivityState> state = state_;
+  const bool sleeps = state->link().use([this, &state, handle](const ActivityHost& host) {
+    const auto pause = std::make_shared<Pause>(state, host.env, handle);
+    std::optional<LeaseTime> until;
+    if (delay_) until = host.env.clock().lease_now() + *delay_;
+    pause_ = pause;
+    state->set_pausing(true);
+    pause->arm(until);
+  });
+  // The runtime has ended, and this coroutine knows that it should: it is destroyed in its sleep, as it would
+  // have been at the end of the grace period.
+  return sleeps || state->destroy_frame();
 }
 
 bool PauseAwaiter::await_resume() const noexcept { return pause_ && pause_->ended_by_clock(); }

@@ -78,6 +78,14 @@ class Alive {
   std::atomic<int>& count_;
 };
 
+void wait_until(const std::function<bool()>& holds) {
+  const auto end = std::chrono::steady_clock::now() + forever;
+  while (!holds()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << "it never came to be";
+    std::this_thread::yield();
+  }
+}
+
 class CoroutineLifetime : public ::testing::Test {
  protected:
   CoroutineLifetime() {
@@ -125,6 +133,168 @@ TEST_F(CoroutineLifetime, ACoroutineMayEndOnAThreadOfTheUsers) {
   world->run(options);
   const IoThread io(elsewhere);
   EXPECT_EQ(world->finish("a", "all", 500).output_as<int>(), 500 * 499 / 2);
+}
+
+// ~Runtime destroyed these frames, and the user's code resumed them after that.
+TEST_F(CoroutineLifetime, AFrameThatWaitsInTheUsersCodeOutlivesTheRuntimeAndMayUseItsContext) {
+  constexpr int count = 1000;
+  std::atomic<int> told{0};
+  std::atomic<int> returned{0};
+  NodeId node;
+  world->registry.add("Work", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
+    const Alive here(alive);
+    const std::stop_callback stopped(ctx.stop_token(), [&told] { ++told; });
+    const auto inner = [](Elsewhere& at, std::atomic<int>& living) -> ActivityTask<int> {
+      const Alive inside(living);
+      co_await at;
+      co_return 1;
+    };
+    if (value % 2 == 0) {
+      co_await elsewhere;
+    } else {
+      co_await inner(elsewhere, alive);
+    }
+    const bool knows = ctx.is_cancelled() && ctx.stop_token().stop_requested();
+    const bool rested = co_await ctx.sleep(1h);
+    co_await ctx.cancelled();
+    ctx.trace_info("late");
+    ctx.heartbeat();
+    ctx.heartbeat(value);
+    if (knows && !rested && !ctx.wait_for(1h) && ctx.node() == node &&
+        ctx.stop_cause() == StopCause::shutdown && ctx.activity_name() == "Work") {
+      ++returned;
+    }
+    if (value % 3 == 0) throw std::runtime_error("late, too");
+    co_return value;
+  });
+  node = world->run(options).node();
+  world->client.start("a", "all", count).value();
+  wait_until([&] { return elsewhere.waiting() == count; });
+  end_the_world();
+  ASSERT_EQ(alive, count + count / 2) << "the frames are gone";
+  EXPECT_EQ(told, count);
+  ASSERT_EQ(left_behind.size(), 1u);
+  EXPECT_NE(left_behind[0].find(": 1000 (Work)"), std::string::npos) << left_behind[0];
+
+  EXPECT_EQ(elsewhere.resume_all(), 1000u);
+  EXPECT_EQ(returned, count);
+  EXPECT_EQ(alive, 0);
+  EXPECT_EQ(lines_after_the_end, 0);
+}
+
+TEST_F(CoroutineLifetime, ACoroutineThatSleepsOnAfterTheRuntimeIsDestroyedWhereItSleeps) {
+  std::atomic<int> cut_short{0};
+  world->registry.add("Work", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
+    const auto inner = [](ActivityContext& context, Elsewhere& at, std::atomic<int>& count,
+                          std::atomic<int>& living) -> ActivityTask<void> {
+      const Alive inside(living);
+      co_await at;
+      while (true) {
+        if (!co_await context.sleep(1h)) ++count;
+      }
+    };
+    const Alive here(alive);
+    co_await inner(ctx, elsewhere, cut_short, alive);
+    co_return value;
+  });
+  world->run(options);
+  world->client.start("a", "all", 3).value();
+  wait_until([&] { return elsewhere.waiting() == 3; });
+  end_the_world();
+  EXPECT_EQ(alive, 6);
+  elsewhere.resume_all();
+  EXPECT_EQ(cut_short, 3);
+  EXPECT_EQ(alive, 0);
+}
+
+TEST_F(CoroutineLifetime, ADestructorMayUseTheContextWhenTheEndOfTheRuntimeDestroysTheFrame) {
+  class Farewell {
+   public:
+    Farewell(ActivityContext& ctx, std::atomic<int>& count) : ctx_(ctx), count_(count) {}
+    ~Farewell() {
+      ctx_.trace_info("farewell");
+      ctx_.heartbeat();
+      if (!ctx_.wait_for(1h)) ++count_;
+    }
+    Farewell(const Farewell&) = delete;
+    Farewell& operator=(const Farewell&) = delete;
+
+   private:
+    ActivityContext& ctx_;
+    std::atomic<int>& count_;
+  };
+  std::atomic<int> farewells{0};
+  std::atomic<int> asleep{0};
+  world->registry.add("Work", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
+    const Farewell farewell(ctx, farewells);
+    co_await elsewhere;  // here it is abandoned
+    co_await ctx.cancelled();
+    ++asleep;
+    co_await ctx.sleep(1h);
+    co_return value;
+  });
+  Runtime& runtime = world->run(options);
+  world->client.start("a", "all", 1).value();
+  wait_until([&] { return elsewhere.waiting() == 1; });
+  world->client.cancel("a", "enough").value();
+  wait_until([&] { return runtime.abandoned_activities() == 1; });
+  elsewhere.resume_all();
+  wait_until([&] { return asleep == 1; });
+  end_the_world();
+  EXPECT_EQ(farewells, 1);
+  EXPECT_EQ(traced, 0);
+  EXPECT_TRUE(left_behind.empty());
+}
+
+TEST_F(CoroutineLifetime, AStopCallbackMayResumeTheCoroutineWhereItIsCalled) {
+  world->registry.add("Work", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
+    const Alive here(alive);
+    co_await elsewhere;
+    {
+      const std::stop_callback stopped(ctx.stop_token(), [this] { elsewhere.resume_all(); });
+      co_await elsewhere;
+    }
+    co_await ctx.sleep(1h);
+    co_return value;
+  });
+  world->run(options);
+  world->client.start("a", "all", 1).value();
+  wait_until([&] { return elsewhere.waiting() == 1; });
+  elsewhere.resume_all();
+  end_the_world();
+  elsewhere.resume_all();
+  EXPECT_EQ(alive, 0);
+}
+
+TEST_F(CoroutineLifetime, TheRuntimeMayEndWhileCoroutinesRunSleepAndEndOnOtherThreads) {
+  options.log = [this](const LogRecord&) {
+    if (ended) ++lines_after_the_end;
+  };
+  for (int round = 0; round < 20; ++round) {
+    World brief;
+    brief.registry = world->registry;
+    brief.registry.add("Work", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
+      const Alive here(alive);
+      for (int i = 0; i <= value; ++i) {
+        co_await elsewhere;
+        ctx.trace_info("here");
+        ctx.heartbeat();
+        co_await ctx.sleep(Duration{value % 2});
+      }
+      co_await elsewhere;
+      co_return value;
+    });
+    ended = false;
+    std::optional<IoThread> io(std::in_place, elsewhere);
+    Runtime& runtime = brief.run(options);
+    brief.client.start("a", "all", 40).value();
+    wait_until([&] { return alive > 0; });
+    runtime.shutdown(Duration{0});
+    ended = true;
+    wait_until([&] { return alive == 0; });
+    io.reset();
+    EXPECT_EQ(lines_after_the_end, 0);
+  }
 }
 
 }  // namespace
