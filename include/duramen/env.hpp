@@ -33,6 +33,7 @@ enum class Lane : std::uint8_t {
   store,         ///< store calls, one at a time, in order
   activities,    ///< function activities, many at once
   cancellation,  ///< stop callbacks of activities
+  background,    ///< store calls whose answer nothing waits for, one at a time, in order
 };
 
 /// What a runtime needs from the world.

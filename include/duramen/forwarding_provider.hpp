@@ -67,6 +67,7 @@ class ForwardingProvider : public Provider {
   [[nodiscard]] bool is_contended() const noexcept override { return inner_->is_contended(); }
   void tidy(const std::stop_token& hurry) noexcept override { inner_->tidy(hurry); }
   [[nodiscard]] Result<StoreMetrics> get_metrics() override;
+  [[nodiscard]] Result<InstanceCount> count_instances(Incarnation after, std::size_t limit) override;
   [[nodiscard]] Result<QueueDepths> get_queue_depths() override;
 
   [[nodiscard]] std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override {

@@ -178,6 +178,22 @@ struct StoreMetrics {
   }
 };
 
+/// One part of a count of all instances.
+struct InstanceCount {
+  /// Indexed by Status.
+  std::array<std::uint64_t, status_count> instances{};
+  Incarnation next;  ///< where the next part begins; none: this was the last part
+
+  /// How many instances of this part have not ended.
+  [[nodiscard]] std::uint64_t open() const {
+    std::uint64_t open = 0;
+    for (std::size_t i = 0; i < status_count; ++i) {
+      if (!is_final(static_cast<Status>(i))) open += instances.at(i);
+    }
+    return open;
+  }
+};
+
 /// Which form of its tables a store has, and which this Duramen knows.
 struct SchemaVersion {
   std::int64_t stored = 0;

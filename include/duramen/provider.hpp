@@ -504,6 +504,11 @@ class Provider {
   [[nodiscard]] virtual Result<std::vector<PruneResult>> prune_executions(
       std::span<const InstanceId> instances, const PruneOptions& options) = 0;
   [[nodiscard]] virtual Result<StoreMetrics> get_metrics() = 0;
+  /// Counts at most `limit` instances by status, in the order of their creation, beginning behind `after`
+  /// (none: with the first). The runtime asks for all of them so, part by part, on a thread of its own and
+  /// beside its other calls: this must hold up none of them, and no other reader.
+  /// As it is here it lists the instances; a provider that can count without reading them should.
+  [[nodiscard]] virtual Result<InstanceCount> count_instances(Incarnation after, std::size_t limit);
   [[nodiscard]] virtual Result<QueueDepths> get_queue_depths() = 0;
 
   /// Housekeeping that need not hold up an answer, such as moving a log into its file; ends early once

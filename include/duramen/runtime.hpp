@@ -86,7 +86,10 @@ struct RuntimeOptions {
   LogSink log;
   /// Null: nothing is counted.
   std::shared_ptr<Metrics> metrics;
-  /// How often queue depths and instance counts are read for `metrics`; zero: never.
+  /// How often the store is counted for the gauges of `metrics`: queue depths, and instances that have not
+  /// ended. Zero: never. Runtimes that share a Store count once for all of them; every process counts for
+  /// itself. Nothing waits for a count: it has a thread of its own and reads at most 10,000 instances at a
+  /// time.
   Duration gauge_interval = std::chrono::seconds{60};
 };
 

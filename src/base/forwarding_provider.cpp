@@ -127,6 +127,11 @@ Result<StoreMetrics> ForwardingProvider::get_metrics() {
   return pass({"get_metrics", false}, [&](Provider& inner) { return inner.get_metrics(); });
 }
 
+Result<InstanceCount> ForwardingProvider::count_instances(Incarnation after, std::size_t limit) {
+  return pass({"count_instances", false},
+              [&](Provider& inner) { return inner.count_instances(after, limit); });
+}
+
 Result<QueueDepths> ForwardingProvider::get_queue_depths() {
   return pass({"get_queue_depths", false}, [&](Provider& inner) { return inner.get_queue_depths(); });
 }

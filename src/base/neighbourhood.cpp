@@ -1,5 +1,6 @@
 #include "base/neighbourhood.hpp"
 
+#include <duramen/detail/mutant.hpp>
 #include <duramen/store.hpp>
 
 #include <algorithm>
@@ -11,11 +12,30 @@ std::shared_ptr<Neighbourhood> make_neighbourhood() { return std::make_shared<Ne
 void Neighbourhood::attach(LocalRuntime& runtime) {
   std::lock_guard lock(runtimes_mutex_);
   runtimes_.push_back(&runtime);
+  if (last_count_) runtime.counted(*last_count_);
 }
 
 void Neighbourhood::detach(LocalRuntime& runtime) {
   std::lock_guard lock(runtimes_mutex_);
   std::erase(runtimes_, &runtime);
+  if (runtimes_.empty()) last_count_.reset();  // it would be old when the next runtime comes
+}
+
+bool Neighbourhood::begin_count(LeaseTime now, Duration interval) {
+  std::lock_guard lock(runtimes_mutex_);
+  if (mutant("every_runtime_counts_the_store")) return true;
+  if (counting_ || (last_count_began_ && now < *last_count_began_ + interval)) return false;
+  counting_ = true;
+  last_count_began_ = now;
+  return true;
+}
+
+void Neighbourhood::end_count(const std::optional<StoreGauges>& gauges) {
+  std::lock_guard lock(runtimes_mutex_);
+  counting_ = false;
+  if (!gauges) return;
+  last_count_ = gauges;
+  for (LocalRuntime* runtime : runtimes_) runtime->counted(*gauges);
 }
 
 bool Neighbourhood::offer(StartRequest& request, UniqueFunction<void(Result<StartOutcome>)>& done) {

@@ -32,6 +32,12 @@ struct LocalCancel {
   std::atomic<bool> claimed_{false};
 };
 
+/// How much the store holds, as one of the runtimes here has counted it.
+struct StoreGauges {
+  std::optional<QueueDepths> depths;  ///< absent: the store could not count them
+  std::optional<std::uint64_t> open;  ///< instances that have not ended; absent likewise
+};
+
 /// A runtime as its neighbours see it. Calls come from any thread.
 class LocalRuntime {
  public:
@@ -42,6 +48,8 @@ class LocalRuntime {
   /// Cancels an instance that is at hand, in one step instead of two: the request and the turn it causes are
   /// one commit.
   virtual void cancel(std::shared_ptr<LocalCancel> request) = 0;
+  /// The store has been counted, by this runtime or another. Must not block.
+  virtual void counted(const StoreGauges& gauges) = 0;
 };
 
 /// How an instance ended, as told by the commit that ended it.
@@ -53,14 +61,21 @@ struct EndedInstance {
 
 class Neighbourhood {
  public:
+  /// The runtime gets the last count at once, if there is one.
   void attach(LocalRuntime& runtime);
-  /// When this returns the runtime gets no further start or cancel.
+  /// When this returns the runtime gets no further start, cancel or count.
   void detach(LocalRuntime& runtime);
   /// Hands the start to a runtime that can run it; false (and nothing taken) if there is none.
   [[nodiscard]] bool offer(StartRequest& request, UniqueFunction<void(Result<StartOutcome>)>& done);
   /// Hands the cancel to the runtime here. False if there is none, or several: which of them has the instance
   /// at hand is for the store to find out.
   [[nodiscard]] bool offer(const std::shared_ptr<LocalCancel>& request);
+
+  /// The store is counted for all runtimes here by one of them. True: the caller is to do it now and to call
+  /// end_count. False: another is at it, or the last count began less than `interval` before `now`.
+  [[nodiscard]] bool begin_count(LeaseTime now, Duration interval);
+  /// Passes the count on to every runtime here; absent: the caller has given up.
+  void end_count(const std::optional<StoreGauges>& gauges);
 
   /// Called at most once, by whoever commits the end of the instance, on its thread; must not block.
   using OnEnd = UniqueFunction<void(const EndedInstance&)>;
@@ -78,7 +93,10 @@ class Neighbourhood {
     OnEnd on_end;
   };
   std::mutex runtimes_mutex_;
-  std::vector<LocalRuntime*> runtimes_;  // guarded by runtimes_mutex_
+  std::vector<LocalRuntime*> runtimes_;        // guarded by runtimes_mutex_
+  std::optional<StoreGauges> last_count_;      // guarded by runtimes_mutex_
+  std::optional<LeaseTime> last_count_began_;  // guarded by runtimes_mutex_
+  bool counting_ = false;                      // guarded by runtimes_mutex_
 
   std::mutex waiters_mutex_;
   std::unordered_map<InstanceId, std::vector<Waiter>> waiters_;  // guarded by waiters_mutex_

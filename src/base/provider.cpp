@@ -39,6 +39,20 @@ bool Provider::is_contended() const noexcept { return false; }
 
 void Provider::tidy(const std::stop_token&) noexcept {}
 
+Result<InstanceCount> Provider::count_instances(Incarnation after, std::size_t limit) {
+  InstanceQuery query;
+  query.order = InstanceOrder::oldest_first;
+  query.after = after;
+  query.limit = limit;
+  const Result<InstancePage> page = list_instances(query);
+  if (!page) return page.error();
+  InstanceCount count;
+  for (const InstanceInfo& info : page->instances)
+    ++count.instances.at(static_cast<std::size_t>(info.status));
+  count.next = page->next;
+  return count;
+}
+
 std::vector<Result<std::vector<Event>>> Provider::read_histories(std::span<const HistoryRequest> requests) {
   std::vector<Result<std::vector<Event>>> histories;
   histories.reserve(requests.size());

@@ -71,7 +71,8 @@ Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
               [this](const InstanceId& instance, const detail::EndedInstance& end) {
                 store_.neighbourhood()->announce_end(instance, end);
               }},
-             log_, instruments_, watchdog_) {}
+             log_, instruments_, watchdog_),
+      gauges_(env, provider_, *store_.neighbourhood(), options_.gauge_interval, log_) {}
 
 Node::~Node() { subscription_.reset(); }
 
@@ -82,7 +83,8 @@ void Node::run() {
     poll();
     sweep();
   });
-  if (instruments_.on() && options_.gauge_interval > Duration{}) env_.loop().post([this] { read_gauges(); });
+  if (instruments_.on() && options_.gauge_interval > Duration{})
+    env_.loop().post([this] { gauges_.start(); });
 }
 
 std::string Node::session_owner() const {
@@ -304,15 +306,11 @@ void Node::sweep() {
   });
 }
 
-void Node::read_gauges() {
-  if (stopping_) return;
-  env_.run_elsewhere(Lane::store, [this] {
-    if (const auto depths = provider_.get_queue_depths()) instruments_.depths(*depths);
-    if (const auto metrics = provider_.get_metrics()) {
-      instruments_.active(metrics->count(Status::pending) + metrics->count(Status::running) +
-                          metrics->count(Status::cancelling) + metrics->count(Status::continued_as_new));
-    }
-    env_.loop().post_at(env_.clock().lease_now() + options_.gauge_interval, [this] { read_gauges(); });
+void Node::counted(const detail::StoreGauges& gauges) {
+  if (!instruments_.on()) return;
+  env_.loop().post([this, gauges] {
+    if (gauges.depths) instruments_.depths(*gauges.depths);
+    if (gauges.open) instruments_.active(*gauges.open);
   });
 }
 
@@ -321,6 +319,7 @@ void Node::read_gauges() {
 void Node::shut_down(Duration deadline, UniqueFunction<void()> done) {
   env_.loop().post([this, deadline, done = std::move(done)]() mutable {
     stopping_ = true;
+    gauges_.stop();
     turns_.stop_dispatching();
     drained_ = std::move(done);
     env_.loop().post_at(env_.clock().lease_now() + deadline,

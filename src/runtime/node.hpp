@@ -8,6 +8,7 @@
 #include "base/neighbourhood.hpp"
 #include "runtime/activities.hpp"
 #include "runtime/committer.hpp"
+#include "runtime/gauges.hpp"
 #include "runtime/instruments.hpp"
 #include "runtime/lease_keeper.hpp"
 #include "runtime/log.hpp"
@@ -55,6 +56,7 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
   [[nodiscard]] bool runs(const work::StartOrchestration& start) const override;
   void start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done) override;
   void cancel(std::shared_ptr<detail::LocalCancel> request) override;
+  void counted(const detail::StoreGauges& gauges) override;
 
  private:
   /// Asking for one kind of work: at most one question at a time, and one more if something came up
@@ -75,7 +77,6 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
   void poll();
   void sweep_at(TimePoint due);
   void sweep();
-  void read_gauges();
   void read_stolen();
   void lease_gone(const WorkLease& lease, const RenewResult& why);
   void give_back(WorkRenewal work);
@@ -101,6 +102,7 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
   Committer committer_;
   Activities activities_;
   Turns turns_;
+  Gauges gauges_;
   Asking asking_turns_;
   Asking asking_activities_;
   std::optional<TimePoint> wake_;   // when the next timer is looked for

@@ -101,7 +101,8 @@ ThreadedEnv::ThreadedEnv(const Clock& clock, std::size_t activity_threads)
       lease_loop_(clock, "dm-leases"),
       store_(clock, "dm-store"),
       activities_(activity_threads > 0 ? activity_threads : default_threads(), "dm-activity"),
-      cancellation_(2, "dm-cancel") {}
+      cancellation_(2, "dm-cancel"),
+      background_(1, "dm-background") {}
 
 ThreadedEnv::~ThreadedEnv() { stop(); }
 
@@ -126,6 +127,8 @@ void ThreadedEnv::run_elsewhere(Lane lane, Job work) {
       return activities_.post(std::move(work));
     case Lane::cancellation:
       return cancellation_.post(std::move(work));
+    case Lane::background:
+      return background_.post(std::move(work));
   }
 }
 
@@ -134,6 +137,7 @@ void ThreadedEnv::stop() {
   activities_.stop();
   activity_loop_.stop();
   lease_loop_.stop();
+  background_.stop();
   store_.stop();
   loop_.stop();
 }

@@ -73,6 +73,7 @@ class ThreadedEnv final : public Env {
   ThreadExecutor store_;
   ThreadPool activities_;
   ThreadPool cancellation_;
+  ThreadPool background_;
 };
 
 }  // namespace duramen::inline v0::runtime

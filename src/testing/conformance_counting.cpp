@@ -40,6 +40,51 @@ void every_status_is_counted_for_itself(Driver& d) {
   d.check.equal(counted.total_instances(), 4u, "instances");
 }
 
+void instances_are_counted_in_parts(Driver& d) {
+  const InstanceCount nothing = d.count({}, 2);
+  d.check.that(nothing.instances == InstanceCount{}.instances && !nothing.next, "an empty store");
+  d.running("a");
+  d.finished("b");
+  d.finished("c");
+  d.running("d");
+  d.start("e");
+  // What was deleted leaves a gap, which is no end.
+  d.check.that(d.remove("b").outcome == DeleteOutcome::deleted, "deleted");
+  Incarnation after;
+  std::vector<std::uint64_t> sizes;
+  StoreMetrics all;
+  do {
+    const InstanceCount part = d.count(after, 2);
+    std::uint64_t size = 0;
+    for (std::size_t i = 0; i < status_count; ++i) {
+      size += part.instances.at(i);
+      all.instances.at(i) += part.instances.at(i);
+    }
+    sizes.push_back(size);
+    d.check.that(!part.next || part.next > after, "a part begins behind the one before");
+    after = part.next;
+  } while (after && sizes.size() < 10);
+  d.check.that(sizes.size() >= 2 && sizes[0] == 2 && sizes[1] == 2, "as many as were asked for");
+  d.check.that(all.instances == d.metrics().instances, "together they are all");
+  d.check.equal(all.count(Status::running), 2u, "running");
+  d.check.equal(d.count({}, 4).instances.at(static_cast<std::size_t>(Status::completed)), 1u, "completed");
+}
+
+void parts_hold_while_instances_come_and_go(Driver& d) {
+  d.running("a");
+  d.running("b");
+  d.running("c");
+  const InstanceCount first = d.count({}, 2);
+  d.check.that(first.next == d.info("b")->incarnation, "it ends with the second");
+  d.finish("a");
+  d.check.that(d.remove("a").outcome == DeleteOutcome::deleted, "deleted");
+  d.start("d");
+  const InstanceCount rest = d.count(first.next, 10);
+  d.check.equal(rest.instances.at(static_cast<std::size_t>(Status::running)), 1u, "the third");
+  d.check.equal(rest.instances.at(static_cast<std::size_t>(Status::pending)), 1u, "the new one");
+  d.check.that(!rest.next, "the end");
+}
+
 void test_get_queue_depths(Driver& d) {
   d.check.equal(d.depths().orchestrator_due, 0u, "an empty store");
   d.running("a");
@@ -122,6 +167,11 @@ constexpr ConformanceCase cases[] = {
      told<test_get_system_metrics>},
     {"every_status_is_counted_for_itself", "No two statuses are counted as one.",
      told<every_status_is_counted_for_itself>},
+    {"instances_are_counted_in_parts", "No instance is in two parts, and none is left out.",
+     told<instances_are_counted_in_parts>},
+    {"parts_hold_while_instances_come_and_go",
+     "A part begins behind an incarnation, not behind a number of rows.",
+     told<parts_hold_while_instances_come_and_go>},
     {"test_get_queue_depths", "Messages are counted by whether they could be delivered now.",
      told<test_get_queue_depths>},
     {"messages_of_a_lost_turn_are_due_again", "A lease that ended is none.",

@@ -362,5 +362,8 @@ PruneResult Driver::prune(const InstanceId& id, const PruneOptions& options) {
 
 QueueDepths Driver::depths() { return get(store.get_queue_depths()); }
 StoreMetrics Driver::metrics() { return get(store.get_metrics()); }
+InstanceCount Driver::count(Incarnation after, std::size_t limit) {
+  return get(store.count_instances(after, limit));
+}
 
 }  // namespace duramen::inline v0::testing

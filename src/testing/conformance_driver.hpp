@@ -137,6 +137,7 @@ class Driver {
   PruneResult prune(const InstanceId& id, const PruneOptions& options);
   QueueDepths depths();
   StoreMetrics metrics();
+  InstanceCount count(Incarnation after, std::size_t limit);
 
   [[noreturn]] void stop(std::string_view why, Check::Where where = Check::Where::current());
   /// The value of a call; stops the case if the store failed.

@@ -169,6 +169,18 @@ StoreMetrics MemoryState::metrics() const {
   return result;
 }
 
+InstanceCount MemoryState::count(Incarnation after, std::size_t limit) const {
+  InstanceCount result;
+  auto at = instances.upper_bound(after);
+  Incarnation last;
+  for (std::size_t counted = 0; counted < limit && at != instances.end(); ++counted, ++at) {
+    ++result.instances.at(static_cast<std::size_t>(at->second.info.status));
+    last = at->first;
+  }
+  if (at != instances.end()) result.next = last;
+  return result;
+}
+
 QueueDepths MemoryState::depths() const {
   const TimePoint now = clock.now();
   QueueDepths result;

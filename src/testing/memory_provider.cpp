@@ -194,6 +194,10 @@ Result<StoreMetrics> MemoryProvider::get_metrics() {
   return impl_->run([](MemoryState& state) { return state.metrics(); });
 }
 
+Result<InstanceCount> MemoryProvider::count_instances(Incarnation after, std::size_t limit) {
+  return impl_->run([&](MemoryState& state) { return state.count(after, limit); });
+}
+
 Result<QueueDepths> MemoryProvider::get_queue_depths() {
   return impl_->run([](MemoryState& state) { return state.depths(); });
 }

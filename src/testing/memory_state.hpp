@@ -48,6 +48,7 @@ class MemoryState : public MemoryTables {
   DeleteResult remove(const InstanceId& id, DeleteMode mode);
   PruneResult prune(const InstanceId& id, const PruneOptions& options);
   [[nodiscard]] StoreMetrics metrics() const;
+  [[nodiscard]] InstanceCount count(Incarnation after, std::size_t limit) const;
   [[nodiscard]] QueueDepths depths() const;
   Snapshot snapshot();
 

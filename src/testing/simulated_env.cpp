@@ -16,7 +16,8 @@ SimulatedEnv::SimulatedEnv(const Clock& clock, SeededRandom random)
       random_(random),
       queues_{Queue(*this, "loop", true),        Queue(*this, "activity loop", true),
               Queue(*this, "leases", true),      Queue(*this, "store", true),
-              Queue(*this, "activities", false), Queue(*this, "cancellation", false)} {}
+              Queue(*this, "activities", false), Queue(*this, "cancellation", false),
+              Queue(*this, "background", true)} {}
 
 SimulatedEnv::~SimulatedEnv() {
   kill();

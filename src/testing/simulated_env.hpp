@@ -78,7 +78,7 @@ class SimulatedEnv final : public Env {
 
   const Clock& clock_;
   mutable SeededRandom random_;
-  std::array<Queue, 6> queues_;  // loop, activity loop, lease loop, then the lanes
+  std::array<Queue, 7> queues_;  // loop, activity loop, lease loop, then the lanes
   // Due time and order of posting: timers of one moment keep their order.
   std::map<std::pair<LeaseTime, std::uint64_t>, std::pair<Queue*, Job>> timers_;
   std::uint64_t posted_ = 0;

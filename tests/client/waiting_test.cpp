@@ -114,6 +114,7 @@ class IdleRuntime final : public detail::LocalRuntime {
     started = std::move(done);
   }
   void cancel(std::shared_ptr<detail::LocalCancel>) override {}
+  void counted(const detail::StoreGauges&) override {}
   UniqueFunction<void(Result<StartOutcome>)> started;
 
  private:

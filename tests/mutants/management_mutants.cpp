@@ -230,6 +230,48 @@ class OnlyCurrentExecutionsAreCounted final : public WrongProvider {
   }
 };
 
+class CountsBeginWithTheLastAgain final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<InstanceCount> count_instances(Incarnation after, std::size_t limit) override {
+    return ForwardingProvider::count_instances(after ? Incarnation{after.value - 1} : after, limit);
+  }
+};
+
+class AGapEndsTheCount final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<InstanceCount> count_instances(Incarnation after, std::size_t limit) override {
+    auto part = ForwardingProvider::count_instances(after, limit);
+    if (part->next.value > after.value + limit) part->next = {};
+    return part;
+  }
+};
+
+class CountsGoByNumber final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<InstanceCount> count_instances(Incarnation after, std::size_t limit) override {
+    if (!after) counted_ = 0;
+    InstanceCount part;
+    std::size_t place = 0;
+    tables([&](MemoryTables& t) {
+      for (const auto& [incarnation, instance] : t.instances) {
+        if (place++ < counted_) continue;
+        if (place > counted_ + limit) break;
+        ++part.instances.at(static_cast<std::size_t>(instance.info.status));
+        part.next = incarnation;
+      }
+      if (place <= counted_ + limit) part.next = {};
+    });
+    counted_ += limit;
+    return part;
+  }
+
+ private:
+  std::size_t counted_ = 0;
+};
+
 constexpr Mutant mutants[] = {
     {"deleting_leaves_activities", "Worker rows stay when their instance is deleted.",
      "test_orphan_activity_after_instance_force_deletion", make_mutant<DeletingLeavesActivities>},
@@ -267,6 +309,12 @@ constexpr Mutant mutants[] = {
      make_mutant<HeldMessagesAreCountedAsDue>},
     {"only_current_executions_are_counted", "Earlier executions are not counted.", "test_get_system_metrics",
      make_mutant<OnlyCurrentExecutionsAreCounted>},
+    {"counts_begin_with_the_last_again", "A part begins with the last instance of the part before.",
+     "instances_are_counted_in_parts", make_mutant<CountsBeginWithTheLastAgain>},
+    {"a_gap_ends_the_count", "A count ends where an instance was deleted.", "instances_are_counted_in_parts",
+     make_mutant<AGapEndsTheCount>},
+    {"counts_go_by_number", "A part goes on behind as many as were counted.",
+     "parts_hold_while_instances_come_and_go", make_mutant<CountsGoByNumber>},
 };
 
 }  // namespace

@@ -169,5 +169,20 @@ TEST(MemoryProviderSubscription, MayEndAfterItsProvider) {
   EXPECT_EQ(listener.calls, 0);
 }
 
+TEST(MemoryProvider, CountsInstancesAsAProviderThatCanOnlyListThem) {
+  ManualClock clock;
+  MemoryProvider provider(clock);
+  for (const char* id : {"a", "b", "c"}) {
+    const StartRequest request{.instance = id, .start = {.orchestration = "Orch"}};
+    ASSERT_TRUE(provider.start_instances({&request, 1}));
+  }
+  for (const std::size_t limit : {0u, 2u, 3u, 9u}) {
+    const InstanceCount counted = provider.count_instances({}, limit).value();
+    const InstanceCount listed = provider.Provider::count_instances({}, limit).value();
+    EXPECT_EQ(counted.instances, listed.instances) << limit;
+    EXPECT_EQ(counted.next, listed.next) << limit;
+  }
+}
+
 }  // namespace
 }  // namespace duramen::testing

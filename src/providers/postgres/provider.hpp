@@ -73,6 +73,7 @@ class PostgresProvider final : public Provider {
   [[nodiscard]] Result<std::vector<PruneResult>> prune_executions(std::span<const InstanceId> instances,
                                                                   const PruneOptions& options) override;
   [[nodiscard]] Result<StoreMetrics> get_metrics() override;
+  [[nodiscard]] Result<InstanceCount> count_instances(Incarnation after, std::size_t limit) override;
   [[nodiscard]] Result<QueueDepths> get_queue_depths() override;
 
   [[nodiscard]] std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override;

@@ -237,6 +237,27 @@ Result<StoreMetrics> PostgresProvider::get_metrics() {
   });
 }
 
+Result<InstanceCount> PostgresProvider::count_instances(Incarnation after, std::size_t limit) {
+  return guarded("count_instances", [&]() -> Result<InstanceCount> {
+    InstanceCount count;
+    const std::uint64_t most = std::min<std::size_t>(limit, 1u << 30);
+    Parameters parameters;
+    parameters.number(static_cast<std::int64_t>(after.value)).number(static_cast<std::int64_t>(most));
+    const Rows rows = read(queries_.count_instances, parameters);
+    Incarnation last;
+    std::uint64_t counted = 0;
+    for (int row = 0; row < rows.count(); ++row) {
+      counted += rows.number(row, 1);
+      last = std::max(last, Incarnation{rows.number(row, 2)});
+      if (const auto status = parse_status(rows.text(row, 0))) {
+        count.instances.at(static_cast<std::size_t>(*status)) += rows.number(row, 1);
+      }
+    }
+    if (counted > 0 && counted == most) count.next = last;
+    return count;
+  });
+}
+
 Result<QueueDepths> PostgresProvider::get_queue_depths() {
   return guarded("get_queue_depths", [&]() -> Result<QueueDepths> {
     const Moment now = moment();

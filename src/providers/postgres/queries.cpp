@@ -105,6 +105,9 @@ Queries::Queries(const std::string& s)
           s, "metrics",
           "SELECT status, count(*), coalesce(sum(last_event_id), 0)::bigint FROM @instances GROUP BY status "
           "UNION ALL SELECT NULL, count(*), coalesce(sum(last_event_id), 0)::bigint FROM @executions")),
+      count_instances(read(s, "count_instances",
+                           "SELECT status, count(*), max(key) FROM (SELECT key, status FROM @instances "
+                           "WHERE key > $1 ORDER BY key LIMIT $2) part GROUP BY status")),
       depths(
           read(s, "depths",
                "WITH t AS (SELECT coalesce($1, @now_ms()) AS now, coalesce($2, @now_ms()) AS lease_now), "

@@ -43,6 +43,7 @@ struct Queries {
   Query pending_activities;
   Query pending_messages;
   Query metrics;
+  Query count_instances;
   Query depths;
 };
 

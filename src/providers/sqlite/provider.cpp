@@ -24,11 +24,14 @@ SqliteProvider::Tables::Tables(Writer& writer)
       random(std::random_device{}() | (std::uint64_t{std::random_device{}()} << 32)),
       new_token([this] { return LeaseToken{std::max<std::uint64_t>(random() >> 1, 1)}; }) {}
 
-SqliteProvider::SqliteProvider(const Options& options) : writer_(options), tables_(writer_) {
-  if (writer_.in_memory())
+SqliteProvider::SqliteProvider(const Options& options)
+    : path_(options.path), writer_(options), tables_(writer_) {
+  if (writer_.in_memory()) {
     in_turn_ = std::make_unique<Views>(writer_.connection());
-  else
+    counting_.counts = std::make_unique<StoreCounts>(writer_.connection());
+  } else {
     reader_ = std::make_unique<Reader>(options.path);
+  }
 }
 
 SqliteProvider::~SqliteProvider() {

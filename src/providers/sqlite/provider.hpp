@@ -85,6 +85,7 @@ class SqliteProvider final : public Provider {
   [[nodiscard]] bool is_contended() const noexcept override { return writer_.is_contended(); }
   void tidy(const std::stop_token& hurry) noexcept override { writer_.tidy(hurry); }
   [[nodiscard]] Result<StoreMetrics> get_metrics() override;
+  [[nodiscard]] Result<InstanceCount> count_instances(Incarnation after, std::size_t limit) override;
   [[nodiscard]] Result<QueueDepths> get_queue_depths() override;
 
   [[nodiscard]] std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override;
@@ -112,13 +113,11 @@ class SqliteProvider final : public Provider {
 
   // What is read for replay and for people.
   struct Views {
-    explicit Views(Connection& connection)
-        : instances(connection), list(connection), pending(connection), counts(connection) {}
+    explicit Views(Connection& connection) : instances(connection), list(connection), pending(connection) {}
 
     InstanceReader instances;
     InstanceList list;
     PendingList pending;
-    StoreCounts counts;
   };
 
   // Everything that reads beside the writer, so that a reader does not wait for a commit in flight.
@@ -134,6 +133,14 @@ class SqliteProvider final : public Provider {
     Views views;
     Statement begin;
     Statement end;
+  };
+
+  // What counts, beside writer and reader: it takes long, and neither is to wait for it. A connection of its
+  // own, opened when it is first needed; in memory that of the writer.
+  struct Counting {
+    std::mutex mutex;
+    std::unique_ptr<Connection> connection;
+    std::unique_ptr<StoreCounts> counts;
   };
 
   /// From its construction to its end all reads see one state of the file.
@@ -168,17 +175,29 @@ class SqliteProvider final : public Provider {
     const ReadTransaction transaction{*reader_};
     return body(reader_->views);
   }
+  template <class Count>
+  auto count(Count&& body) {
+    if (!reader_) return writer_.read([&](const Moment&) { return body(*counting_.counts); });
+    const std::lock_guard guard{counting_.mutex};
+    if (!counting_.counts) {
+      counting_.connection = std::make_unique<Connection>(path_, Connection::Mode::read_only);
+      counting_.counts = std::make_unique<StoreCounts>(*counting_.connection);
+    }
+    return body(*counting_.counts);
+  }
   [[nodiscard]] std::vector<CommitResult> commit_each(const Moment& moment,
                                                       std::span<const TurnCommit> commits,
                                                       std::span<const std::string> events, News& news,
                                                       const std::stop_token& hurry);
   void announce(const News& news);
 
+  const std::string path_;
   Listeners listeners_;
   Writer writer_;
   Tables tables_;
   std::unique_ptr<Reader> reader_;  // null in memory
   std::unique_ptr<Views> in_turn_;  // in memory: reads on the writing connection
+  Counting counting_;
 };
 
 }  // namespace duramen::inline v0::sqlite::detail

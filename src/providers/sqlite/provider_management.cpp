@@ -84,7 +84,13 @@ Result<PendingWork> SqliteProvider::list_pending_work(const InstanceId& instance
 
 Result<StoreMetrics> SqliteProvider::get_metrics() {
   return guarded("get_metrics", [&]() -> Result<StoreMetrics> {
-    return read([&](Views& views) { return views.counts.metrics(); });
+    return count([&](StoreCounts& counts) { return counts.metrics(); });
+  });
+}
+
+Result<InstanceCount> SqliteProvider::count_instances(Incarnation after, std::size_t limit) {
+  return guarded("count_instances", [&]() -> Result<InstanceCount> {
+    return count([&](StoreCounts& counts) { return counts.instances(after, limit); });
   });
 }
 
@@ -100,7 +106,7 @@ Result<SchemaVersion> SqliteProvider::schema_version() {
 Result<QueueDepths> SqliteProvider::get_queue_depths() {
   return guarded("get_queue_depths", [&]() -> Result<QueueDepths> {
     const Moment moment = writer_.moment();
-    return read([&](Views& views) { return views.counts.depths(moment); });
+    return count([&](StoreCounts& counts) { return counts.depths(moment); });
   });
 }
 

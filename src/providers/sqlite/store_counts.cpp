@@ -2,6 +2,8 @@
 
 #include <duramen/status.hpp>
 
+#include <algorithm>
+
 namespace duramen::inline v0::sqlite::detail {
 
 StoreCounts::StoreCounts(Connection& connection)
@@ -9,6 +11,9 @@ StoreCounts::StoreCounts(Connection& connection)
                // Past executions come as one row without a status.
                "SELECT status, count(*), sum(last_event_id) FROM instances GROUP BY status UNION ALL "
                "SELECT NULL, count(*), coalesce(sum(last_event_id), 0) FROM executions"),
+      instances_(connection,
+                 "SELECT status, count(*), max(key) FROM (SELECT key, status FROM instances WHERE key > ?1 "
+                 "ORDER BY key LIMIT ?2) GROUP BY status"),
       depths_(
           connection,
           // ?1: wall clock, ?2: lease clock
@@ -36,6 +41,23 @@ StoreMetrics StoreCounts::metrics() {
     }
   }
   return metrics;
+}
+
+InstanceCount StoreCounts::instances(Incarnation after, std::size_t limit) {
+  InstanceCount count;
+  Incarnation last;
+  std::uint64_t counted = 0;
+  const std::uint64_t most = std::min<std::size_t>(limit, 1u << 30);
+  Run run = instances_.run(after.value, most);
+  while (run.step()) {
+    counted += run.number(1);
+    last = std::max(last, Incarnation{run.number(2)});
+    if (const auto status = parse_status(run.text(0))) {
+      count.instances.at(static_cast<std::size_t>(*status)) += run.number(1);
+    }
+  }
+  if (counted > 0 && counted == most) count.next = last;
+  return count;
 }
 
 QueueDepths StoreCounts::depths(const Moment& moment) {

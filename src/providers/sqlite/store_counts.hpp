@@ -8,16 +8,19 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-/// Reads only; every answer comes from one statement, so that its numbers fit together.
+/// Reads only; every answer comes from one statement, so that its numbers fit together. The statements read
+/// whole tables: whoever has one of these gives it a connection of its own.
 class StoreCounts {
  public:
   explicit StoreCounts(Connection& connection);
 
   [[nodiscard]] StoreMetrics metrics();
+  [[nodiscard]] InstanceCount instances(Incarnation after, std::size_t limit);
   [[nodiscard]] QueueDepths depths(const Moment& moment);
 
  private:
   Statement metrics_;
+  Statement instances_;
   Statement depths_;
 };
 
