@@ -162,5 +162,33 @@ TEST_F(Process, DiesWithTheRuntimesProcess) {
   while (alive(command)) std::this_thread::sleep_for(1ms);
 }
 
+TEST_F(Process, WorksInAHostThatHasClosedItsStandardStreams) {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "the thread sanitizer allows no threads after a fork";
+#endif
+#endif
+  const pid_t host = ::fork();
+  if (host == 0) {
+    ::alarm(20);  // only so that a broken one ends
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(stream);
+    World there;
+    there.registry.add("Upper", shell("tr a-z A-Z; echo careful >&2"));
+    there.registry.add("Missing", ProcessActivity({"no-such-program"}));
+    there.registry.add("run", [](OrchestrationContext& ctx) -> Task<std::string> {
+      auto upper = co_await ctx.schedule_activity<std::string>("Upper", "hello").as_result();
+      auto missing = co_await ctx.schedule_activity<std::string>("Missing", "").as_result();
+      co_return (upper ? *upper : upper.error().message) + ", " + missing.error().type;
+    });
+    there.run();
+    std::ofstream(dir.file("result")) << there.finish("i", "run", 0).output_as<std::string>();
+    ::_exit(0);
+  }
+  ::waitpid(host, nullptr, 0);
+  std::string result;
+  std::getline(std::ifstream(dir.file("result")), result);
+  EXPECT_EQ(result, "HELLO, ProcessNotStarted");
+}
+
 }  // namespace
 }  // namespace duramen::test

@@ -1,5 +1,7 @@
 #include "runtime/process/command.hpp"
 
+#include <duramen/detail/mutant.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -55,19 +57,33 @@ struct Pair {
   Fd theirs;
 };
 
+/// In a host that has closed its standard streams a new descriptor may get the number of one of them. There
+/// the shim puts the command's streams, and the host may write its own log to it.
+void move_above_standard_streams(Fd& fd) {
+  if (fd.get() > STDERR_FILENO || detail::mutant("pipes_take_standard_streams")) return;
+  fd = Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (!fd.is_open()) fail("fcntl");
+}
+
+Pair make_pair(const std::array<int, 2>& fds) {
+  Pair pair{Fd(fds[0]), Fd(fds[1])};
+  move_above_standard_streams(pair.ours);
+  move_above_standard_streams(pair.theirs);
+  ::fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK);
+  return pair;
+}
+
 Pair make_pipe_from() {
   std::array<int, 2> fds{};
   if (::pipe2(fds.data(), O_CLOEXEC) != 0) fail("pipe");
-  ::fcntl(fds[0], F_SETFL, O_NONBLOCK);
-  return {Fd(fds[0]), Fd(fds[1])};
+  return make_pair(fds);
 }
 
 /// Sockets, not pipes: writing to one whose reader is gone need not raise SIGPIPE.
 Pair make_channel_to() {
   std::array<int, 2> fds{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) != 0) fail("socketpair");
-  ::fcntl(fds[0], F_SETFL, O_NONBLOCK);
-  return {Fd(fds[0]), Fd(fds[1])};
+  return make_pair(fds);
 }
 
 /// As execvp would find it.
@@ -157,8 +173,9 @@ class RunningCommand {
   RunningCommand& operator=(const RunningCommand&) = delete;
 
   CommandEnd run(const std::stop_token& stop) {
-    const Fd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    Fd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!bell.is_open()) fail("eventfd");
+    move_above_standard_streams(bell);
     const std::stop_callback ring(stop, [&bell] {
       const std::uint64_t one = 1;
       [[maybe_unused]] const auto written = ::write(bell.get(), &one, sizeof one);
@@ -190,11 +207,11 @@ class RunningCommand {
     const std::vector<const char*> argv = pointers(command_.argv);
     const std::vector<const char*> envp = pointers(environment);
     const std::string program = find_program(command_.argv.front());
+    Pair orders = make_channel_to();
+    Pair report = make_pipe_from();
     Pair in = make_channel_to();
     Pair out = make_pipe_from();
     Pair err = make_pipe_from();
-    Pair orders = make_channel_to();
-    Pair report = make_pipe_from();
     ShimPlan plan{};
     plan.argv = argv.data();
     plan.envp = envp.data();

@@ -29,33 +29,28 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+/// Puts the command's streams where it will look for them. They are there before anything else is opened
+/// here, so that nothing gets their numbers.
+bool take_streams(const ShimPlan& plan) {
+  return ::dup2(plan.input, STDIN_FILENO) >= 0 && ::dup2(plan.output, STDOUT_FILENO) >= 0 &&
+         ::dup2(plan.errors, STDERR_FILENO) >= 0;
+}
+
 /// Nothing of the host's may live on here: not its files and their locks, and not the other end of anybody's
 /// orders, whose closing tells that the host is gone.
-void close_all_but(const ShimPlan& plan) {
-  int keep[5] = {plan.input, plan.output, plan.errors, plan.orders, plan.reports};
-  for (int i = 1; i < 5; ++i) {
-    for (int j = i; j > 0 && keep[j] < keep[j - 1]; --j) {
-      const int swapped = keep[j];
-      keep[j] = keep[j - 1];
-      keep[j - 1] = swapped;
-    }
-  }
-  unsigned first = STDERR_FILENO + 1;
-  for (const int fd : keep) {
-    const auto kept = static_cast<unsigned>(fd);
-    if (kept > first) ::close_range(first, kept - 1, 0);
-    if (kept >= first) first = kept + 1;
-  }
-  ::close_range(first, ~0U, 0);
+void close_all_but_streams_and(int one, int other) {
+  const auto low = static_cast<unsigned>(one < other ? one : other);
+  const auto high = static_cast<unsigned>(one < other ? other : one);
+  constexpr unsigned first = STDERR_FILENO + 1;
+  if (low > first) ::close_range(first, low - 1, 0);
+  if (high > low + 1) ::close_range(low + 1, high - 1, 0);
+  ::close_range(high + 1, ~0U, 0);
 }
 
 [[noreturn]] void become_command(const ShimPlan& plan, int failed) {
   ::setpgid(0, 0);
   reset_signals();
-  const bool ready = ::dup2(plan.input, STDIN_FILENO) >= 0 && ::dup2(plan.output, STDOUT_FILENO) >= 0 &&
-                     ::dup2(plan.errors, STDERR_FILENO) >= 0 &&
-                     (plan.directory == nullptr || ::chdir(plan.directory) == 0);
-  if (ready) {
+  if (plan.directory == nullptr || ::chdir(plan.directory) == 0) {
     ::execve(plan.program, const_cast<char* const*>(plan.argv), const_cast<char* const*>(plan.envp));
   }
   const int why = errno;
@@ -84,10 +79,16 @@ void stand_by(const ShimPlan& plan, pid_t command, int watch) {
 }
 
 [[noreturn]] void be_shim(const ShimPlan& plan) {
-  close_all_but(plan);
+  const bool has_streams = take_streams(plan);
+  const int why_not = errno;
+  close_all_but_streams_and(plan.orders, plan.reports);
   ::setsid();  // a signal for the host's group or terminal is not for us
   reset_signals();
   ::signal(SIGPIPE, SIG_IGN);
+  if (!has_streams) {
+    report(plan.reports, ShimReport::Kind::not_started, why_not);
+    ::_exit(1);
+  }
   int failed[2];
   if (::pipe2(failed, O_CLOEXEC) != 0) {
     report(plan.reports, ShimReport::Kind::not_started, errno);
@@ -104,9 +105,8 @@ void stand_by(const ShimPlan& plan, pid_t command, int watch) {
   }
   ::setpgid(command, command);  // whoever of the two comes first
   ::close(failed[1]);
-  ::close(plan.input);
-  ::close(plan.output);
-  ::close(plan.errors);
+  // They are the command's alone: the host waits for their end.
+  ::close_range(STDIN_FILENO, STDERR_FILENO, 0);
   int why = 0;
   const bool started = ::read(failed[0], &why, sizeof why) != sizeof why;
   if (started) {

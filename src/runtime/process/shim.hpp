@@ -21,7 +21,7 @@ struct ShimPlan {
   const char* const* envp;
   const char* program;    ///< a path
   const char* directory;  ///< null: as it is
-  int input;              ///< the command's standard input, output and error
+  int input;              ///< the command's standard input, output and error; no descriptor here is below 3
   int output;
   int errors;
   int orders;   ///< read here; its end means that the host is gone
