@@ -279,6 +279,11 @@ void Connection::script(const std::string& sql) {
     throw error_of(result);
 }
 
+bool Connection::idle() const noexcept {
+  const pg_conn* const c = connection_.get();
+  return usable_ && PQtransactionStatus(c) == PQTRANS_IDLE && PQpipelineStatus(c) == PQ_PIPELINE_ON;
+}
+
 bool Connection::still_there() {
   if (!usable_) return false;
   // An idle connection hears nothing but its end, and now and then a word about a changed setting: both are

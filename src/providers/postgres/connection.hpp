@@ -39,8 +39,7 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// One statement, one round trip, one transaction unless begin() was called. Throws SqlError,
-  /// ConnectionError.
+  /// One statement, one round trip, one transaction unless BEGIN was run. Throws SqlError, ConnectionError.
   Rows run(const Query& query, const Parameters& parameters);
   /// The same for a statement that is not kept.
   Rows run(const std::string& sql, const Parameters& parameters = {});
@@ -55,6 +54,9 @@ class Connection {
   void send_and_lose(const Query& query, const Parameters& parameters);
 
   [[nodiscard]] bool usable() const noexcept { return usable_; }
+  /// True if the next call may have it: it is usable, in no transaction, and every answer was read to its
+  /// end.
+  [[nodiscard]] bool idle() const noexcept;
   /// For one that was idle: has the server hung up meanwhile?
   [[nodiscard]] bool still_there();
   [[nodiscard]] const Greeting& greeting() const noexcept { return greeting_; }

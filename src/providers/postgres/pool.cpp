@@ -1,6 +1,7 @@
 #include "providers/postgres/pool.hpp"
 
 #include "providers/postgres/error.hpp"
+#include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
 
@@ -40,17 +41,21 @@ Pool::Loan Pool::take() {
       changed_.wait_until(lock, next_attempt_);
       continue;
     }
+    // There is room for every connection that is out, so that giving one back cannot fail.
+    idle_.reserve(idle_.size() + out_ + 1);
     ++out_;
     const bool prepare = prepare_;
     lock.unlock();
     std::unique_ptr<Connection> connection;
     std::string failure;
     try {
-      connection = connect(prepare);
-    } catch (const ConnectionError& e) {
-      failure = e.what();
-    } catch (const SqlError& e) {
-      failure = e.what();
+      try {
+        connection = connect(prepare);
+      } catch (const ConnectionError& e) {
+        failure = e.what();
+      } catch (const SqlError& e) {
+        failure = e.what();
+      }
     } catch (...) {
       lock.lock();
       --out_;
@@ -86,7 +91,7 @@ std::unique_ptr<Connection> Pool::connect(bool prepare) {
   return connection;
 }
 
-void Pool::give_back(std::unique_ptr<Connection> connection) {
+void Pool::give_back(std::unique_ptr<Connection> connection) noexcept {
   std::unique_ptr<Connection> lost;
   bool found_out = false;
   {
@@ -94,10 +99,11 @@ void Pool::give_back(std::unique_ptr<Connection> connection) {
     --out_;
     found_out = prepare_ && !connection->prepares();
     if (found_out) prepare_ = false;
-    if (connection->usable()) {
+    if (connection->idle() || duramen::detail::mutant("pool_takes_back_open_transactions")) {
       idle_.push_back(std::move(connection));
     } else {
-      // The others were lost with the same server, as likely as not; they are asked before they are used.
+      // An exception ended its call in the middle of a transaction or of an answer. Or it was lost: then the
+      // others were lost with the same server, as likely as not; they are asked before they are used.
       lost = std::move(connection);
     }
     changed_.notify_one();

@@ -31,7 +31,8 @@ class Pool {
   /// Throws StoreError for a connection string that cannot be read.
   Pool(const Options& options, ServerClock& clock, Tally& tally);
 
-  /// A connection on loan, given back when this ends; one that was lost is not.
+  /// A connection on loan, given back when this ends; one that was lost, or left in the middle of something,
+  /// is closed.
   class Loan {
    public:
     Loan(Pool& pool, std::unique_ptr<Connection> connection)
@@ -58,7 +59,7 @@ class Pool {
  private:
   using Steady = std::chrono::steady_clock;
 
-  void give_back(std::unique_ptr<Connection> connection);
+  void give_back(std::unique_ptr<Connection> connection) noexcept;
   [[nodiscard]] std::unique_ptr<Connection> connect(bool prepare);
 
   const Options options_;
