@@ -2,6 +2,7 @@
 // do.
 #pragma once
 
+#include "base/out_of_memory.hpp"
 #include <duramen/result.hpp>
 
 #include <new>
@@ -60,17 +61,21 @@ struct FileTrouble {
 template <class Body>
 auto guarded(const char* operation, Body&& body) noexcept -> decltype(body()) {
   try {
-    return std::forward<Body>(body)();
-  } catch (const SqlError& e) {
-    return to_error(e, operation);
-  } catch (const StoreError& e) {
-    Error error = e.error();
-    error.operation = operation;
-    return error;
+    try {
+      return std::forward<Body>(body)();
+    } catch (const SqlError& e) {
+      return to_error(e, operation);
+    } catch (const StoreError& e) {
+      Error error = e.error();
+      error.operation = operation;
+      return error;
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& e) {
+      return Error{ErrorCode::internal, operation, e.what(), false};
+    }
   } catch (const std::bad_alloc&) {
-    return Error{ErrorCode::unavailable, operation, "out of memory", true};
-  } catch (const std::exception& e) {
-    return Error{ErrorCode::internal, operation, e.what(), false};
+    return base::out_of_memory(operation);  // of the body, or of an error that was to be described
   }
 }
 

@@ -25,12 +25,14 @@ class Listeners::Handle final : public Subscription {
       : state_(std::move(state)), entry_(std::move(entry)) {}
 
   ~Handle() override {
-    {
+    try {
       const std::lock_guard guard{state_->mutex};
       auto rest = std::make_shared<Entries>(*state_->entries);
       std::erase(*rest, entry_);
       state_->count = rest->size();
       state_->entries = std::move(rest);
+    } catch (const std::bad_alloc&) {
+      // It stays in the list, without a listener.
     }
     const std::lock_guard guard{entry_->mutex};
     entry_->listener = nullptr;
@@ -43,14 +45,13 @@ class Listeners::Handle final : public Subscription {
 
 std::unique_ptr<Subscription> Listeners::add(NodeId node, ProviderListener& listener) {
   auto entry = std::make_shared<Entry>(std::move(node), listener);
-  {
-    const std::lock_guard guard{state_->mutex};
-    auto more = std::make_shared<Entries>(*state_->entries);
-    more->push_back(entry);
-    state_->count = more->size();
-    state_->entries = std::move(more);
-  }
-  return std::make_unique<Handle>(state_, std::move(entry));
+  auto handle = std::make_unique<Handle>(state_, entry);
+  const std::lock_guard guard{state_->mutex};
+  auto more = std::make_shared<Entries>(*state_->entries);
+  more->push_back(std::move(entry));
+  state_->count = more->size();
+  state_->entries = std::move(more);
+  return handle;
 }
 
 std::shared_ptr<const Listeners::Entries> Listeners::current() const {

@@ -189,6 +189,7 @@ class SqliteProvider final : public Provider {
                                                       std::span<const TurnCommit> commits,
                                                       std::span<const std::string> events, News& news,
                                                       const std::stop_token& hurry);
+  /// After the commit: if there is no memory for it, the call has succeeded all the same.
   void announce(const News& news);
 
   const std::string path_;

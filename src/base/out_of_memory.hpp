@@ -1,0 +1,24 @@
+// What a provider answers when there is no memory left.
+#pragma once
+
+#include <duramen/detail/mutant.hpp>
+#include <duramen/result.hpp>
+
+#include <new>
+
+namespace duramen::base {
+
+/// Needs no memory itself; `operation` is named if there is room for it.
+[[nodiscard]] inline Error out_of_memory(const char* operation) noexcept {
+  if (detail::mutant("out_of_memory_needs_memory"))
+    return {ErrorCode::unavailable, operation, "out of memory", true};
+  Error error{ErrorCode::unavailable, {}, "out of memory", true};
+  try {
+    error.operation = operation;
+  } catch (const std::bad_alloc&) {
+    // Without the name it says enough.
+  }
+  return error;
+}
+
+}  // namespace duramen::base

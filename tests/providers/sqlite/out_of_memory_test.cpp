@@ -1,0 +1,90 @@
+// Every allocation of a call may fail: the call then answers an error, and the store goes on.
+#include "fixture.hpp"
+#include "support/failing_memory.hpp"
+
+#include <optional>
+
+namespace duramen::sqlite::test {
+namespace {
+
+using duramen::test::FailingMemory;
+
+/// Needs memory, as those who post what they hear do.
+class AllocatingListener final : public ProviderListener {
+ public:
+  void orchestrator_work_ready() override { heard_.push_back(std::make_unique<int>(1)); }
+  void worker_work_ready() override {}
+  void leases_stolen(std::span<const StolenLease>) override {}
+  void instances_changed(std::span<const ChangedInstance>) override {}
+
+ private:
+  std::vector<std::unique_ptr<int>> heard_;
+};
+
+class OutOfMemory : public ::testing::Test {
+ protected:
+  /// Calls it again and again, each time with another allocation that fails, until none does. `stored` counts
+  /// what is in the store, `expected` what a call that succeeds adds to it.
+  template <class Prepare, class Call, class Stored>
+  void fail_at_each_allocation(Prepare prepare, Call call, Stored stored, std::uint64_t expected) {
+    for (const bool all_after : {false, true}) {
+      int failures = 0;
+      for (std::int64_t first = 0;; ++first) {
+        prepare();
+        const std::uint64_t before = stored();
+        std::optional<std::decay_t<decltype(call())>> result;
+        bool has_failed = false;
+        {
+          const FailingMemory failing(first, all_after);
+          result.emplace(call());
+          has_failed = FailingMemory::has_failed();
+        }
+        const std::uint64_t added = stored() - before;
+        if (*result) {
+          ASSERT_EQ(added, expected) << "allocation " << first;
+        } else {
+          ++failures;
+          ASSERT_EQ(result->error().code, ErrorCode::unavailable) << result->error().describe();
+          ASSERT_TRUE(result->error().retryable);
+          ASSERT_EQ(added, 0u) << "allocation " << first;
+        }
+        if (!has_failed) {
+          ASSERT_TRUE(*result);
+          break;
+        }
+      }
+      EXPECT_GT(failures, 0);
+    }
+  }
+
+  TempDir dir;
+  std::shared_ptr<Provider> store = open_at(dir.file("t.db"));
+};
+
+TEST_F(OutOfMemory, ACallThatFailsHasStoredNothingAndTheNextOneWorks) {
+  AllocatingListener listener;
+  const auto subscription = store->subscribe({}, listener);
+  const StartRequest start{.instance = "a", .start = {.orchestration = "Orch"}};
+  ASSERT_EQ(store->start_instances({&start, 1}).value().at(0), StartOutcome::created);
+  const std::vector<OutboundMessage> messages{
+      {.target = "a", .item = work::ExternalRaised{"the first of two events", Payload::text("x")}},
+      {.target = "a", .item = work::ExternalRaised{"the second of two events", Payload::text("y")}}};
+  fail_at_each_allocation([] {}, [&] { return store->enqueue_for_orchestrator(messages); },
+                          [&] { return store->get_queue_depths().value().orchestrator_due; }, 2);
+}
+
+TEST_F(OutOfMemory, ABatchWithATurnThatCannotBeStoredIsStoredWholeOrNotAtAll) {
+  int round = 0;
+  std::vector<TurnCommit> batch;
+  fail_at_each_allocation(
+      [&] {
+        const std::string number = std::to_string(++round);
+        batch = {first_turn("a" + number, 1), first_turn("b" + number, 2)};
+        batch[1].worker_items.push_back(batch[1].worker_items[0]);  // the same row twice
+      },
+      [&] { return store->ack_orchestration_items(batch); },
+      [&] { return store->get_metrics().value().total_instances(); }, 1);
+}
+
+}  // namespace
+}  // namespace duramen::sqlite::test
