@@ -55,10 +55,11 @@ class Env {
   /// Runs `work` away from the loops.
   virtual void run_elsewhere(Lane lane, Job work) = 0;
 
-  /// A thread of the activities lane will not come back for a while: another takes its place.
-  virtual void activity_thread_lost() {}
-  /// It did come back, so one thread is too many.
-  virtual void activity_thread_found() {}
+  /// A thread of the lane `activities` or `cancellation` will not come back for a while: another takes its
+  /// place. False if the system refuses another one for now: the lane goes on with those it has. Any thread.
+  virtual bool thread_lost(Lane /*lane*/) { return true; }
+  /// It did come back, so one thread is too many. Any thread.
+  virtual void thread_found(Lane /*lane*/) {}
   /// Blocks the calling activity for that long. False, and at once, if `stop` fires.
   virtual bool pause_activity(Duration delay, const std::stop_token& stop) = 0;
 

@@ -97,7 +97,9 @@ struct RuntimeOptions {
 /// store.
 class Runtime {
  public:
-  /// Throws std::invalid_argument for options that cannot work.
+  /// Throws std::invalid_argument for options that cannot work, and std::system_error if the system refuses a
+  /// thread; then nothing is left behind. If the system refuses one later, the runtime logs a warning and
+  /// goes on with those it has.
   Runtime(Store store, Registry registry, RuntimeOptions options = {});
   ~Runtime();
   Runtime(const Runtime&) = delete;

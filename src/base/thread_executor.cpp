@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <pthread.h>
+#include <system_error>
 #include <utility>
 
 namespace duramen::inline v0 {
@@ -12,14 +13,20 @@ thread_local bool runs_executor = false;
 
 bool ThreadExecutor::is_this_thread() noexcept { return runs_executor; }
 
-void name_thread(std::thread& thread, const std::string& name) {
-  pthread_setname_np(thread.native_handle(), name.substr(0, 15).c_str());
+std::thread start_thread(const std::string& name, Job run) {
+  try {
+    std::thread thread(std::move(run));
+    pthread_setname_np(thread.native_handle(), name.substr(0, 15).c_str());
+    return thread;
+  } catch (const std::system_error& error) {
+    throw std::system_error(error.code(), "the system refuses the thread " + name +
+                                              "; raise the process's limit of threads or memory, or lower "
+                                              "RuntimeOptions::activity_threads");
+  }
 }
 
-ThreadExecutor::ThreadExecutor(const Clock& clock, std::string name)
-    : clock_(clock), thread_([this] { run(); }) {
-  name_thread(thread_, name);
-}
+ThreadExecutor::ThreadExecutor(const Clock& clock, const std::string& name)
+    : clock_(clock), thread_(start_thread(name, [this] { run(); })) {}
 
 void ThreadExecutor::post(Job job) { post_to(jobs_, std::move(job)); }
 

@@ -15,12 +15,13 @@
 
 namespace duramen::inline v0 {
 
-/// Names a thread for whoever looks at it with a debugger or top.
-void name_thread(std::thread& thread, const std::string& name);
+/// A thread that runs `run`, with a name for people who look at it with a debugger or top. Throws
+/// std::system_error, with what to do, if the system refuses it.
+[[nodiscard]] std::thread start_thread(const std::string& name, Job run);
 
 class ThreadExecutor final : public Executor {
  public:
-  ThreadExecutor(const Clock& clock, std::string name);
+  ThreadExecutor(const Clock& clock, const std::string& name);
   ~ThreadExecutor() override { stop(); }
 
   void post(Job job) override;

@@ -128,7 +128,8 @@ Activities::Activities(const detail::ActivityHost& host, const Registry& registr
       limits_(limits),
       instruments_(instruments),
       events_(std::move(events)),
-      link_(std::make_shared<detail::ActivityLink>(host)) {}
+      link_(std::make_shared<detail::ActivityLink>(host)),
+      threads_(env_, Lane::activities, "activities", host.log) {}
 
 std::vector<std::string> Activities::active_sessions() const {
   std::vector<std::string> active;
@@ -341,7 +342,7 @@ void Activities::abandon(const WorkLease& lease) {
   running_.erase(found);
   abandoned_count_.store(abandoned_.size());
   instruments_.abandoned(abandoned_.size());
-  if (is_function) env_.activity_thread_lost();
+  if (is_function) threads_.lost();
   if (abandoned_.size() == limits_.max_abandoned) {
     host_.log(LogLevel::error, "no more activities are taken: " + std::to_string(abandoned_.size()) +
                                    " were asked to stop and still run; they must heed their stop token");
@@ -357,7 +358,7 @@ void Activities::ended(const WorkLease& lease, std::variant<Payload, Failure> re
     abandoned_.erase(late);
     abandoned_count_.store(abandoned_.size());
     instruments_.abandoned(abandoned_.size());
-    if (is_function) env_.activity_thread_found();
+    if (is_function) threads_.found();
     events_.place_free();
     return;
   }

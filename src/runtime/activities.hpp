@@ -9,6 +9,7 @@
 
 #include "runtime/activity_state.hpp"
 #include "runtime/instruments.hpp"
+#include "runtime/lane_threads.hpp"
 #include "runtime/lease_keeper.hpp"
 #include "runtime/log.hpp"
 #include <duramen/env.hpp>
@@ -132,6 +133,7 @@ class Activities {
   std::map<std::string, std::size_t> sessions_;  // with how many activities here
   std::map<AttemptKey, Running> abandoned_;
   std::deque<std::pair<WorkLease, CancelReason>> stolen_early_;
+  LaneThreads threads_;
   std::atomic<std::size_t> abandoned_count_{0};  // written by the loop
 
   // The activity loop's. With the lease token: an activity may be here twice, if its lease was lost and had

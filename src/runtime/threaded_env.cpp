@@ -1,6 +1,9 @@
 #include "runtime/threaded_env.hpp"
 
+#include <duramen/detail/mutant.hpp>
+
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace duramen::inline v0::runtime {
@@ -8,26 +11,63 @@ namespace duramen::inline v0::runtime {
 // -- ThreadPool -----------------------------------------------------------------------------------
 
 ThreadPool::ThreadPool(std::size_t threads, std::string name) : name_(std::move(name)) {
-  for (std::size_t i = 0; i < threads; ++i) grow();
+  try {
+    std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < threads; ++i) start_one();
+  } catch (...) {
+    if (!detail::mutant("half_started_pool_is_not_stopped")) stop();
+    throw;
+  }
 }
 
-void ThreadPool::grow() {
+/// With mutex_ held. Throws if the system refuses it.
+void ThreadPool::start_one() {
+  const auto at = threads_.emplace(threads_.end());
+  try {
+    *at = start_thread(name_, [this, at] { run(at); });  // waits for mutex_ first
+  } catch (...) {
+    threads_.erase(at);
+    throw;
+  }
+}
+
+bool ThreadPool::try_to_start_one() {
+  try {
+    start_one();
+    return true;
+  } catch (const std::system_error&) {
+    if (detail::mutant("refused_thread_ends_the_process")) throw;
+    return false;
+  }
+}
+
+bool ThreadPool::grow() {
   std::lock_guard lock(mutex_);
-  if (stopping_) return;
+  if (stopping_) return true;
   if (too_many_ > 0) {
     --too_many_;
-    return;
+    return true;
   }
-  threads_.emplace_back([this] { run(); });
-  name_thread(threads_.back(), name_);
+  if (try_to_start_one()) return true;
+  ++missing_;
+  return false;
 }
 
 void ThreadPool::shrink() {
   {
     std::lock_guard lock(mutex_);
+    if (missing_ > 0) {
+      --missing_;
+      return;
+    }
     ++too_many_;
   }
   wake_.notify_one();
+}
+
+std::size_t ThreadPool::unjoined() {
+  std::lock_guard lock(mutex_);
+  return threads_.size() + left_.size();
 }
 
 void ThreadPool::post(Job job) {
@@ -36,6 +76,7 @@ void ThreadPool::post(Job job) {
     std::lock_guard lock(mutex_);
     if (stopping_) return;
     jobs_.push_back(std::move(job));
+    if (missing_ > 0 && asleep_ == 0 && try_to_start_one()) --missing_;
     wake = wants_waking();
   }
   if (wake) wake_.notify_one();
@@ -51,18 +92,28 @@ bool ThreadPool::wants_waking() {
 
 void ThreadPool::stop() {
   std::deque<Job> dropped;
+  Threads all;
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
     dropped.swap(jobs_);
+    all.splice(all.end(), threads_);
+    all.splice(all.end(), left_);
   }
   wake_.notify_all();
-  for (std::thread& thread : threads_) {
-    if (thread.joinable()) thread.join();
-  }
+  for (std::thread& thread : all) thread.join();
 }
 
-void ThreadPool::run() {
+/// A thread cannot join itself: it joins those that left before, and is joined by the next, or by stop().
+void ThreadPool::leave(Threads::iterator self, std::unique_lock<std::mutex> lock) {
+  Threads earlier;
+  if (!detail::mutant("threads_that_leave_are_not_joined")) earlier.swap(left_);
+  left_.splice(left_.end(), threads_, self);
+  lock.unlock();
+  for (std::thread& thread : earlier) thread.join();
+}
+
+void ThreadPool::run(Threads::iterator self) {
   while (true) {
     Job job;
     bool wake_another = false;
@@ -75,8 +126,9 @@ void ThreadPool::run() {
         waking_ = false;
       }
       if (jobs_.empty()) {
-        if (!stopping_) --too_many_;
-        return;
+        if (stopping_) return;
+        --too_many_;
+        return leave(self, std::move(lock));
       }
       job = std::move(jobs_.front());
       jobs_.pop_front();

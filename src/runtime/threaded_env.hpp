@@ -8,11 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <mutex>
 #include <random>
 #include <string>
 #include <thread>
-#include <vector>
 
 namespace duramen::inline v0::runtime {
 
@@ -22,14 +22,21 @@ class ThreadPool {
   ThreadPool(std::size_t threads, std::string name);
   ~ThreadPool() { stop(); }
   void post(Job job);
-  /// One thread more, or one less as soon as one has nothing to do.
-  void grow();
+  /// One thread more, or one less as soon as one has nothing to do. False if the system refuses it; the pool
+  /// then asks again when there is work that no thread is free for, unless shrink() was called meanwhile.
+  bool grow();
   void shrink();
+  /// Threads that were started and not joined yet. One that leaves is joined by the next that does.
+  [[nodiscard]] std::size_t unjoined();
   /// Drops what has not begun, waits for what has.
   void stop();
 
  private:
-  void run();
+  using Threads = std::list<std::thread>;
+  void start_one();
+  [[nodiscard]] bool try_to_start_one();
+  void run(Threads::iterator self);
+  void leave(Threads::iterator self, std::unique_lock<std::mutex> lock);
   [[nodiscard]] bool wants_waking();
 
   std::mutex mutex_;
@@ -38,8 +45,10 @@ class ThreadPool {
   std::size_t asleep_ = 0;    // guarded by mutex_
   bool waking_ = false;       // guarded by mutex_: one that sleeps has been woken and has not begun yet
   std::size_t too_many_ = 0;  // guarded by mutex_
+  std::size_t missing_ = 0;   // guarded by mutex_: refused by the system
   bool stopping_ = false;     // guarded by mutex_
-  std::vector<std::thread> threads_;  // guarded by mutex_ until stopping_
+  Threads threads_;           // guarded by mutex_
+  Threads left_;              // guarded by mutex_: they do nothing more with the pool but join earlier ones
   const std::string name_;
 };
 
@@ -54,8 +63,10 @@ class ThreadedEnv final : public Env {
   [[nodiscard]] Executor& activity_loop() override { return activity_loop_; }
   [[nodiscard]] Executor& lease_loop() override { return lease_loop_; }
   void run_elsewhere(Lane lane, Job work) override;
-  void activity_thread_lost() override { activities_.grow(); }
-  void activity_thread_found() override { activities_.shrink(); }
+  bool thread_lost(Lane lane) override { return lane == Lane::store || pool(lane).grow(); }
+  void thread_found(Lane lane) override {
+    if (lane != Lane::store) pool(lane).shrink();
+  }
   bool pause_activity(Duration delay, const std::stop_token& stop) override;
   [[nodiscard]] bool loop_is_idle() const override { return loop_.idle(); }
 
@@ -63,6 +74,8 @@ class ThreadedEnv final : public Env {
   void stop();
 
  private:
+  [[nodiscard]] ThreadPool& pool(Lane lane) { return lane == Lane::activities ? activities_ : cancellation_; }
+
   const Clock& clock_;
   std::mutex random_mutex_;
   std::mt19937_64 random_;  // guarded by random_mutex_

@@ -1,0 +1,38 @@
+// Threads of a lane that are stuck in user code, and those that take their place.
+#pragma once
+
+#include "runtime/log.hpp"
+#include <duramen/env.hpp>
+
+#include <string>
+
+namespace duramen::inline v0::runtime {
+
+/// lost() is called on one executor; found() on any thread.
+class LaneThreads {
+ public:
+  /// `threads`: what the log calls them.
+  LaneThreads(Env& env, Lane lane, std::string threads, const Log& log)
+      : env_(env), lane_(lane), threads_(std::move(threads)), log_(log) {}
+
+  void lost() {
+    const bool refused = !env_.thread_lost(lane_);
+    // Once, until one is granted again: there may be many in a row.
+    if (refused && !refused_) {
+      log_(LogLevel::warning,
+           "the system refuses another thread for " + threads_ +
+               "; work goes on with fewer: raise the process's limit of threads or memory");
+    }
+    refused_ = refused;
+  }
+  void found() { env_.thread_found(lane_); }
+
+ private:
+  Env& env_;
+  const Lane lane_;
+  const std::string threads_;
+  const Log& log_;
+  bool refused_ = false;
+};
+
+}  // namespace duramen::inline v0::runtime
