@@ -13,7 +13,6 @@ namespace duramen::inline v0::runtime {
 
 namespace {
 
-constexpr std::size_t remembered_steals = 4096;
 constexpr std::size_t named_at_the_end = 5;
 
 /// What an activity returned, if it may travel.
@@ -129,6 +128,7 @@ Activities::Activities(const detail::ActivityHost& host, const Registry& registr
       instruments_(instruments),
       events_(std::move(events)),
       link_(std::make_shared<detail::ActivityLink>(host)),
+      stolen_early_(limits.lease),
       threads_(env_, Lane::activities, "activities", host.log) {}
 
 std::vector<std::string> Activities::active_sessions() const {
@@ -163,13 +163,8 @@ void Activities::run(WorkItemLeased work, LeaseTime since) {
   const Running running{std::move(state), std::move(handler), env_.clock().lease_now()};
   running_.insert_or_assign(lease.key, running);
 
-  const auto early = std::find_if(stolen_early_.begin(), stolen_early_.end(),
-                                  [&lease](const auto& stolen) { return stolen.first == lease; });
-  if (early != stolen_early_.end()) {
-    const CancelReason reason = early->second;
-    stolen_early_.erase(early);
-    stop(lease, StopCause::cancelled, reason);
-  }
+  if (const auto reason = stolen_early_.take(lease, running.began))
+    stop(lease, StopCause::cancelled, *reason);
   if (std::holds_alternative<ActivityHandler::Function>(running.handler->run)) {
     run_function(running);
   } else {
@@ -245,9 +240,10 @@ void Activities::stop(const WorkLease& lease, StopCause cause, CancelReason reas
                       std::optional<LeaseTime> decided) {
   const auto found = running_.find(lease.key);
   if (found == running_.end() || found->second.lease().token != lease.token) {
-    if (cause != StopCause::cancelled || abandoned_.contains({lease.key, lease.token})) return;
-    stolen_early_.emplace_back(lease, reason);
-    if (stolen_early_.size() > remembered_steals) stolen_early_.pop_front();
+    // Only what was asked for before can bring it.
+    if (cause != StopCause::cancelled || reserved_places_ == 0) return;
+    if (!abandoned_.contains({lease.key, lease.token}))
+      stolen_early_.remember(lease, reason, env_.clock().lease_now());
     return;
   }
   const std::shared_ptr<detail::ActivityState>& state = found->second.state;

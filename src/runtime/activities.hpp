@@ -8,6 +8,7 @@
 #pragma once
 
 #include "runtime/activity_state.hpp"
+#include "runtime/early_news.hpp"
 #include "runtime/instruments.hpp"
 #include "runtime/lane_threads.hpp"
 #include "runtime/lease_keeper.hpp"
@@ -19,7 +20,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,6 +46,7 @@ struct ActivityLimits {
   std::size_t max_abandoned = 64;
   Duration grace{};
   std::uint32_t max_attempts = 10;
+  Duration lease{};
 };
 
 class Activities {
@@ -88,8 +89,9 @@ class Activities {
 
   /// `since`: when the call that gave the lease was sent.
   void run(WorkItemLeased work, LeaseTime since);
-  /// Asks the activity held under `lease` to stop. One that is not known yet is remembered: the news of a
-  /// stolen lease can overtake the news that we have it. `decided`: when, if it was decided here.
+  /// Asks the activity held under `lease` to stop. One that is not known yet is remembered while a fetch or a
+  /// commit that may bring it is under way: the news of a stolen lease can overtake the news that we have it.
+  /// `decided`: when, if it was decided here.
   void stop(const WorkLease& lease, StopCause cause, CancelReason reason,
             std::optional<LeaseTime> decided = std::nullopt);
   /// The same by identity, for what runs here whatever its token.
@@ -132,7 +134,7 @@ class Activities {
   std::size_t reserved_places_ = 0;
   std::map<std::string, std::size_t> sessions_;  // with how many activities here
   std::map<AttemptKey, Running> abandoned_;
-  std::deque<std::pair<WorkLease, CancelReason>> stolen_early_;
+  EarlyNews stolen_early_;
   LaneThreads threads_;
   std::atomic<std::size_t> abandoned_count_{0};  // written by the loop
 

@@ -47,16 +47,16 @@ Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
       sessions_(env, provider_, session_owner(), options_.session_lease, options_.session_idle, log_),
       committer_(env, provider_, {options_.max_commit_batch, options_.turn_lease * 2 / 3}, log_,
                  instruments_),
-      activities_(
-          {options_.node, env, leases_, log_}, registry_,
-          {options_.max_activities, options_.max_abandoned, options_.cancel_grace, options_.max_attempts},
-          instruments_,
-          {[this](FinishedActivity activity) { turns_.take(std::move(activity)); },
-           [this](WorkRenewal work) { give_back(std::move(work)); },
-           [this] {
-             if (asking_activities_.again) ask_for_activities();
-             check_drained();
-           }}),
+      activities_({options_.node, env, leases_, log_}, registry_,
+                  {options_.max_activities, options_.max_abandoned, options_.cancel_grace,
+                   options_.max_attempts, options_.activity_lease},
+                  instruments_,
+                  {[this](FinishedActivity activity) { turns_.take(std::move(activity)); },
+                   [this](WorkRenewal work) { give_back(std::move(work)); },
+                   [this] {
+                     if (asking_activities_.again) ask_for_activities();
+                     check_drained();
+                   }}),
       turns_(env, provider_, registry_, committer_, activities_,
              {options_.node,
               detail::mutant("keeps_the_last_resident") ? options_.max_resident_instances + 1

@@ -1,0 +1,171 @@
+// An activity that was asked to stop before it began, or whose lease is over, never begins.
+#include "runtime/clocked_world.hpp"
+#include "runtime/early_news.hpp"
+#include <duramen/forwarding_provider.hpp>
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <mutex>
+
+namespace duramen::test {
+namespace {
+
+/// Can hold up renewals, withhold activities, and do something before it hands them out.
+class Hindered final : public ForwardingProvider {
+ public:
+  using ForwardingProvider::ForwardingProvider;
+  std::atomic<bool> hold_renewals{false};
+  Signal<bool> renewing;
+  Signal<bool> go_on_renewing;
+  std::atomic<bool> withhold{false};
+  std::function<void(ProviderListener& runtime, const NodeId& node, const WorkBatch& batch)>
+      before_handing_out;
+
+  std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override {
+    {
+      std::lock_guard lock(mutex_);
+      listeners_[node.value] = &listener;
+    }
+    return ForwardingProvider::subscribe(std::move(node), listener);
+  }
+  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> renewals,
+                                                         Duration lease) override {
+    if (hold_renewals) {
+      renewing.set(true);
+      (void)go_on_renewing.wait();
+    }
+    return ForwardingProvider::renew_work_item_locks(renewals, lease);
+  }
+  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
+    if (withhold) return WorkBatch{};
+    auto batch = ForwardingProvider::fetch_work_items(request);
+    if (batch && !batch->items.empty() && before_handing_out) {
+      std::lock_guard lock(mutex_);
+      std::exchange(before_handing_out, {})(*listeners_.at(request.node.value), request.node, *batch);
+    }
+    return batch;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, ProviderListener*> listeners_;  // guarded by mutex_
+};
+
+class Begin : public ::testing::Test {
+ protected:
+  Begin()
+      : world([this](std::shared_ptr<Provider> inner) {
+          auto wrapped = std::make_shared<Hindered>(std::move(inner));
+          store = wrapped.get();
+          return wrapped;
+        }) {
+    world.registry.add("Quick", [](ActivityContext&, int value) -> ActivityTask<int> { co_return value; });
+    add_orchestrations(world.registry);
+    options.activity_threads = 1;
+    options.log = [this](const LogRecord& record) {
+      if (record.level >= LogLevel::warning) ++warnings;
+    };
+  }
+  ~Begin() override {
+    go_on.set(true);
+    store->go_on_renewing.set(true);
+    world.runtimes.clear();
+  }
+  static void add_orchestrations(Registry& registry) {
+    registry.add("call", [](OrchestrationContext& ctx, std::string activity) -> Task<int> {
+      co_return co_await ctx.schedule_activity<int>(activity, 1);
+    });
+    registry.add("nothing", [](OrchestrationContext&, int) -> Task<int> { co_return 0; });
+  }
+  /// "Hold" keeps the one thread for its kind until go_on; "Work" notes who asked for it.
+  void add_activities(const std::string& kind) {
+    const auto note = [this](ActivityContext& ctx) {
+      std::lock_guard lock(mutex);
+      begun.push_back(ctx.instance_id().value + " " + std::to_string(ctx.attempt()));
+    };
+    if (kind == "Function") {
+      world.registry.add("Hold", [this](ActivityContext&, int value) {
+        held.set(true);
+        (void)go_on.wait();
+        return value;
+      });
+      world.registry.add("Work", [note](ActivityContext& ctx, int value) {
+        note(ctx);
+        return value;
+      });
+    } else {
+      world.registry.add("Hold", [this](ActivityContext&, int value) -> ActivityTask<int> {
+        held.set(true);
+        (void)go_on.wait();
+        co_return value;
+      });
+      world.registry.add("Work", [note](ActivityContext& ctx, int value) -> ActivityTask<int> {
+        note(ctx);
+        co_return value;
+      });
+    }
+  }
+  std::vector<std::string> who_began() {
+    std::lock_guard lock(mutex);
+    return begun;
+  }
+  void cancel(const InstanceId& instance) {
+    world.client.cancel(instance, "enough").value();
+    EXPECT_EQ(world.client.wait(instance, forever).value().status, Status::cancelled);
+  }
+  /// Returns when the loop has looked at every timer that is due.
+  void let_timers_fire() {
+    for (const char* id : {"look", "look again"}) world.finish(id, "nothing", 0);
+  }
+
+  Hindered* store = nullptr;
+  ClockedWorld world;
+  RuntimeOptions options;
+  Signal<bool> held;
+  Signal<bool> go_on;
+  std::atomic<int> warnings{0};
+  std::mutex mutex;
+  std::vector<std::string> begun;  ///< guarded by mutex
+};
+
+// -- news that comes before the lease -----------------------------------------
+
+TEST_F(Begin, NewsOfACancelThatOvertakesTheLeaseIsNotPushedOutByOtherNews) {
+  add_activities("Function");
+  Registry turns_only;
+  add_orchestrations(turns_only);
+  const Runtime turns(world.store, turns_only, quiet());
+  for (const char* id : {"late", "after"}) {
+    world.client.start(id, "call", "Work").value();
+    world.until([&] { return world.client.get_instance(id).value().status == Status::running; });
+  }
+  store->before_handing_out = [](ProviderListener& runtime, const NodeId& node, const WorkBatch& batch) {
+    ASSERT_EQ(batch.items.size(), 2u);
+    const WorkLease& late = batch.items.front().lease;
+    std::vector<StolenLease> news{{node, late, CancelReason::timeout}};
+    for (std::uint64_t i = 1; i <= 5000; ++i) {
+      news.push_back({node, {late.key, LeaseToken{late.token.value + i}}, CancelReason::timeout});
+    }
+    runtime.leases_stolen(news);
+  };
+  world.run(options);
+  EXPECT_EQ(world.client.wait("after", forever).value().status, Status::completed);
+  EXPECT_EQ(who_began(), (std::vector<std::string>{"after 1"}));
+}
+
+TEST(EarlyNews, IsForgottenWhenItsLeaseWouldBeOver) {
+  runtime::EarlyNews news(30s);
+  const LeaseTime start{};
+  const auto lease = [](std::uint64_t token) { return WorkLease{{}, LeaseToken{token}}; };
+  for (std::uint64_t i = 1; i <= 10; ++i) news.remember(lease(i), CancelReason::timeout, start);
+  EXPECT_EQ(news.take(lease(1), start + 29s), CancelReason::timeout);
+  EXPECT_EQ(news.take(lease(1), start + 29s), std::nullopt);
+  news.remember(lease(11), CancelReason::select_loser, start + 30s);
+  EXPECT_EQ(news.size(), 1u);
+  EXPECT_EQ(news.take(lease(2), start + 30s), std::nullopt);
+  EXPECT_EQ(news.take(lease(11), start + 30s), CancelReason::select_loser);
+}
+
+}  // namespace
+}  // namespace duramen::test
