@@ -82,19 +82,18 @@ std::optional<Duration> shortest_limit(const ActivityOptions& options) {
 /// becomes of the runtime. Either the end of the coroutine or the destruction of the frame takes this cycle
 /// apart.
 struct Activities::CoroutineRun {
-  explicit CoroutineRun(const Running& running)
-      : handler(running.handler), state(running.state), context(state) {}
+  CoroutineRun(std::shared_ptr<const ActivityHandler> h, std::shared_ptr<detail::ActivityState> s)
+      : handler(std::move(h)), state(std::move(s)), context(state) {}
   const std::shared_ptr<const ActivityHandler> handler;
   const std::shared_ptr<detail::ActivityState> state;
   ActivityContext context;
-  std::atomic<bool> done{false};
   std::optional<ActivityTask<Payload>> task;
 };
 
 Activities::~Activities() {
   // All of these were asked to stop, but the threads that call their stop callbacks may have ended before.
   for (const auto& [attempt, run] : coroutines_) {
-    run->state->set_cause(StopCause::shutdown, {});
+    run->state->ask_to_stop(StopCause::shutdown, {});
     run->state->request_stop();
   }
   link_->close();
@@ -104,7 +103,7 @@ Activities::~Activities() {
   for (const auto& [attempt, run] : coroutines_) {
     if (run->state->pausing() || detail::mutant("the_end_frees_waiting_frames")) {
       run->task.reset();
-    } else if (!run->done) {
+    } else if (!run->state->has_returned()) {
       ++left;
       if (names.size() < named_at_the_end) names.insert(run->state->item().name);
     }
@@ -164,7 +163,7 @@ void Activities::run(WorkItemLeased work, LeaseTime since) {
   running_.insert_or_assign(lease.key, running);
 
   if (const auto reason = stolen_early_.take(lease, running.began))
-    stop(lease, StopCause::cancelled, *reason);
+    return stop(lease, StopCause::cancelled, *reason);
   if (std::holds_alternative<ActivityHandler::Function>(running.handler->run)) {
     run_function(running);
   } else {
@@ -183,36 +182,56 @@ void Activities::condemn(WorkItemLeased work) {
   events_.finished(FinishedActivity{work.activity.instance, work.lease, std::move(failure)});
 }
 
+/// On the thread that is about to run the activity's code. Null if that must not run: it was asked to stop,
+/// or its lease is over. The process may have stood still for longer than the lease lasts.
+std::shared_ptr<detail::ActivityState> Activities::begin(const std::weak_ptr<detail::ActivityState>& queued) {
+  std::shared_ptr<detail::ActivityState> state = queued.lock();
+  if (!state) return nullptr;
+  const WorkLease& lease = state->work().lease;
+  const Standing standing = host_.leases.standing(lease);
+  if (standing == Standing::over && !detail::mutant("activity_begins_without_its_lease")) {
+    env_.loop().post([this, lease] { stop(lease, StopCause::lease_lost, {}); });
+    return nullptr;
+  }
+  // Then the loop knows of it, or is about to.
+  if (standing == Standing::not_kept && !detail::mutant("queued_activity_begins_though_stopped"))
+    return nullptr;
+  return state->begin() ? state : nullptr;
+}
+
 void Activities::run_function(const Running& running) {
-  env_.run_elsewhere(Lane::activities, [this, running] {
-    std::variant<Payload, Failure> result;
-    if (running.state->cause() != StopCause::none) {
-      result = Failure::application("NotStarted", "stopped before it began");
-    } else {
-      try {
-        ActivityContext context(running.state);
-        const auto& function = std::get<ActivityHandler::Function>(running.handler->run);
-        result = checked(function(context, running.state->item().input), running.state->attempt());
-      } catch (...) {
-        result = failed(std::current_exception(), running.state->attempt());
-      }
-    }
-    env_.loop().post([this, lease = running.lease(), result = std::move(result)]() mutable {
-      ended(lease, std::move(result));
-    });
-  });
+  // Jobs that wait for a thread do not own what they would run: one that is dropped frees its input at once.
+  env_.run_elsewhere(
+      Lane::activities, [this, queued = std::weak_ptr(running.state), handler = running.handler] {
+        const std::shared_ptr<detail::ActivityState> state = begin(queued);
+        if (!state) return;
+        std::variant<Payload, Failure> result;
+        try {
+          ActivityContext context(state);
+          const auto& function = std::get<ActivityHandler::Function>(handler->run);
+          result = checked(function(context, state->item().input), state->attempt());
+        } catch (...) {
+          result = failed(std::current_exception(), state->attempt());
+        }
+        state->set_returned();
+        env_.loop().post([this, lease = state->work().lease, result = std::move(result)]() mutable {
+          ended(lease, std::move(result));
+        });
+      });
 }
 
 void Activities::run_coroutine(const Running& running) {
-  env_.activity_loop().post([this, running] {
-    auto run = std::make_shared<CoroutineRun>(running);
-    coroutines_[{running.lease().key, running.lease().token}] = run;
-    const auto& coroutine = std::get<ActivityHandler::Coroutine>(running.handler->run);
-    run->task.emplace(coroutine(run->context, running.state->item().input));
-    run->state->set_frame(std::shared_ptr<std::optional<ActivityTask<Payload>>>(run, &run->task));
+  env_.activity_loop().post([this, queued = std::weak_ptr(running.state), handler = running.handler] {
+    const std::shared_ptr<detail::ActivityState> state = begin(queued);
+    if (!state) return;
+    auto run = std::make_shared<CoroutineRun>(handler, state);
+    coroutines_[{state->work().lease.key, state->work().lease.token}] = run;
+    const auto& coroutine = std::get<ActivityHandler::Coroutine>(handler->run);
+    run->task.emplace(coroutine(run->context, state->item().input));
+    state->set_frame(std::shared_ptr<std::optional<ActivityTask<Payload>>>(run, &run->task));
     // Called where the coroutine ends, on any thread and at any time.
     run->task->start([this, link = link_, run]() mutable {
-      run->done = true;
+      run->state->set_returned();
       link->use([this, &run](const detail::ActivityHost&) {
         env_.activity_loop().post([this, run = std::move(run)] { coroutine_ended(*run); });
       });
@@ -246,9 +265,45 @@ void Activities::stop(const WorkLease& lease, StopCause cause, CancelReason reas
       stolen_early_.remember(lease, reason, env_.clock().lease_now());
     return;
   }
-  const std::shared_ptr<detail::ActivityState>& state = found->second.state;
-  if (!state->set_cause(cause, reason)) return;
-  host_.leases.release(lease);
+  ask_to_stop(lease.key, cause, reason, decided);
+}
+
+void Activities::stop(const ActivityKey& key, CancelReason reason) {
+  if (running_.contains(key)) ask_to_stop(key, StopCause::cancelled, reason, std::nullopt);
+}
+
+void Activities::stop_execution(Incarnation incarnation, ExecutionId execution, CancelReason reason) {
+  std::vector<ActivityKey> keys;  // first: those that have not begun are removed
+  for (const auto& [key, running] : running_) {
+    if (key.incarnation == incarnation && key.execution == execution) keys.push_back(key);
+  }
+  for (const ActivityKey& key : keys) ask_to_stop(key, StopCause::cancelled, reason, std::nullopt);
+}
+
+void Activities::stop_all(StopCause cause) {
+  std::vector<ActivityKey> keys;
+  for (const auto& [key, running] : running_) keys.push_back(key);
+  for (const ActivityKey& key : keys) ask_to_stop(key, cause, {}, std::nullopt);
+}
+
+/// One that runs here.
+void Activities::ask_to_stop(const ActivityKey& key, StopCause cause, CancelReason reason,
+                             std::optional<LeaseTime> decided) {
+  const std::shared_ptr<detail::ActivityState> state = running_.at(key).state;
+  const WorkLease& lease = state->work().lease;
+  switch (state->ask_to_stop(cause, reason)) {
+    case detail::StopAnswer::not_begun:
+      if (detail::mutant("dropped_activity_is_waited_for")) break;
+      return ended(lease, Failure::application("NotStarted", "stopped before it began"));
+    case detail::StopAnswer::runs:
+      break;
+    case detail::StopAnswer::asked_before:
+    case detail::StopAnswer::has_returned:
+      return;  // its end is on its way
+  }
+  // At a shutdown the lease is kept until the activity has really ended: nobody else should begin while it
+  // runs.
+  if (cause != StopCause::shutdown) host_.leases.release(lease);
   const LeaseTime since = decided.value_or(env_.clock().lease_now());
   env_.run_elsewhere(Lane::cancellation, [this, state, cause, since, here = decided.has_value()] {
     state->request_stop();
@@ -257,34 +312,13 @@ void Activities::stop(const WorkLease& lease, StopCause cause, CancelReason reas
                                     here);
     }
   });
-  begin_grace(found->second);
-}
-
-void Activities::stop(const ActivityKey& key, CancelReason reason) {
-  const auto found = running_.find(key);
-  if (found != running_.end()) stop(WorkLease(found->second.lease()), StopCause::cancelled, reason);
-}
-
-void Activities::stop_execution(Incarnation incarnation, ExecutionId execution, CancelReason reason) {
-  for (const auto& [key, running] : running_) {
-    if (key.incarnation == incarnation && key.execution == execution) stop(key, reason);
-  }
-}
-
-void Activities::stop_all(StopCause cause) {
-  for (const auto& [key, running] : running_) {
-    // Their leases are kept until they have really ended: nobody else should begin while they still run.
-    if (!running.state->set_cause(cause, {})) continue;
-    env_.run_elsewhere(Lane::cancellation, [state = running.state] { state->request_stop(); });
-    begin_grace(running);
-  }
+  begin_grace(lease);
 }
 
 // -- those that do not ----------------------------------------------------------------------------
 
-void Activities::begin_grace(const Running& running) {
-  env_.loop().post_at(env_.clock().lease_now() + limits_.grace,
-                      [this, lease = running.lease()] { grace_over(lease); });
+void Activities::begin_grace(const WorkLease& lease) {
+  env_.loop().post_at(env_.clock().lease_now() + limits_.grace, [this, lease] { grace_over(lease); });
 }
 
 void Activities::grace_over(const WorkLease& lease) {
@@ -379,7 +413,7 @@ void Activities::ended(const WorkLease& lease, std::variant<Payload, Failure> re
 void Activities::deliver(const Running& running, std::optional<Heartbeat> unsent,
                          std::variant<Payload, Failure> result) {
   switch (outcome_of(*running.state, result)) {
-    // Nobody waits for it, or it is somebody else's now: whatever it returned reaches nobody.
+    // The result came after the stop. The store has decided without it, and would refuse it.
     case ActivityOutcome::cancelled:
     case ActivityOutcome::lease_lost:
       return;

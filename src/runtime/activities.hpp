@@ -1,10 +1,13 @@
 // Runs activities and asks them to stop. All calls and callbacks are on the loop; user code never is.
 //
-//   run ─▶ running ─┬─ returns ────────────────────────▶ finished
-//                   └─ asked to stop ─┬─ returns ──────▶ dropped, or given back
-//                                     └─ grace is over ─▶ a sleeping coroutine is destroyed,
-//                                                         anything else is abandoned: its place
-//                                                         is free, it is counted until it returns
+//   run ─▶ queued ─┬─ begins ─▶ runs ─┬─ returns ─▶ finished
+//                  │                  └─ asked to stop ─┬─ returns ─▶ dropped, or given back
+//                  │                                    └─ grace is over ─▶ destroyed or abandoned
+//                  └─ asked to stop, or its lease is over ─▶ dropped, or given back: it never begins
+//
+// Dropped: it was cancelled or its lease was lost, and nobody waits for a result. Given back: at a shutdown,
+// for another node. Destroyed: a coroutine that sleeps. Abandoned: anything else; its place is free, and it
+// is counted until it returns.
 #pragma once
 
 #include "runtime/activity_state.hpp"
@@ -53,7 +56,7 @@ class Activities {
  public:
   struct Events {
     UniqueFunction<void(FinishedActivity)> finished;
-    UniqueFunction<void(WorkRenewal)> given_back;  ///< not run to its end because the runtime is stopping
+    UniqueFunction<void(WorkRenewal)> given_back;  ///< the runtime is stopping: it is to be run elsewhere
     UniqueFunction<void()> place_free;             ///< called at each end, before anybody is told of it
   };
   Activities(const detail::ActivityHost& host, const Registry& registry, ActivityLimits limits,
@@ -111,11 +114,15 @@ class Activities {
   void run_function(const Running& running);
   void run_coroutine(const Running& running);
   void coroutine_ended(CoroutineRun& run);
+  [[nodiscard]] std::shared_ptr<detail::ActivityState> begin(
+      const std::weak_ptr<detail::ActivityState>& queued);
+  void ask_to_stop(const ActivityKey& key, StopCause cause, CancelReason reason,
+                   std::optional<LeaseTime> decided);
   void ended(const WorkLease& lease, std::variant<Payload, Failure> result);
   void deliver(const Running& running, std::optional<Heartbeat> unsent,
                std::variant<Payload, Failure> result);
   void condemn(WorkItemLeased work);
-  void begin_grace(const Running& running);
+  void begin_grace(const WorkLease& lease);
   void grace_over(const WorkLease& lease);
   void destroy_or_abandon(const WorkLease& lease);
   void abandon(const WorkLease& lease);

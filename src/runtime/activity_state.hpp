@@ -3,6 +3,7 @@
 
 #include "runtime/activity_link.hpp"
 #include <duramen/activity.hpp>
+#include <duramen/detail/mutant.hpp>
 #include <duramen/failure.hpp>
 #include <duramen/provider.hpp>
 #include <duramen/work_item.hpp>
@@ -16,6 +17,14 @@
 
 namespace duramen::inline v0::detail {
 
+/// How an activity was found when it was asked to stop.
+enum class StopAnswer : std::uint8_t {
+  asked_before,  ///< an earlier cause stands
+  not_begun,     ///< and now it never will
+  runs,          ///< it has to be notified
+  has_returned,  ///< its result is on its way to the loop
+};
+
 class ActivityState {
  public:
   ActivityState(WorkItemLeased work, std::shared_ptr<ActivityLink> link)
@@ -28,19 +37,34 @@ class ActivityState {
   [[nodiscard]] ActivityLink& link() const noexcept { return *link_; }
   [[nodiscard]] std::stop_token stop_token() const noexcept { return stop_.get_token(); }
 
-  /// Says why; the first cause wins. False if there was one. Does not yet stop anything.
-  bool set_cause(StopCause cause, CancelReason reason) noexcept {
-    std::uint16_t none = 0;
-    const auto value =
-        static_cast<std::uint16_t>(static_cast<unsigned>(cause) | static_cast<unsigned>(reason) << 8u);
-    return cause_.compare_exchange_strong(none, value);
+  /// Called by the thread that is about to run the activity's code, once. False if that must not run any
+  /// more.
+  [[nodiscard]] bool begin() noexcept { return (progress_.fetch_or(begun) & dropped) == 0; }
+  /// The activity's code has returned or thrown.
+  void set_returned() noexcept { progress_.fetch_or(returned); }
+  [[nodiscard]] bool has_returned() const noexcept { return (progress_.load() & returned) != 0; }
+
+  /// Records why; the first cause wins. Does not notify anybody yet. One that has not begun is dropped by it.
+  /// A shutdown leaves one alone that has returned: nothing but us would take its result away.
+  StopAnswer ask_to_stop(StopCause cause, CancelReason reason) noexcept {
+    std::uint32_t now = progress_.load();
+    while (true) {
+      if ((now & 0xffu) != 0) return StopAnswer::asked_before;
+      if ((now & returned) != 0 && cause == StopCause::shutdown) return StopAnswer::has_returned;
+      const bool drops = (now & begun) == 0 && !mutant("queued_activity_begins_though_stopped");
+      const std::uint32_t next = now | static_cast<std::uint32_t>(cause) |
+                                 static_cast<std::uint32_t>(reason) << 8u | (drops ? dropped : 0u);
+      if (!progress_.compare_exchange_weak(now, next)) continue;
+      if (drops) return StopAnswer::not_begun;
+      return (now & returned) != 0 ? StopAnswer::has_returned : StopAnswer::runs;
+    }
   }
   /// Runs the activity's stop callbacks on the calling thread.
   void request_stop() { stop_.request_stop(); }
 
-  [[nodiscard]] StopCause cause() const noexcept { return static_cast<StopCause>(cause_.load() & 0xffu); }
+  [[nodiscard]] StopCause cause() const noexcept { return static_cast<StopCause>(progress_.load() & 0xffu); }
   [[nodiscard]] CancelReason reason() const noexcept {
-    return static_cast<CancelReason>(cause_.load() >> 8u);
+    return static_cast<CancelReason>(progress_.load() >> 8u & 0xffu);
   }
 
   // A coroutine's.
@@ -67,7 +91,12 @@ class ActivityState {
   const WorkItemLeased work_;
   const std::shared_ptr<ActivityLink> link_;
   std::stop_source stop_;
-  std::atomic<std::uint16_t> cause_{0};  // StopCause in the low byte, CancelReason in the high one
+  // StopCause in the lowest byte, CancelReason in the next, then how far it got. In one word, so that an
+  // activity that is about to begin and the loop that is about to stop it agree on who came first.
+  static constexpr std::uint32_t begun = 1u << 16u;
+  static constexpr std::uint32_t returned = 1u << 17u;
+  static constexpr std::uint32_t dropped = 1u << 18u;
+  std::atomic<std::uint32_t> progress_{0};
   std::atomic<bool> stop_noticed_{false};
   std::atomic<bool> pausing_{false};
   std::weak_ptr<std::optional<ActivityTask<Payload>>> frame_;

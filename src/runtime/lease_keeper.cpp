@@ -24,6 +24,14 @@ void LeaseKeeper::keep(const WorkLease& lease, LeaseTime since, Duration heartbe
   kept_[lease.key] = Kept{lease.token, since + lease_, heartbeat_limit, std::nullopt, {}, since};
 }
 
+Standing LeaseKeeper::standing(const WorkLease& lease) {
+  const LeaseTime now = env_.clock().lease_now();
+  std::lock_guard lock(mutex_);
+  const auto found = kept_.find(lease.key);
+  if (found == kept_.end() || found->second.token != lease.token) return Standing::not_kept;
+  return found->second.deadline <= now ? Standing::over : Standing::held;
+}
+
 std::optional<Heartbeat> LeaseKeeper::release(const WorkLease& lease) {
   std::lock_guard lock(mutex_);
   const auto found = kept_.find(lease.key);

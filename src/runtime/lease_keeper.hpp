@@ -10,12 +10,20 @@
 #include <duramen/function.hpp>
 #include <duramen/provider.hpp>
 
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
 namespace duramen::inline v0::runtime {
+
+/// How things stand with a lease, by the holder's own clock.
+enum class Standing : std::uint8_t {
+  held,
+  over,      ///< its deadline has passed, and this was not reported yet
+  not_kept,  ///< released, or reported as gone
+};
 
 class LeaseKeeper {
  public:
@@ -31,6 +39,8 @@ class LeaseKeeper {
   /// `since`: when the call that gave the lease was sent. `heartbeat_limit`: how long the store waits for a
   /// sign of life; zero for ever. Any thread.
   void keep(const WorkLease& lease, LeaseTime since, Duration heartbeat_limit = {});
+  /// Any thread.
+  [[nodiscard]] Standing standing(const WorkLease& lease);
   /// Answers the heartbeat that was not sent yet.
   std::optional<Heartbeat> release(const WorkLease& lease);
   /// The activity gave a sign of life. Any thread.

@@ -129,6 +129,71 @@ class Begin : public ::testing::Test {
   std::vector<std::string> begun;  ///< guarded by mutex
 };
 
+class BeginOf : public Begin, public ::testing::WithParamInterface<std::string> {
+ protected:
+  BeginOf() { add_activities(GetParam()); }
+};
+
+TEST_P(BeginOf, AnActivityThatIsCancelledBeforeItBeginsNeverBegins) {
+  world.run(options);
+  world.client.start("holds", "call", "Hold").value();
+  ASSERT_TRUE(held.wait());
+  world.client.start("late", "call", "Work").value();
+  cancel("late");
+  go_on.set(true);
+  EXPECT_EQ(world.finish("after", "call", "Work").status, Status::completed);
+  EXPECT_EQ(who_began(), (std::vector<std::string>{"after 1"}));
+}
+
+TEST_P(BeginOf, AnActivityWhoseLeaseIsOverDoesNotBegin) {
+  store->withhold = true;  // or the activity would be handed out again, and that is noticed
+  world.run(options);
+  world.client.start("holds", "call", "Hold").value();
+  ASSERT_TRUE(held.wait());
+  world.client.start("late", "call", "Work").value();
+  // Like a process that stands still: nothing is renewed, and only the clock shows it.
+  store->hold_renewals = true;
+  world.until([&] { return store->renewing.is_set(); }, [&] { world.clock.advance(1s); });
+  world.clock.advance(options.activity_lease);
+  world.client.start("after", "call", "Work").value();
+  go_on.set(true);
+  EXPECT_EQ(world.client.wait("after", forever).value().status, Status::completed);
+  EXPECT_EQ(who_began(), (std::vector<std::string>{"after 1"}));
+  // Another attempt runs it.
+  store->hold_renewals = false;
+  store->go_on_renewing.set(true);
+  store->withhold = false;
+  EXPECT_EQ(world.wait("late", [&] { world.clock.advance(100ms); }).status, Status::completed);
+  EXPECT_EQ(who_began(), (std::vector<std::string>{"after 1", "late 2"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryKind, BeginOf, ::testing::Values("Function", "Coroutine"),
+                         [](const auto& info) { return info.param; });
+
+TEST_F(Begin, AMassCancelOfQueuedActivitiesRaisesNoAlarmAndFreesTheirPlacesAtOnce) {
+  constexpr int many = 50;
+  add_activities("Function");
+  options.max_activities = many + 1;
+  options.max_abandoned = 2;
+  options.activity_lease = 1h;  // "holds" is not to lose its lease when the clock jumps
+  options.session_idle = 1h;
+  Runtime& runtime = world.run(options);
+  world.client.start("holds", "call", "Hold").value();
+  ASSERT_TRUE(held.wait());
+  for (int i = 0; i < many; ++i) world.client.start(std::to_string(i), "call", "Work").value();
+  for (int i = 0; i < many; ++i) cancel(std::to_string(i));
+  // The thread is still held, and a coroutine needs none: only a place.
+  world.client.start("quick", "call", "Quick").value();
+  ASSERT_TRUE(world.client.wait("quick", 10s));
+  world.clock.advance(3 * options.cancel_grace);
+  let_timers_fire();
+  ASSERT_EQ(warnings, 0);
+  EXPECT_EQ(runtime.abandoned_activities(), 0u);
+  go_on.set(true);
+  EXPECT_EQ(world.finish("after", "call", "Work").status, Status::completed);
+  EXPECT_EQ(who_began(), (std::vector<std::string>{"after 1"}));
+}
+
 // -- news that comes before the lease -----------------------------------------
 
 TEST_F(Begin, NewsOfACancelThatOvertakesTheLeaseIsNotPushedOutByOtherNews) {
