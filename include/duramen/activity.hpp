@@ -3,8 +3,8 @@
 // An activity is where the world is touched: a plain function `R(dm::ActivityContext&, In)`, run on a thread
 // pool, or a coroutine `dm::ActivityTask<R>(dm::ActivityContext&, In)`, of which one thread carries tens of
 // thousands. It runs at least once: after a crash it is run again, so give its idempotency key to whatever it
-// calls. When it is no longer wanted its stop token fires within milliseconds; what it returns after that
-// reaches nobody.
+// calls. When it is no longer wanted its stop token fires within milliseconds, and one that has not begun yet
+// never does. A result that an activity returns after it was asked to stop is dropped, whatever the cause.
 #pragma once
 
 #include <duramen/codec.hpp>
@@ -36,7 +36,7 @@ enum class StopCause : std::uint8_t {
   none,
   cancelled,   ///< nobody wants the result; cancel_reason() says why
   lease_lost,  ///< this node no longer holds the activity; another one may be running it
-  shutdown,    ///< the runtime is stopping; the activity will be run again elsewhere
+  shutdown,    ///< the runtime is stopping; the activity will be run again, whatever it returns now
 };
 /// Its name, as logs show it.
 [[nodiscard]] std::string_view to_string(StopCause cause) noexcept;

@@ -111,11 +111,13 @@ class Runtime {
   /// Activities that were asked to stop, did not within the grace period, and still run.
   [[nodiscard]] std::size_t abandoned_activities() const noexcept;
 
-  /// Takes no new work, lets running activities end until `deadline` has passed, then tells them to stop and
-  /// gives their leases back. Blocks until done; later calls do nothing. An activity function that does not
-  /// return even then keeps its thread and this call waiting: a function cannot be ended from outside. A
-  /// coroutine that waits in an awaitable of yours keeps nothing waiting. Its frame stays until you resume it
-  /// and it ends, also after the Runtime; the log counts and names these when the runtime ends.
+  /// Takes no new work, lets running activities end until `deadline` has passed, then asks them to stop and
+  /// gives their leases back, so that they are run again; results that they return after that are dropped.
+  /// Activities that have not begun by then are given back at once. Blocks until done; later calls do
+  /// nothing. An activity function that does not return even then keeps its thread and this call waiting: a
+  /// function cannot be ended from outside. A coroutine that waits in an awaitable of yours keeps nothing
+  /// waiting. Its frame stays until you resume it and it ends, also after the Runtime; the log counts and
+  /// names these when the runtime ends.
   void shutdown(Duration deadline = std::chrono::seconds{5});
 
  private:

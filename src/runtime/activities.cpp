@@ -60,7 +60,9 @@ ActivityOutcome outcome_of(const detail::ActivityState& state, const std::varian
     case StopCause::lease_lost:
       return ActivityOutcome::lease_lost;
     case StopCause::shutdown:
-      return worked ? ActivityOutcome::success : ActivityOutcome::given_back;
+      // Whatever it returned: code that stops early may return a part of its work.
+      return worked && detail::mutant("value_after_shutdown_is_stored") ? ActivityOutcome::success
+                                                                        : ActivityOutcome::given_back;
     case StopCause::none:
       break;
   }
@@ -138,6 +140,8 @@ std::vector<std::string> Activities::active_sessions() const {
 
 void Activities::run(WorkItemLeased work, LeaseTime since) {
   const WorkLease lease = work.lease;
+  if (stopping_ && !detail::mutant("activity_begins_after_shutdown"))
+    return events_.given_back({lease, std::nullopt});
   if (work.unreadable || work.attempt > limits_.max_attempts) return condemn(std::move(work));
   auto handler = registry_.find_activity(work.activity.name);
   DURAMEN_CHECK(handler != nullptr);  // only what is registered is fetched or born leased
@@ -280,10 +284,11 @@ void Activities::stop_execution(Incarnation incarnation, ExecutionId execution, 
   for (const ActivityKey& key : keys) ask_to_stop(key, StopCause::cancelled, reason, std::nullopt);
 }
 
-void Activities::stop_all(StopCause cause) {
+void Activities::stop_all() {
+  stopping_ = true;
   std::vector<ActivityKey> keys;
   for (const auto& [key, running] : running_) keys.push_back(key);
-  for (const ActivityKey& key : keys) ask_to_stop(key, cause, {}, std::nullopt);
+  for (const ActivityKey& key : keys) ask_to_stop(key, StopCause::shutdown, {}, std::nullopt);
 }
 
 /// One that runs here.

@@ -90,7 +90,7 @@ class Activities {
   /// Sessions that have an activity here.
   [[nodiscard]] std::vector<std::string> active_sessions() const;
 
-  /// `since`: when the call that gave the lease was sent.
+  /// `since`: when the call that gave the lease was sent. After stop_all() it is given back instead.
   void run(WorkItemLeased work, LeaseTime since);
   /// Asks the activity held under `lease` to stop. One that is not known yet is remembered while a fetch or a
   /// commit that may bring it is under way: the news of a stolen lease can overtake the news that we have it.
@@ -100,7 +100,8 @@ class Activities {
   /// The same by identity, for what runs here whatever its token.
   void stop(const ActivityKey& key, CancelReason reason);
   void stop_execution(Incarnation incarnation, ExecutionId execution, CancelReason reason);
-  void stop_all(StopCause cause);
+  /// The runtime is stopping. From now on nothing begins.
+  void stop_all();
 
  private:
   struct Running {
@@ -143,6 +144,7 @@ class Activities {
   std::map<AttemptKey, Running> abandoned_;
   EarlyNews stolen_early_;
   LaneThreads threads_;
+  bool stopping_ = false;
   std::atomic<std::size_t> abandoned_count_{0};  // written by the loop
 
   // The activity loop's. With the lease token: an activity may be here twice, if its lease was lost and had

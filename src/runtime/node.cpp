@@ -322,8 +322,7 @@ void Node::shut_down(Duration deadline, UniqueFunction<void()> done) {
     gauges_.stop();
     turns_.stop_dispatching();
     drained_ = std::move(done);
-    env_.loop().post_at(env_.clock().lease_now() + deadline,
-                        [this] { activities_.stop_all(StopCause::shutdown); });
+    env_.loop().post_at(env_.clock().lease_now() + deadline, [this] { activities_.stop_all(); });
     check_drained();
   });
 }
