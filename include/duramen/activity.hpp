@@ -123,7 +123,9 @@ class ActivityContext {
   void trace_error(std::string text) { trace(LogLevel::error, std::move(text)); }
   void trace_debug(std::string text) { trace(LogLevel::debug, std::move(text)); }
 
-  /// Fires when the activity should stop, for whatever cause. Hand it to whatever blocks.
+  /// Fires when the activity should stop, for whatever cause. Hand it to whatever blocks. A
+  /// std::stop_callback on it runs on a thread of the runtime and should only wake somebody: one that takes
+  /// over 50 ms is named in the log, and one that throws ends the process.
   [[nodiscard]] std::stop_token stop_token() const noexcept;
   /// The activity was asked to stop.
   [[nodiscard]] bool is_cancelled() const noexcept;

@@ -72,8 +72,10 @@ struct RuntimeOptions {
   /// A turn whose code is not registered here is offered again after this, doubled with each attempt.
   Duration unregistered_pause = std::chrono::seconds{1};
   Duration longest_unregistered_pause = std::chrono::seconds{60};
-  /// How long an activity may take to return after it was asked to stop. Then a coroutine that sleeps is
-  /// destroyed, and anything else is abandoned: it gives its place back and is counted until it returns.
+  /// How long an activity may take to return after it was asked to stop. It counts from when the stop token
+  /// fired, and has passed at the latest when twice the time has since the decision. Then a coroutine that
+  /// sleeps is destroyed, and anything else is abandoned: it gives its place back and is counted until it
+  /// returns.
   Duration cancel_grace = std::chrono::seconds{10};
   /// With so many abandoned activities no new ones are taken.
   std::size_t max_abandoned = 64;

@@ -129,6 +129,7 @@ Activities::Activities(const detail::ActivityHost& host, const Registry& registr
       instruments_(instruments),
       events_(std::move(events)),
       link_(std::make_shared<detail::ActivityLink>(host)),
+      notifier_(env_, host.log),
       stolen_early_(limits.lease),
       threads_(env_, Lane::activities, "activities", host.log) {}
 
@@ -294,7 +295,8 @@ void Activities::stop_all() {
 /// One that runs here.
 void Activities::ask_to_stop(const ActivityKey& key, StopCause cause, CancelReason reason,
                              std::optional<LeaseTime> decided) {
-  const std::shared_ptr<detail::ActivityState> state = running_.at(key).state;
+  Running& running = running_.at(key);
+  const std::shared_ptr<detail::ActivityState> state = running.state;
   const WorkLease& lease = state->work().lease;
   switch (state->ask_to_stop(cause, reason)) {
     case detail::StopAnswer::not_begun:
@@ -306,30 +308,37 @@ void Activities::ask_to_stop(const ActivityKey& key, StopCause cause, CancelReas
     case detail::StopAnswer::has_returned:
       return;  // its end is on its way
   }
+  running.asked = env_.clock().lease_now();
   // At a shutdown the lease is kept until the activity has really ended: nobody else should begin while it
   // runs.
   if (cause != StopCause::shutdown) host_.leases.release(lease);
-  const LeaseTime since = decided.value_or(env_.clock().lease_now());
-  env_.run_elsewhere(Lane::cancellation, [this, state, cause, since, here = decided.has_value()] {
-    state->request_stop();
-    if (cause == StopCause::cancelled && instruments_.on()) {
-      instruments_.cancel_delivered(std::chrono::duration<double>(env_.clock().lease_now() - since).count(),
+  UniqueFunction<void()> count;
+  if (cause == StopCause::cancelled && instruments_.on()) {
+    count = [this, state, since = decided.value_or(running.asked), here = decided.has_value()] {
+      instruments_.cancel_delivered(std::chrono::duration<double>(*state->notified_at() - since).count(),
                                     here);
-    }
-  });
-  begin_grace(lease);
+    };
+  }
+  notifier_.notify(state, std::move(count));
+  look_after_grace(lease, running.asked + limits_.grace);
 }
 
 // -- those that do not ----------------------------------------------------------------------------
 
-void Activities::begin_grace(const WorkLease& lease) {
-  env_.loop().post_at(env_.clock().lease_now() + limits_.grace, [this, lease] { grace_over(lease); });
+void Activities::look_after_grace(const WorkLease& lease, LeaseTime when) {
+  env_.loop().post_at(when, [this, lease] { grace_over(lease); });
 }
 
 void Activities::grace_over(const WorkLease& lease) {
   const auto found = running_.find(lease.key);
   if (found == running_.end() || found->second.lease().token != lease.token) return;
   const detail::ActivityState& state = *found->second.state;
+  // It counts from when the activity was notified: others' stop callbacks may have held that up. But not
+  // without end, so that an activity that cannot be notified is given up all the same.
+  const LeaseTime latest = found->second.asked + 2 * limits_.grace;
+  const LeaseTime until = std::min(state.notified_at().value_or(latest) + limits_.grace, latest);
+  if (env_.clock().lease_now() < until && !detail::mutant("grace_begins_before_the_notice"))
+    return look_after_grace(lease, until);
   const std::string reason = state.cause() == StopCause::cancelled ? std::string(to_string(state.reason()))
                                                                    : std::string(to_string(state.cause()));
   host_.log(LogLevel::warning,

@@ -16,6 +16,7 @@
 #include "runtime/lane_threads.hpp"
 #include "runtime/lease_keeper.hpp"
 #include "runtime/log.hpp"
+#include "runtime/stop_notifier.hpp"
 #include <duramen/env.hpp>
 #include <duramen/function.hpp>
 #include <duramen/provider.hpp>
@@ -108,6 +109,7 @@ class Activities {
     std::shared_ptr<detail::ActivityState> state;
     std::shared_ptr<const ActivityHandler> handler;
     LeaseTime began;
+    LeaseTime asked{};  // to stop
     [[nodiscard]] const WorkLease& lease() const noexcept { return state->work().lease; }
   };
   using AttemptKey = std::pair<ActivityKey, LeaseToken>;
@@ -123,7 +125,7 @@ class Activities {
   void deliver(const Running& running, std::optional<Heartbeat> unsent,
                std::variant<Payload, Failure> result);
   void condemn(WorkItemLeased work);
-  void begin_grace(const WorkLease& lease);
+  void look_after_grace(const WorkLease& lease, LeaseTime when);
   void grace_over(const WorkLease& lease);
   void destroy_or_abandon(const WorkLease& lease);
   void abandon(const WorkLease& lease);
@@ -136,6 +138,7 @@ class Activities {
   const Instruments& instruments_;
   Events events_;
   const std::shared_ptr<detail::ActivityLink> link_;  // for activities; they may outlive us
+  StopNotifier notifier_;
 
   // The loop's.
   std::unordered_map<ActivityKey, Running> running_;

@@ -60,7 +60,15 @@ class ActivityState {
     }
   }
   /// Runs the activity's stop callbacks on the calling thread.
-  void request_stop() { stop_.request_stop(); }
+  void request_stop() {
+    notified_at_.store(env().clock().lease_now());
+    stop_.request_stop();
+  }
+  /// When its stop token fired; absent if it has not yet.
+  [[nodiscard]] std::optional<LeaseTime> notified_at() const noexcept {
+    const LeaseTime at = notified_at_.load();
+    return at == LeaseTime::max() ? std::nullopt : std::optional(at);
+  }
 
   [[nodiscard]] StopCause cause() const noexcept { return static_cast<StopCause>(progress_.load() & 0xffu); }
   [[nodiscard]] CancelReason reason() const noexcept {
@@ -97,6 +105,7 @@ class ActivityState {
   static constexpr std::uint32_t returned = 1u << 17u;
   static constexpr std::uint32_t dropped = 1u << 18u;
   std::atomic<std::uint32_t> progress_{0};
+  std::atomic<LeaseTime> notified_at_{LeaseTime::max()};
   std::atomic<bool> stop_noticed_{false};
   std::atomic<bool> pausing_{false};
   std::weak_ptr<std::optional<ActivityTask<Payload>>> frame_;

@@ -1,0 +1,78 @@
+#include "runtime/stop_notifier.hpp"
+
+#include <string>
+#include <utility>
+
+namespace duramen::inline v0::runtime {
+
+StopNotifier::StopNotifier(Env& env, const Log& log)
+    : env_(env), log_(log), threads_(env, Lane::cancellation, "stop callbacks", log) {}
+
+void StopNotifier::notify(std::shared_ptr<detail::ActivityState> state, UniqueFunction<void()> after) {
+  env_.run_elsewhere(Lane::cancellation,
+                     [this, state = std::move(state), after = std::move(after)]() mutable {
+                       const Notices::iterator notice = begin(state);
+                       state->request_stop();
+                       end(notice);
+                       if (after) after();
+                     });
+}
+
+StopNotifier::Notices::iterator StopNotifier::begin(std::shared_ptr<detail::ActivityState> state) {
+  const LeaseTime now = env_.clock().lease_now();
+  std::lock_guard lock(mutex_);
+  if (!std::exchange(watched_, true)) watch(now + slow_callback);
+  return under_way_.insert(under_way_.end(), Notice{std::move(state), now});
+}
+
+void StopNotifier::end(Notices::iterator notice) {
+  bool replaced = false;
+  {
+    std::lock_guard lock(mutex_);
+    replaced = notice->replaced;
+    if (replaced) --replaced_;
+    under_way_.erase(notice);
+  }
+  if (replaced) threads_.found();
+}
+
+void StopNotifier::watch(LeaseTime when) {
+  env_.lease_loop().post_at(when, [this] { look(); });
+}
+
+/// On the lease loop. Planned while callbacks are under way that are not known to be slow.
+void StopNotifier::look() {
+  const LeaseTime now = env_.clock().lease_now();
+  std::vector<std::shared_ptr<detail::ActivityState>> slow;
+  std::size_t lost = 0;
+  {
+    std::lock_guard lock(mutex_);
+    watched_ = false;
+    for (Notice& notice : under_way_) {
+      if (notice.slow) continue;
+      if (now < notice.began + slow_callback) {
+        watched_ = true;
+        watch(notice.began + slow_callback);
+        break;  // the others are younger
+      }
+      notice.slow = true;
+      slow.push_back(notice.state);
+      if (replaced_ == max_replaced || detail::mutant("slow_stop_callback_holds_up_the_others")) continue;
+      notice.replaced = true;
+      ++replaced_;
+      ++lost;
+    }
+  }
+  for (std::size_t i = 0; i < lost; ++i) threads_.lost();
+  for (const auto& state : slow) {
+    log_(LogLevel::warning,
+         "a stop callback of activity '" + state->item().name + "' has run for over " +
+             std::to_string(slow_callback.count()) +
+             " ms; let it only wake the activity, and do what takes time there",
+         {{"instance_id", state->item().instance.value},
+          {"activity_name", state->item().name},
+          {"activity_id", std::to_string(state->item().key.activity.value)}});
+  }
+}
+
+}  // namespace duramen::inline v0::runtime
