@@ -15,6 +15,7 @@
 #include <duramen/function.hpp>
 #include <duramen/history.hpp>
 #include <duramen/ids.hpp>
+#include <duramen/limits.hpp>
 #include <duramen/outcome.hpp>
 #include <duramen/provider.hpp>
 #include <duramen/recorded_history.hpp>
@@ -37,12 +38,6 @@ namespace duramen::inline v0 {
 template <class Signature>
 class Orchestration;  // a typed handle, see <duramen/orchestration.hpp>
 
-/// How long an instance id, a name of an orchestration, event, queue or key, a version or a message id may
-/// be.
-inline constexpr std::size_t max_name_bytes = 1024;
-/// How long the reason of a cancellation may be.
-inline constexpr std::size_t max_reason_bytes = std::size_t{16} << 10u;
-
 struct StartOptions {
   std::optional<std::string> version;  ///< absent: the highest that is registered
   IdReuse reuse = IdReuse::reject;
@@ -54,10 +49,18 @@ enum class ImportOutcome : std::uint8_t {
   exists,  ///< the id is taken; nothing was stored
 };
 
+/// How a client works.
+struct ClientOptions {
+  /// The largest input or event data that this client sends, in bytes; from 1 to payload_ceiling. A larger
+  /// one is `limit_exceeded`. Give the runtimes of the store the same limit.
+  std::size_t max_payload_bytes = default_payload_limit;
+};
+
 /// A door to the store. Cheap to keep, thread-safe; one per process is enough.
 class Client {
  public:
-  explicit Client(Store store);
+  /// Throws std::invalid_argument for options that cannot work.
+  explicit Client(Store store, ClientOptions options = {});
   /// Whoever still waits is told `shutting_down`.
   ~Client();
   Client(const Client&) = delete;

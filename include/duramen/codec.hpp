@@ -8,6 +8,7 @@
 
 #include <duramen/detail/json_format.hpp>
 #include <duramen/failure.hpp>
+#include <duramen/limits.hpp>
 #include <duramen/payload.hpp>
 #include <duramen/result.hpp>
 
@@ -90,9 +91,6 @@ template <class T>
 [[nodiscard]] T decode_payload(const Payload& payload) {
   return Codec<std::remove_cv_t<typename detail::Owned<T>::type>>::decode(payload);
 }
-
-/// How large a payload may be unless configured otherwise: 2 MiB.
-inline constexpr std::size_t default_payload_limit = std::size_t{2} << 20U;
 
 /// Whether a payload can be stored: UTF-8, no NUL, at most `limit` bytes. The error (`invalid_argument`,
 /// `limit_exceeded`) says what to do.

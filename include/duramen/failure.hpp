@@ -51,6 +51,12 @@ enum class CancelReason : std::uint8_t {
 [[nodiscard]] std::optional<CancelReason> parse_cancel_reason(std::string_view text) noexcept;
 
 /// Why something failed: what an exception carries inside one program, and the store between programs.
+///
+/// The end of an activity or an orchestration stores at most max_failure_bytes of the message and of the
+/// details, and max_name_bytes of the type. A longer message or type is cut between two characters, and a
+/// mark with the original length is put at its end. Longer details are replaced, so that they stay JSON:
+/// {"omitted":"the details had 70000 bytes; a failure stores at most 65536"}. To pass on more, store it
+/// elsewhere and put a reference into the details.
 struct Failure {
   FailureKind kind = FailureKind::application;
   std::string type;  ///< what was thrown, or the engine's name for it: "std::runtime_error", "CardDeclined"
@@ -112,7 +118,9 @@ class DURAMEN_API DecodeError : public DurableError {
   using DurableError::DurableError;
 };
 
-/// A limit of the engine was exceeded by the caller: too many keys, too long a text.
+/// A limit of the engine (<duramen/limits.hpp>) was exceeded by the caller: too many keys, too long a text or
+/// name. Thrown by the call, or by awaiting what it returned; nothing was recorded, and a replay throws it in
+/// the same place.
 class DURAMEN_API LimitError : public DurableError {
  public:
   explicit LimitError(std::string message);

@@ -1,19 +1,15 @@
 // The key-value store that belongs to an instance.
 #pragma once
 
+#include <duramen/limits.hpp>
 #include <duramen/payload.hpp>
 #include <duramen/time.hpp>
 
-#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
 
 namespace duramen::inline v0 {
-
-inline constexpr std::size_t max_keys = 100;
-inline constexpr std::size_t max_key_value_bytes = std::size_t{16} << 10u;
-inline constexpr std::size_t max_custom_status_bytes = std::size_t{256} << 10u;
 
 struct KeyValueEntry {
   Payload value;

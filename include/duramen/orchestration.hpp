@@ -4,6 +4,12 @@
 // again from its beginning at any time, so it must do the same for the same history: no clock, randomness,
 // I/O, threads or order of a hash map in it. Everything that touches the world is an activity. Parameters are
 // values. All calls happen on the runtime's loop; an orchestration must not block.
+//
+// Names and ids are UTF-8 text without NUL and at most max_name_bytes long (<duramen/limits.hpp>); names of
+// orchestrations, activities, events and queues, and ids of instances, are not empty. A name that is too long
+// is a LimitError, any other wrong one a DurableError of type "InvalidName". Calls that act at once throw it;
+// of those that return a future, awaiting the future does. Nothing is recorded then, and a replay does the
+// same.
 #pragma once
 
 #include <duramen/codec.hpp>
@@ -79,7 +85,8 @@ class Orchestration : public detail::Handle<Signature> {
 class ChildOptions {
  public:
   ChildOptions() = default;
-  /// The child's id; otherwise it is made from the parent's.
+  /// The child's id; otherwise it is made from the parent's: `{parent}::sub::{execution}.{event}`, with only
+  /// the beginning of the parent's id and a hash of it if that would be longer than max_name_bytes.
   ChildOptions& id(InstanceId id) {
     id_ = std::move(id);
     return *this;

@@ -16,6 +16,7 @@
 #include <duramen/history.hpp>
 #include <duramen/ids.hpp>
 #include <duramen/key_values.hpp>
+#include <duramen/limits.hpp>
 #include <duramen/management.hpp>
 #include <duramen/payload.hpp>
 #include <duramen/result.hpp>
@@ -277,7 +278,7 @@ struct TurnAbandon {
 /// Which activities a worker takes, by their tag.
 struct TagFilter {
   static constexpr std::size_t max_tags = 5;
-  static constexpr std::size_t max_tag_bytes = 256;
+  static constexpr std::size_t max_tag_bytes = duramen::max_tag_bytes;
 
   bool untagged = true;           ///< those without a tag
   bool every_tag = false;         ///< those with any tag

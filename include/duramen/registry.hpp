@@ -170,8 +170,8 @@ class Registry {
  public:
   /// Registers `f` by what its first parameter is: an orchestration `Task<R>(OrchestrationContext&[, In])`, a
   /// function activity `R(ActivityContext&[, In])`, or a coroutine activity
-  /// `ActivityTask<R>(ActivityContext&[, In])`. Throws std::invalid_argument if the name is taken, empty, or
-  /// the version is not of the form 1.2.3.
+  /// `ActivityTask<R>(ActivityContext&[, In])`. Throws std::invalid_argument if the name is taken, empty, no
+  /// text or longer than max_name_bytes, or the version is not of the form 1.2.3.
   template <class F>
   Registry& add(std::string_view name, F f, const OrchestrationOptions& options = {}) {
     using Traits = detail::HandlerTraits<F>;

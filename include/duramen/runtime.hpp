@@ -2,6 +2,7 @@
 #pragma once
 
 #include <duramen/ids.hpp>
+#include <duramen/limits.hpp>
 #include <duramen/log.hpp>
 #include <duramen/metrics.hpp>
 #include <duramen/provider.hpp>
@@ -36,6 +37,11 @@ struct RuntimeOptions {
   std::size_t max_commit_batch = 250;
   /// What one turn may schedule, start and set.
   std::size_t max_actions_per_turn = 10'000;
+  /// The largest payload, in bytes, that orchestrations and activities of this node may hand over: inputs,
+  /// results, heartbeat details; from 1 to payload_ceiling. A larger one fails its activity or orchestration
+  /// with kind `limit`. Checked when a payload is made, never when it is read: nodes and clients of one store
+  /// may differ, and lowering it harms nothing that is stored.
+  std::size_t max_payload_bytes = default_payload_limit;
 
   // -- leases and intervals ---
 

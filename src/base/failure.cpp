@@ -1,7 +1,10 @@
 #include <duramen/failure.hpp>
 
+#include "base/bounded_failure.hpp"
 #include "base/utf8.hpp"
+#include <duramen/detail/mutant.hpp>
 #include <duramen/detail/type_name.hpp>
+#include <duramen/limits.hpp>
 
 #include <typeinfo>
 #include <utility>
@@ -85,3 +88,29 @@ LimitError::LimitError(std::string message)
       }()) {}
 
 }  // namespace duramen::inline v0
+
+namespace duramen::base {
+namespace {
+
+std::string cut(std::string text, std::size_t limit) {
+  if (text.size() <= limit) return text;
+  const std::string mark = "... (cut: it had " + std::to_string(text.size()) + " bytes)";
+  std::string kept = excerpt(text, limit - mark.size());
+  kept.resize(kept.size() - 3);  // the dots are in the mark
+  return kept + mark;
+}
+
+}  // namespace
+
+Failure bounded(Failure failure) {
+  if (detail::mutant("failures_have_no_bound")) return failure;
+  failure.type = cut(std::move(failure.type), max_name_bytes);
+  failure.message = cut(std::move(failure.message), max_failure_bytes);
+  if (failure.details.size() > max_failure_bytes) {
+    failure.details = R"({"omitted":"the details had )" + std::to_string(failure.details.size()) +
+                      " bytes; a failure stores at most " + std::to_string(max_failure_bytes) + R"("})";
+  }
+  return failure;
+}
+
+}  // namespace duramen::base

@@ -20,7 +20,8 @@ Result<void> check_payload(const Payload& payload, std::size_t limit) {
     return refused(ErrorCode::limit_exceeded,
                    "the payload has " + std::to_string(data.size()) + " bytes, the limit is " +
                        std::to_string(limit) +
-                       "; store the data elsewhere and pass a reference, or raise the limit");
+                       "; store the data elsewhere and pass a reference, or raise max_payload_bytes "
+                       "(RuntimeOptions, ClientOptions)");
   }
   const std::size_t nul = data.find('\0');
   if (nul != std::string::npos) {

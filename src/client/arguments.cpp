@@ -1,32 +1,29 @@
 #include "client/arguments.hpp"
 
+#include "base/name_check.hpp"
 #include "base/overloaded.hpp"
-#include "base/utf8.hpp"
 #include "client/errors.hpp"
 #include <duramen/client.hpp>
 #include <duramen/codec.hpp>
+#include <duramen/limits.hpp>
 
 namespace duramen::inline v0::client {
 
 namespace {
 
-Result<void> check_text(const char* operation, const char* what, std::string_view text, std::size_t limit) {
-  if (text.size() > limit) {
-    return Error{ErrorCode::limit_exceeded, operation,
-                 std::string(what) + " has at most " + std::to_string(limit) + " bytes; this one has " +
-                     std::to_string(text.size()) + " and begins with \"" +
-                     base::to_text(base::excerpt(text, 40)) + "\"",
-                 false};
-  }
-  if (!base::is_text(text)) {
-    return bad_argument(operation, std::string(what) + " is UTF-8 text without NUL; \"" +
-                                       base::to_text(base::excerpt(text, 40)) + "\" is not");
-  }
-  return {};
+Result<void> as_result(const char* operation, std::optional<base::NameProblem> problem) {
+  if (!problem) return {};
+  const bool too_long = problem->kind == base::NameProblem::Kind::too_long;
+  return Error{too_long ? ErrorCode::limit_exceeded : ErrorCode::invalid_argument, operation,
+               std::move(problem->message), false};
 }
 
-Result<void> check_data(const char* operation, const Payload& data) {
-  Result<void> ok = check_payload(data, default_payload_limit);
+Result<void> check_text(const char* operation, const char* what, std::string_view text, std::size_t limit) {
+  return as_result(operation, base::text_problem(what, text, limit));
+}
+
+Result<void> check_data(const char* operation, const Payload& data, std::size_t limit) {
+  Result<void> ok = check_payload(data, limit);
   if (!ok) ok.error().operation = operation;
   return ok;
 }
@@ -50,27 +47,26 @@ bool restricts(const InstanceFilter& f) {
 }  // namespace
 
 Result<void> check_name(const char* operation, const char* what, std::string_view name) {
-  if (name.empty()) return bad_argument(operation, std::string(what) + " must not be empty");
-  return check_text(operation, what, name, max_name_bytes);
+  return as_result(operation, base::name_problem(what, name));
 }
 
 Result<void> check_instance(const char* operation, const InstanceId& instance) {
   return check_name(operation, "an instance id", instance.value);
 }
 
-Result<void> check_start(const StartRequest& request) {
+Result<void> check_start(const StartRequest& request, std::size_t max_payload_bytes) {
   return check_all({check_instance("start", request.instance),
                     check_name("start", "the name of an orchestration", request.start.orchestration),
                     check_optional("start", "a version", request.start.version),
-                    check_data("start", request.start.input)});
+                    check_data("start", request.start.input, max_payload_bytes)});
 }
 
-Result<void> check_message(const OutboundMessage& message) {
+Result<void> check_message(const OutboundMessage& message, std::size_t max_payload_bytes) {
   const auto check = [&](const char* operation, const char* what, const std::string& name,
                          const Payload& data) {
     return check_all({check_instance(operation, message.target), check_name(operation, what, name),
                       check_optional(operation, "a message id", message.message_id),
-                      check_data(operation, data)});
+                      check_data(operation, data, max_payload_bytes)});
   };
   return std::visit(Overloaded{
                         [&](const work::ExternalRaised& m) {

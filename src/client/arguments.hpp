@@ -5,6 +5,7 @@
 #include <duramen/provider.hpp>
 #include <duramen/result.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,8 +15,8 @@ namespace duramen::inline v0::client {
 /// `what` as in "an instance id".
 [[nodiscard]] Result<void> check_name(const char* operation, const char* what, std::string_view name);
 [[nodiscard]] Result<void> check_instance(const char* operation, const InstanceId& instance);
-[[nodiscard]] Result<void> check_start(const StartRequest& request);
-[[nodiscard]] Result<void> check_message(const OutboundMessage& message);
+[[nodiscard]] Result<void> check_start(const StartRequest& request, std::size_t max_payload_bytes);
+[[nodiscard]] Result<void> check_message(const OutboundMessage& message, std::size_t max_payload_bytes);
 [[nodiscard]] Result<void> check_cancel(const char* operation, std::string_view reason);
 /// Its ids and names could be there.
 [[nodiscard]] Result<void> check_filter(const char* operation, const InstanceFilter& filter);

@@ -6,6 +6,9 @@
 #include "client/arguments.hpp"
 #include "client/errors.hpp"
 #include "client/impl.hpp"
+#include <duramen/detail/mutant.hpp>
+
+#include <stdexcept>
 
 namespace duramen::inline v0 {
 
@@ -66,7 +69,13 @@ bool cancelled_at_hand(detail::Neighbourhood& neighbourhood, const InstanceId& i
 
 }  // namespace
 
-Client::Client(Store store) : impl_(std::make_unique<Impl>(std::move(store))) {}
+Client::Client(Store store, ClientOptions options) {
+  if (options.max_payload_bytes == 0 || options.max_payload_bytes > payload_ceiling) {
+    throw std::invalid_argument("ClientOptions: max_payload_bytes must be from 1 to " +
+                                std::to_string(payload_ceiling));
+  }
+  impl_ = std::make_unique<Impl>(std::move(store), options);
+}
 Client::~Client() { impl_->waits->close(); }
 
 // -- start --------------------------------------------------------------------------------------------------
@@ -85,7 +94,8 @@ Result<StartOutcome> Client::start_payload(InstanceId instance, std::string_view
 }
 
 void Client::start_async(StartRequest request, StartDone done) {
-  if (Result<void> ok = client::check_start(request); !ok) return done(ok.error());
+  if (Result<void> ok = client::check_start(request, impl_->options.max_payload_bytes); !ok)
+    return done(ok.error());
   const InstanceId instance = request.instance;
   StartDone settle = [instance, done = std::move(done)](Result<StartOutcome> outcome) mutable {
     done(settled(std::move(outcome), instance));
@@ -110,7 +120,8 @@ void Client::wait_async(const InstanceId& instance, WaitDone done) {
 }
 
 void Client::run_async(StartRequest request, WaitDone done) {
-  if (Result<void> ok = client::check_start(request); !ok) return done(ok.error());
+  if (Result<void> ok = client::check_start(request, impl_->options.max_payload_bytes); !ok)
+    return done(ok.error());
   const InstanceId instance = request.instance;
   // Waiting first: the end cannot be missed, and needs no look at the store.
   auto wait = impl_->waits->add_end(instance, std::move(done), false);

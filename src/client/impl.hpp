@@ -11,8 +11,16 @@ namespace duramen::inline v0 {
 
 class Client::Impl {
  public:
-  explicit Impl(Store s)
-      : store(std::move(s)), provider(*store.provider()), waits(std::make_shared<client::Waits>(store)) {}
+  Impl(Store s, ClientOptions o)
+      : options(o),
+        store(std::move(s)),
+        provider(*store.provider()),
+        waits(std::make_shared<client::Waits>(store)) {}
+
+  /// Refuses a call that waits on a thread that it would wait for: it would never return.
+  [[nodiscard]] Result<void> check_may_wait(const char* operation) const;
+
+  const ClientOptions options;
   Store store;
   Provider& provider;
   std::shared_ptr<client::Waits> waits;

@@ -1,11 +1,13 @@
 // What code does while it runs. Each action is compared with history while that lasts, and recorded after.
+#include "base/name_check.hpp"
 #include "base/overloaded.hpp"
 #include "base/utf8.hpp"
 #include "core/execution.hpp"
 #include "core/failures.hpp"
 #include "core/matching.hpp"
 #include <duramen/codec.hpp>
-#include <duramen/provider.hpp>
+#include <duramen/detail/mutant.hpp>
+#include <duramen/limits.hpp>
 
 #include <algorithm>
 #include <array>
@@ -36,61 +38,64 @@ std::string format_guid(std::uint64_t high, std::uint64_t low) {
   return text.data();
 }
 
-/// The first of them that history cannot hold: names, ids and keys are text.
-template <class... Names>
-std::optional<Failure> unfit_name(const Names&... names) {
-  if ((base::is_text(names) && ...)) return std::nullopt;
-  return engine_failure(FailureKind::application, "InvalidName",
-                        "a name, id or key that the code gives is no valid UTF-8, or has a NUL byte in it");
+/// 128 bits of a text, as hexadecimal digits.
+std::string hash_of(std::string_view text) {
+  std::uint64_t high = 0xCBF29CE484222325ull;
+  std::uint64_t low = 0x84222325CBF29CE4ull;
+  for (const char c : text) {
+    high = (high ^ static_cast<unsigned char>(c)) * 0x100000001B3ull;
+    low = mix(low ^ static_cast<unsigned char>(c));
+  }
+  std::array<char, 33> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx%016llx", static_cast<unsigned long long>(mix(high)),
+                static_cast<unsigned long long>(low));
+  return digits.data();
 }
 
-std::optional<Failure> unfit_names(const EventBody& body) {
-  static const std::string none;
-  return std::visit(Overloaded{
-                        [](const event::ActivityScheduled& e) {
-                          return unfit_name(e.name, e.tag ? *e.tag : none,
-                                            e.session_id ? *e.session_id : none);
-                        },
-                        [](const event::SubOrchestrationScheduled& e) {
-                          return unfit_name(e.name, e.instance.value, e.version ? *e.version : none);
-                        },
-                        [](const event::OrchestrationChained& e) {
-                          return unfit_name(e.name, e.instance.value, e.version ? *e.version : none);
-                        },
-                        [](const event::ExternalSubscribed& e) { return unfit_name(e.name); },
-                        [](const event::QueueSubscribed& e) { return unfit_name(e.name); },
-                        [](const event::KeyValueSet& e) { return unfit_name(e.key); },
-                        [](const event::KeyValueCleared& e) { return unfit_name(e.key); },
-                        [](const auto&) { return std::optional<Failure>{}; },
-                    },
-                    body);
+/// A name that no store can hold, or that nobody can ever answer to, is refused where the code gives it.
+void require(const std::optional<base::NameProblem>& problem) {
+  if (!problem) return;
+  if (problem->kind == base::NameProblem::Kind::too_long) throw LimitError(problem->message);
+  throw DurableError(engine_failure(FailureKind::application, "InvalidName", problem->message));
 }
 
-/// Why an action can never be stored, or never be run.
-std::optional<Failure> refusal(const EventBody& body) {
-  if (auto failure = unfit_names(body)) return failure;
-  if (const auto* activity = std::get_if<event::ActivityScheduled>(&body)) {
-    if (activity->tag && activity->tag->size() > TagFilter::max_tag_bytes) {
-      return engine_failure(FailureKind::limit, "TagTooLong",
-                            "a tag may have " + std::to_string(TagFilter::max_tag_bytes) +
-                                " bytes; the one of activity '" + activity->name + "' has " +
-                                std::to_string(activity->tag->size()));
-    }
-    return unfit(activity->input, "the input of activity", activity->name);
-  }
-  if (const auto* child = std::get_if<event::SubOrchestrationScheduled>(&body)) {
-    return unfit(child->input, "the input of child", child->name);
-  }
-  if (const auto* detached = std::get_if<event::OrchestrationChained>(&body)) {
-    return unfit(detached->input, "the input of", detached->name);
-  }
-  if (const auto* value = std::get_if<event::KeyValueSet>(&body)) {
-    return unfit(value->value, "the value of key", value->key);
-  }
-  if (const auto* status = std::get_if<event::CustomStatusUpdated>(&body); status && status->status) {
-    return unfit(Payload::text(*status->status), "the custom status");
-  }
-  return std::nullopt;
+void require_name(const char* what, const std::string& name) {
+  if (name.empty() && detail::mutant("empty_names_are_scheduled")) return;
+  require(base::name_problem(what, name));
+}
+
+void require_text(const char* what, const std::string& text, std::size_t limit = max_name_bytes) {
+  require(base::text_problem(what, text, limit));
+}
+
+void require_optional(const char* what, const std::optional<std::string>& text,
+                      std::size_t limit = max_name_bytes) {
+  if (text) require_text(what, *text, limit);
+}
+
+void require_names(const EventBody& body) {
+  if (detail::mutant("long_names_are_scheduled")) return;
+  const auto require_start = [](const auto& start) {
+    require_name("the name of an orchestration", start.name);
+    require_name("an instance id", start.instance.value);
+    require_optional("a version", start.version);
+  };
+  std::visit(Overloaded{
+                 [](const event::ActivityScheduled& e) {
+                   require_name("the name of an activity", e.name);
+                   require_optional("a tag", e.tag, max_tag_bytes);
+                   require_optional("a session id", e.session_id);
+                 },
+                 [&](const event::SubOrchestrationScheduled& e) { require_start(e); },
+                 [&](const event::OrchestrationChained& e) { require_start(e); },
+                 [](const event::ExternalSubscribed& e) { require_name("the name of an event", e.name); },
+                 [](const event::QueueSubscribed& e) { require_name("the name of a queue", e.name); },
+                 [](const event::KeyValueSet& e) { require_text("a key", e.key); },
+                 // However long: it may have been set when keys had no limit.
+                 [](const event::KeyValueCleared& e) { require_text("a key", e.key, e.key.size()); },
+                 [](const auto&) {},
+             },
+             body);
 }
 
 }  // namespace
@@ -101,23 +106,51 @@ const Event* Execution::emit(EventBody body, const std::source_location& where) 
   if (torn_down_ || stopped_) return nullptr;
   if (replaying_) return match(body, where);
   last_action_ = where;
-  if (++actions_ > options_.max_actions_per_turn) {
-    stop(
-        engine_failure(FailureKind::limit, "TooManyActions",
-                       "one turn took more than " + std::to_string(options_.max_actions_per_turn) +
-                           " actions; let the orchestration wait in between, or raise max_actions_per_turn"));
-    return nullptr;
-  }
-  if (auto failure = refusal(body)) {
+  if (!count_action()) return nullptr;
+  require_names(body);
+  if (auto failure = unfit_payload(body)) {
     stop(std::move(*failure));
     return nullptr;
   }
   return &append(std::move(body));
 }
 
+/// False if it is one too many, which ends the turn.
+bool Execution::count_action() {
+  if (++actions_ <= options_.max_actions_per_turn) return true;
+  stop(engine_failure(FailureKind::limit, "TooManyActions",
+                      "one turn took more than " + std::to_string(options_.max_actions_per_turn) +
+                          " actions; let the orchestration wait in between, or raise max_actions_per_turn"));
+  return false;
+}
+
+/// Why what an action carries can never be stored.
+std::optional<Failure> Execution::unfit_payload(const EventBody& body) const {
+  const std::size_t limit = options_.max_payload_bytes;
+  return std::visit(
+      Overloaded{
+          [&](const event::ActivityScheduled& e) {
+            return unfit(e.input, limit, "the input of activity", e.name);
+          },
+          [&](const event::SubOrchestrationScheduled& e) {
+            return unfit(e.input, limit, "the input of child", e.name);
+          },
+          [&](const event::OrchestrationChained& e) { return unfit(e.input, limit, "the input of", e.name); },
+          [&](const event::KeyValueSet& e) { return unfit(e.value, limit, "the value of key", e.key); },
+          [&](const event::CustomStatusUpdated& e) {
+            return e.status ? unfit(Payload::text(*e.status), limit, "the custom status") : std::nullopt;
+          },
+          [](const auto&) { return std::optional<Failure>{}; },
+      },
+      body);
+}
+
+/// What history holds is taken as it is, also if it would be refused today.
 const Event* Execution::match(const EventBody& body, const std::source_location& where) {
   const Event* recorded = cursor_ < recorded_.size() ? &recorded_[cursor_] : nullptr;
   if (recorded == nullptr || event_class(*recorded) != EventClass::action) {
+    if (!count_action()) return nullptr;
+    require_names(body);  // it threw the first time, too
     mismatch(last_event_id_.next(),
              recorded ? "nothing more before " + std::string(event_type(*recorded)) : "nothing more",
              describe_action(body), &where);
@@ -134,6 +167,8 @@ const Event* Execution::match(const EventBody& body, const std::source_location&
       }
       [[fallthrough]];
     case ActionMatch::different:
+      if (!count_action()) return nullptr;
+      require_names(body);
       mismatch(recorded->id, describe_action(recorded->body), describe_action(body), &where);
       return nullptr;
   }
@@ -158,11 +193,7 @@ EventId Execution::schedule(detail::Leaf& leaf) {
             return event::TimerCreated{now_ + std::clamp(request.delay, Duration::zero(), longest)};
           },
           [this](event::SubOrchestrationScheduled& request) -> EventBody {
-            if (!request.explicit_id) {
-              request.instance = InstanceId(identity_.instance.value +
-                                            "::sub::" + std::to_string(identity_.execution.value) + "." +
-                                            std::to_string(last_event_id_.next().value));
-            }
+            if (!request.explicit_id) request.instance = child_id();
             return std::move(request);
           },
           [](detail::RecordedValue) -> EventBody { return event::KeyValuesCleared{}; },  // not reached
@@ -170,7 +201,12 @@ EventId Execution::schedule(detail::Leaf& leaf) {
           [](auto& request) -> EventBody { return std::move(request); },
       },
       leaf.request());
-  const Event* event = emit(std::move(body), leaf.where());
+  const Event* event = nullptr;
+  try {
+    event = emit(std::move(body), leaf.where());
+  } catch (const DurableError&) {
+    leaf.refuse(std::current_exception());
+  }
   if (event == nullptr) return {};
   const EventId id = event->id;
   if (const auto* child = std::get_if<event::SubOrchestrationScheduled>(&event->body)) {
@@ -189,6 +225,19 @@ EventId Execution::schedule(detail::Leaf& leaf) {
     leaves_.emplace(id, &leaf);
   }
   return id;
+}
+
+/// The id of the child that would be recorded next, unless it has one of its own.
+InstanceId Execution::child_id() const {
+  const std::string& parent = identity_.instance.value;
+  const std::string place = "::sub::" + std::to_string(identity_.execution.value) + "." +
+                            std::to_string(last_event_id_.next().value);
+  if (parent.size() + place.size() <= max_name_bytes || detail::mutant("automatic_child_ids_grow")) {
+    return InstanceId(parent + place);
+  }
+  // Only the beginning, for people; what tells two parents apart is the hash.
+  constexpr std::size_t kept = 200;
+  return InstanceId(base::excerpt(parent, kept) + hash_of(parent) + place);
 }
 
 /// Scheduled and completed in one segment: two events, no message.

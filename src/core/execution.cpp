@@ -1,5 +1,7 @@
 #include "core/execution.hpp"
 
+#include "base/bounded_failure.hpp"
+#include "base/name_check.hpp"
 #include "base/overloaded.hpp"
 #include "base/same_json.hpp"
 #include "core/failures.hpp"
@@ -477,7 +479,7 @@ void Execution::run_code() {
     try {
       end_ = Returned{root_->promise().take()};
     } catch (...) {
-      end_ = Threw{failure_from(std::current_exception())};
+      end_ = Threw{base::bounded(failure_from(std::current_exception()))};
     }
     const auto* threw = std::get_if<Threw>(&*end_);
     // However it cleaned up, it was cancelled; unless the cleaning up itself failed.
@@ -491,16 +493,21 @@ void Execution::run_code() {
 /// A result or a next input that cannot be stored is a failure of the code that made it.
 void Execution::refuse_unfit_end() {
   std::optional<Failure> failure;
-  if (const auto* returned = std::get_if<Returned>(&*end_)) failure = unfit(returned->output, "the result");
-  if (const auto* continued = std::get_if<Continued>(&*end_))
-    failure = unfit(continued->input, "the next input");
+  const std::size_t limit = options_.max_payload_bytes;
+  if (const auto* returned = std::get_if<Returned>(&*end_))
+    failure = unfit(returned->output, limit, "the result");
+  if (const auto* continued = std::get_if<Continued>(&*end_)) {
+    failure = unfit(continued->input, limit, "the next input");
+    if (const auto problem = base::text_problem("a version", continued->version.value_or("")))
+      failure = engine_failure(FailureKind::application, "InvalidName", problem->message);
+  }
   if (failure) end_ = Threw{std::move(*failure)};
 }
 
 // -- when the engine ends it ----------------------------------------------------------------------
 
 void Execution::stop(Failure failure) {
-  if (!stopped_) stopped_ = std::move(failure);
+  if (!stopped_) stopped_ = base::bounded(std::move(failure));  // it may quote the code's names and inputs
 }
 
 void Execution::mismatch(EventId event, const std::string& recorded, const std::string& now,

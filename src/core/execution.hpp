@@ -44,6 +44,7 @@ struct ExecutionIdentity {
 
 struct ExecutionOptions {
   std::size_t max_actions_per_turn = 10'000;
+  std::size_t max_payload_bytes = default_payload_limit;
   /// What to do when the input of a recorded activity or child is not what the code gives now: a struct may
   /// have gained a field while instances run.
   enum class InputMismatch : std::uint8_t { error, warn } input_mismatch = InputMismatch::error;
@@ -174,6 +175,9 @@ class Execution {
   // actions.cpp
   const Event* emit(EventBody body, const std::source_location& where);
   const Event* match(const EventBody& body, const std::source_location& where);
+  [[nodiscard]] bool count_action();
+  [[nodiscard]] std::optional<Failure> unfit_payload(const EventBody& body) const;
+  [[nodiscard]] InstanceId child_id() const;
   EventId schedule_recorded_value(detail::Leaf& leaf, detail::RecordedValue value);
   [[nodiscard]] Payload make_value(detail::RecordedValue value);
 

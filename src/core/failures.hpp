@@ -19,10 +19,10 @@ namespace duramen::inline v0::core {
   return failure;
 }
 
-/// Why a payload that code made cannot be stored: too large, or no text. `what` of whom it is.
-[[nodiscard]] inline std::optional<Failure> unfit(const Payload& payload, std::string_view what,
-                                                  std::string_view whom = {}) {
-  const Result<void> fits = check_payload(payload);
+/// Why a payload that code made cannot be stored: larger than `limit`, or no text. `what` of whom it is.
+[[nodiscard]] inline std::optional<Failure> unfit(const Payload& payload, std::size_t limit,
+                                                  std::string_view what, std::string_view whom = {}) {
+  const Result<void> fits = check_payload(payload, limit);
   if (fits) return std::nullopt;
   std::string message(what);
   if (!whom.empty()) message.append(" '").append(whom).append("'");

@@ -63,6 +63,8 @@ void Leaf::detach() {
   }
   start();
   let_go_ = true;
+  // Nobody will await it, so it is said here.
+  if (const auto* refused = std::get_if<std::exception_ptr>(&outcome_)) std::rethrow_exception(*refused);
 }
 
 void Leaf::resolve(Payload result) {
@@ -75,7 +77,13 @@ void Leaf::resolve(Failure failure) {
   complete();
 }
 
+void Leaf::refuse(std::exception_ptr why) {
+  outcome_ = std::move(why);
+  complete();
+}
+
 const Payload& Leaf::require() const {
+  if (const auto* refused = std::get_if<std::exception_ptr>(&outcome_)) std::rethrow_exception(*refused);
   if (const auto* failure = std::get_if<Failure>(&outcome_)) {
     if (std::holds_alternative<event::SubOrchestrationScheduled>(request_))
       throw SubOrchestrationError(*failure);

@@ -1,5 +1,6 @@
 #include "runtime/activities.hpp"
 
+#include "base/bounded_failure.hpp"
 #include "base/check.hpp"
 #include <duramen/detail/mutant.hpp>
 
@@ -16,19 +17,19 @@ namespace {
 constexpr std::size_t named_at_the_end = 5;
 
 /// What an activity returned, if it may travel.
-std::variant<Payload, Failure> checked(Payload payload, std::uint32_t attempt) {
-  const Result<void> ok = check_payload(payload, default_payload_limit);
+std::variant<Payload, Failure> checked(Payload payload, const detail::ActivityState& state) {
+  const Result<void> ok = check_payload(payload, state.link().max_payload_bytes());
   if (ok) return payload;
   Failure failure;
   failure.kind = ok.error().code == ErrorCode::limit_exceeded ? FailureKind::limit : FailureKind::application;
   failure.type = "InvalidResult";
   failure.message = ok.error().message;
-  failure.attempt = attempt;
+  failure.attempt = state.attempt();
   return failure;
 }
 
 std::variant<Payload, Failure> failed(const std::exception_ptr& error, std::uint32_t attempt) {
-  Failure failure = failure_from(error);
+  Failure failure = base::bounded(failure_from(error));
   failure.attempt = attempt;
   return failure;
 }
@@ -214,7 +215,7 @@ void Activities::run_function(const Running& running) {
         try {
           ActivityContext context(state);
           const auto& function = std::get<ActivityHandler::Function>(handler->run);
-          result = checked(function(context, state->item().input), state->attempt());
+          result = checked(function(context, state->item().input), *state);
         } catch (...) {
           result = failed(std::current_exception(), state->attempt());
         }
@@ -250,7 +251,7 @@ void Activities::coroutine_ended(CoroutineRun& run) {
   coroutines_.erase({lease.key, lease.token});
   std::variant<Payload, Failure> result;
   try {
-    result = checked(run.task->take(), run.state->attempt());
+    result = checked(run.task->take(), *run.state);
   } catch (...) {
     result = failed(std::current_exception(), run.state->attempt());
   }

@@ -50,7 +50,7 @@ void ActivityContext::heartbeat() {
       [this](const detail::ActivityHost& host) { host.leases.beat(state_->work().lease, std::nullopt); });
 }
 void ActivityContext::send_heartbeat(Payload details) {
-  if (const Result<void> fits = check_payload(details, default_payload_limit); !fits) {
+  if (const Result<void> fits = check_payload(details, state_->link().max_payload_bytes()); !fits) {
     throw ApplicationError("InvalidHeartbeat", fits.error().message, false);
   }
   state_->link().use([this, &details](const detail::ActivityHost& host) {

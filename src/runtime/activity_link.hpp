@@ -12,6 +12,7 @@
 #include <duramen/ids.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -23,16 +24,19 @@ struct ActivityHost {
   Env& env;
   runtime::LeaseKeeper& leases;
   const runtime::Log& log;
+  std::size_t max_payload_bytes;
 };
 
 class ActivityLink {
  public:
-  explicit ActivityLink(const ActivityHost& host) : node_(host.node), host_(host) {}
+  explicit ActivityLink(const ActivityHost& host)
+      : node_(host.node), max_payload_bytes_(host.max_payload_bytes), host_(host) {}
   ActivityLink(const ActivityLink&) = delete;
   ActivityLink& operator=(const ActivityLink&) = delete;
 
   /// Also after the end.
   [[nodiscard]] const NodeId& node() const noexcept { return node_; }
+  [[nodiscard]] std::size_t max_payload_bytes() const noexcept { return max_payload_bytes_; }
 
   /// Calls `use(host)` and returns true; once the link is closed, makes no call and returns false. Any
   /// thread.
@@ -68,6 +72,7 @@ class ActivityLink {
   };
 
   const NodeId node_;
+  const std::size_t max_payload_bytes_;
   const ActivityHost host_;               // used in visits only
   std::atomic<std::uint64_t> visits_{0};  // how many are under way, above the bit `closed`
 };

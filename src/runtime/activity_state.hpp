@@ -9,6 +9,7 @@
 #include <duramen/work_item.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -47,7 +47,7 @@ Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
       sessions_(env, provider_, session_owner(), options_.session_lease, options_.session_idle, log_),
       committer_(env, provider_, {options_.max_commit_batch, options_.turn_lease * 2 / 3}, log_,
                  instruments_),
-      activities_({options_.node, env, leases_, log_}, registry_,
+      activities_({options_.node, env, leases_, log_, options_.max_payload_bytes}, registry_,
                   {options_.max_activities, options_.max_abandoned, options_.cancel_grace,
                    options_.max_attempts, options_.activity_lease},
                   instruments_,
@@ -61,7 +61,7 @@ Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
              {options_.node,
               detail::mutant("keeps_the_last_resident") ? options_.max_resident_instances + 1
                                                         : options_.max_resident_instances,
-              options_.max_actions_per_turn, options_.activity_lease, options_.tags, options_.max_attempts,
+              options_.max_actions_per_turn, options_.max_payload_bytes, options_.activity_lease, options_.tags, options_.max_attempts,
               options_.unregistered_pause, options_.longest_unregistered_pause},
              {[this](TimePoint due) { wake_at(due); }, [this](TimePoint due) { sweep_at(due); },
               [this](const StolenLease& stolen, LeaseTime decided) {

@@ -35,6 +35,9 @@ RuntimeOptions completed(RuntimeOptions options) {
   require(options.node.value.size() <= 128, "node is longer than 128 bytes");
   require(options.max_activities > 0, "max_activities is 0; to run no activities, register none");
   require(options.max_commit_batch > 0, "max_commit_batch is 0");
+  require(options.max_payload_bytes > 0 && options.max_payload_bytes <= payload_ceiling,
+          "max_payload_bytes is 0 or above payload_ceiling (128 MiB)");
+  require(options.session_owner.size() <= max_name_bytes, "session_owner is longer than 1024 bytes");
   require(options.max_attempts > 0, "max_attempts is 0");
   require(options.activity_lease >= Duration{3}, "activity_lease is shorter than 3 ms");
   require(options.turn_lease >= Duration{3}, "turn_lease is shorter than 3 ms");

@@ -34,6 +34,7 @@ struct TurnOptions {
   NodeId node;
   std::size_t max_resident = 10'000;
   std::size_t max_actions = 10'000;
+  std::size_t max_payload_bytes = default_payload_limit;
   Duration activity_lease{};
   TagFilter tags;
   std::uint32_t max_attempts = 10;

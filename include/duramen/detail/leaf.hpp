@@ -8,6 +8,7 @@
 #include <duramen/time.hpp>
 
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <source_location>
 #include <string>
@@ -40,6 +41,9 @@ class Leaf final : public Operation {
   void resolve(Payload result);
   void resolve(Failure failure);
 
+  /// The same when it was never recorded: awaiting it throws this very exception.
+  void refuse(std::exception_ptr why);
+
   /// The result; throws what the code awaiting it should see.
   [[nodiscard]] const Payload& require() const;
 
@@ -51,7 +55,7 @@ class Leaf final : public Operation {
   void do_start() override;
 
   LeafRequest request_;
-  std::variant<std::monostate, Payload, Failure> outcome_;
+  std::variant<std::monostate, Payload, Failure, std::exception_ptr> outcome_;
   std::source_location where_;
   EventId event_id_;
   bool let_go_ = false;  // detached, or dropped before: a drop changes nothing any more

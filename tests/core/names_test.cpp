@@ -1,0 +1,201 @@
+// Names that cannot be stored or answered to are refused where the code gives them, on every replay alike.
+
+#include "core/harness.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace duramen::core_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+const std::string longest(max_name_bytes, 'n');
+const std::string too_long(max_name_bytes + 1, 'n');
+
+/// What awaiting the call threw, or "accepted".
+using Call = std::function<DurableFuture<std::string>(Context&, const std::string&)>;
+Task<std::string> error_of(Context& ctx, Call call, std::string name) {
+  try {
+    auto future = call(ctx, name);
+    co_await std::move(future);
+  } catch (const LimitError& error) {
+    co_return "LimitError: " + error.failure().message;
+  } catch (const DurableError& error) {
+    co_return error.failure().type;
+  }
+  co_return "accepted";
+}
+
+struct Named {
+  const char* what;
+  Call call;
+};
+const std::vector<Named> futures{
+    {"the name of an activity", [](Context& ctx, const std::string& n) { return ctx.schedule_activity(n); }},
+    {"the name of an orchestration",
+     [](Context& ctx, const std::string& n) { return ctx.schedule_sub_orchestration(n); }},
+    {"an instance id",
+     [](Context& ctx, const std::string& n) {
+       return ctx.schedule_sub_orchestration("greet", "", ChildOptions().id(n));
+     }},
+    {"the name of an event", [](Context& ctx, const std::string& n) { return ctx.schedule_wait(n); }},
+    {"the name of a queue", [](Context& ctx, const std::string& n) { return ctx.dequeue_event(n); }},
+};
+const std::vector<Named> optional_texts{
+    {"a session id",
+     [](Context& ctx, const std::string& n) { return ctx.schedule_activity("A").on_session(n); }},
+    {"a version",
+     [](Context& ctx, const std::string& n) {
+       return ctx.schedule_sub_orchestration("greet", "", ChildOptions().version(n));
+     }},
+    {"a tag", [](Context& ctx, const std::string& n) { return ctx.schedule_activity("A").with_tag(n); }},
+};
+
+/// Gives the name, then does something else: what was refused leaves no event, and a replay gets past it.
+std::string refused(const Named& named, const std::string& name) {
+  Instance instance{[&named, &name](Context& ctx) -> Task<std::string> {
+    const std::string error = co_await error_of(ctx, named.call, name);
+    co_await ctx.schedule_activity("After", "");
+    co_return error;
+  }};
+  instance.start();
+  if (instance.history().size() != 2) return "it stands in history";
+  instance.complete("After", "");
+  return instance.output();
+}
+
+TEST(Names, OneThatIsTooLongIsALimitErrorThatTheCodeCanCatch) {
+  for (const auto* group : {&futures, &optional_texts}) {
+    for (const Named& named : *group) {
+      EXPECT_THAT(refused(named, too_long),
+                  HasSubstr(std::string("LimitError: ") + named.what + " has at most"));
+    }
+  }
+}
+
+TEST(Names, OneOfTheGreatestLengthIsScheduled) {
+  for (const Named& named : futures) {
+    Instance instance{
+        [&](Context& ctx) -> Task<std::string> { co_return co_await error_of(ctx, named.call, longest); }};
+    instance.start();
+    EXPECT_THAT(instance.history(), SizeIs(2)) << named.what;
+  }
+}
+
+TEST(Names, AnEmptyOneThatNobodyCouldAnswerToIsRefused) {
+  for (const Named& named : futures) EXPECT_EQ(refused(named, ""), "InvalidName") << named.what;
+}
+
+TEST(Names, OneThatIsNoTextIsRefused) {
+  for (const Named& named : futures) EXPECT_EQ(refused(named, "a\xFFz"), "InvalidName") << named.what;
+}
+
+TEST(Names, CallsThatActAtOnceThrowAtOnce) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    std::string caught;
+    const auto attempt = [&caught](const char* what, const auto& call) {
+      try {
+        call();
+      } catch (const LimitError&) {
+        caught += std::string(what) + " ";
+      } catch (const DurableError& error) {
+        caught += what + (" " + error.failure().type) + " ";
+      }
+    };
+    attempt("key", [&] { ctx.set_kv_value(too_long, 1); });
+    attempt("orchestration", [&] { ctx.schedule_orchestration(too_long, "id", ""); });
+    attempt("id", [&] { ctx.schedule_orchestration("greet", InstanceId(too_long), ""); });
+    attempt("empty", [&] { ctx.schedule_orchestration("", "id", ""); });
+    attempt("nobody", [&] { ctx.schedule_orchestration("greet", "", ""); });
+    attempt("detached", [&] { ctx.schedule_activity(too_long).detach(); });
+    co_await ctx.schedule_activity("After", "");
+    co_return caught;
+  }};
+  instance.start();
+  instance.complete("After", "");
+  EXPECT_EQ(instance.output(), "key orchestration id empty InvalidName nobody InvalidName detached ");
+  EXPECT_THAT(instance.history(), SizeIs(4));
+}
+
+TEST(Names, OneThatNobodyCatchesFailsTheInstanceAndNotTheNode) {
+  Instance instance{
+      [](Context& ctx) -> Task<std::string> { co_return co_await ctx.schedule_activity(too_long); }};
+  instance.start();
+  EXPECT_EQ(instance.failure().kind, FailureKind::limit);
+}
+
+TEST(Names, AHistoryThatHoldsALongOneIsReplayed) {
+  // Recorded when names had no limit.
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    co_return co_await ctx.schedule_activity(too_long) + co_await ctx.schedule_activity("B");
+  }};
+  event::OrchestrationStarted started;
+  started.name = "subject";
+  started.version = "1.0.0";
+  instance.forge(
+      {Event{EventId{1}, {}, {}, started},
+       Event{EventId{2}, {}, {}, event::ActivityScheduled{too_long, Payload::none(), {}, {}, {}}}});
+  instance.complete(EventId{2}, Payload::text("a"));
+  instance.complete("B", "b");
+  EXPECT_EQ(instance.output(), "ab");
+}
+
+TEST(Names, CodeThatTriesAgainAndAgainReachesTheLimitOfActions) {
+  core::ExecutionOptions options;
+  options.max_actions_per_turn = 10;
+  const auto tries = [](Context& ctx) -> Task<std::string> {
+    while (true) (void)co_await error_of(ctx, futures.front().call, too_long);
+  };
+  Instance instance{tries, Mode::every_way, options};
+  instance.start();
+  EXPECT_EQ(instance.failure().type, "TooManyActions");
+
+  Instance replayed{[](Context& ctx) -> Task<std::string> { co_return co_await ctx.schedule_wait("go"); },
+                    Mode::every_way, options};
+  replayed.start();
+  replayed.deploy(tries);
+  replayed.raise("go", "");
+  EXPECT_EQ(replayed.failure().type, "TooManyActions");
+}
+
+// -- ids that are made up ----------------------------------------------------------------------------------
+
+InstanceId child_of(const std::string& parent) {
+  Instance instance{handler_of([](Context& ctx) -> Task<std::string> {
+                      co_return co_await ctx.schedule_sub_orchestration("greet");
+                    }),
+                    Mode::every_way,
+                    {},
+                    {InstanceId(parent), Incarnation{1}, ExecutionId{1}}};
+  instance.start();
+  const auto starts = instance.messages<work::StartOrchestration>();
+  return starts.empty() ? InstanceId("none") : starts.front().first;
+}
+
+TEST(AutomaticIds, TheIdOfAChildStaysWithinTheLimitHoweverLongItsParentsIs) {
+  const std::string place = "::sub::1.2";
+  const std::string fits(max_name_bytes - place.size(), 'p');
+  EXPECT_EQ(child_of(fits).value, fits + place);  // as it always was
+
+  const InstanceId one = child_of(longest);
+  std::string another_parent = longest;
+  another_parent.back() = 'x';
+  EXPECT_LE(one.value.size(), max_name_bytes);
+  EXPECT_THAT(one.value, HasSubstr(longest.substr(0, 200) + "..."));
+  EXPECT_TRUE(one.value.ends_with(place)) << one.value;
+  EXPECT_NE(one, child_of(another_parent));
+  EXPECT_EQ(one, child_of(longest));
+  // And so do those of its descendants.
+  InstanceId below = one;
+  for (int depth = 0; depth < 200; ++depth) below = child_of(below.value);
+  EXPECT_LE(below.value.size(), max_name_bytes);
+}
+
+}  // namespace
+}  // namespace duramen::core_test
