@@ -69,7 +69,9 @@ class Client {
   // -- start ------------------------------------------------------------------------------------------------
 
   /// Returns when the start is durable. Starting the same thing under the same id again is `exists`, not an
-  /// error; the id of something else is the error `already_exists`.
+  /// error; the id of something else is the error `already_exists`. A runtime in this process stores the
+  /// start together with the first turn: if the store cannot hold that turn, nothing is stored, and the error
+  /// (`invalid_argument`) gives the store's reason.
   template <class In>
     requires(!std::same_as<In, StartOptions>)
   Result<StartOutcome> start(InstanceId instance, std::string_view orchestration, const In& input,

@@ -230,8 +230,9 @@ enum class CommitOutcome : std::uint8_t {
                      ///< turn was stored; its work acks were performed as ack_work_items would have, see
                      ///< `acks`
   start_refused,     ///< FusedStart only: the id is taken, see `start`; nothing was stored
-  invalid,  ///< can never be stored (event ids that do not go on where history ended, a wrong execution);
-            ///< nothing was stored, a held lease is still held
+  invalid,  ///< can never be stored (event ids that do not go on where history ended, a wrong execution, a
+            ///< value that the store cannot hold); nothing was stored, a held lease is still held, and
+            ///< `message` gives the reason
 };
 
 enum class AckOutcome : std::uint8_t {
@@ -257,6 +258,11 @@ struct CommitResult {
   StartOutcome start{};             ///< with start_refused
   std::vector<AckResult> acks;      ///< with condition_failed: one per work ack
   std::vector<StolenLease> stolen;  ///< with committed: leases this commit took away, whoever held them
+  /// With committed: the targets of starts without `if_refused` whose id was taken, so that nothing was
+  /// started; one entry per start. For the log alone: a store that looks before it commits may miss one that
+  /// was taken in between.
+  std::vector<InstanceId> refused_starts = {};
+  std::string message = {};  ///< with invalid: the reason, and what to change; never empty then
 };
 
 /// The lease under which a runtime works on an instance.

@@ -218,7 +218,8 @@ void Committer::tell(const std::shared_ptr<Batch>& batch, std::size_t from) {
     if (i < commits) {
       batch->commit_done[i](batch->commit_results
                                 ? Result<CommitResult>{std::move((*batch->commit_results)[i])}
-                                : Result<CommitResult>{batch->commit_results.error()});
+                                : Result<CommitResult>{batch->commit_results.error()},
+                            batch->commits[i]);
     } else {
       const std::size_t at = i - commits;
       batch->ack_done[at](batch->ack_results ? Result<AckResult>{(*batch->ack_results)[at]}

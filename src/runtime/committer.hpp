@@ -32,7 +32,8 @@ class Committer {
     Duration retry_for{};  ///< how long a store that fails for now is asked again: as long as leases are sure
                            ///< to hold
   };
-  using TurnDone = UniqueFunction<void(Result<CommitResult>)>;
+  /// The commit is the one that was sent, for whoever has to do more with it.
+  using TurnDone = UniqueFunction<void(Result<CommitResult>, TurnCommit& commit)>;
   using AckDone = UniqueFunction<void(Result<AckResult>)>;
 
   Committer(Env& env, Provider& provider, Options options, const Log& log, const Instruments& instruments);

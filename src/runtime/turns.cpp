@@ -2,6 +2,7 @@
 
 #include "base/check.hpp"
 #include "runtime/condemned.hpp"
+#include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -30,6 +31,31 @@ WorkAck as_ack(FinishedActivity activity) {
 bool is_stored(const Result<CommitResult>& result) {
   return result &&
          (result->outcome == CommitOutcome::committed || result->outcome == CommitOutcome::already_committed);
+}
+
+/// What the store's answer to a first turn says about the start that was stored with it.
+Result<StartOutcome> start_outcome(const Result<CommitResult>& result, const InstanceId& instance) {
+  if (!result) return result.error();
+  switch (result->outcome) {
+    case CommitOutcome::committed:
+    case CommitOutcome::already_committed:
+      return StartOutcome::created;
+    case CommitOutcome::start_refused:
+      return result->start;
+    case CommitOutcome::invalid:
+      if (detail::mutant("an_invalid_start_is_created")) return StartOutcome::created;
+      return Error{ErrorCode::invalid_argument, "start",
+                   "the store cannot hold the first turn of \"" + instance.value +
+                       "\", so nothing was started: " + result->message,
+                   false};
+    case CommitOutcome::lease_lost:
+    case CommitOutcome::condition_failed:
+      break;
+  }
+  return Error{ErrorCode::internal, "start",
+               "the provider answered the start of \"" + instance.value +
+                   "\" with what only a turn of an existing instance can have; correct the provider",
+               false};
 }
 
 /// A resident may be of an execution that another node has ended meanwhile.
@@ -167,17 +193,22 @@ void Turns::start(StartRequest request, UniqueFunction<void(Result<StartOutcome>
   }
   Slot& slot = slot_for(instance);
   set_busy(slot, true);
-  core::ExecutionOptions limits;
-  limits.max_actions_per_turn = options_.max_actions;
   slot.execution = std::make_unique<core::Execution>(core::ExecutionIdentity{instance, {}, ExecutionId{1}},
-                                                     handler, std::move(limits));
+                                                     handler, execution_options());
   const WorkItem message = request.start;
   Turn turn = run(*slot.execution, {}, {&message, 1});
   turn.commit.basis = FusedStart{std::move(request)};
-  commit(instance, std::move(turn), [done = std::move(done)](const Result<CommitResult>& result) mutable {
-    if (!result) return done(result.error());
-    done(result->outcome == CommitOutcome::start_refused ? result->start : StartOutcome::created);
-  });
+  commit(instance, std::move(turn),
+         [instance, done = std::move(done)](const Result<CommitResult>& result) mutable {
+           done(start_outcome(result, instance));
+         });
+}
+
+core::ExecutionOptions Turns::execution_options() const {
+  core::ExecutionOptions options;
+  options.max_actions_per_turn = options_.max_actions;
+  if (!detail::mutant("the_payload_limit_is_fixed")) options.max_payload_bytes = options_.max_payload_bytes;
+  return options;
 }
 
 void Turns::cancel(const InstanceId& instance, const work::CancelInstance& request,
@@ -243,7 +274,9 @@ void Turns::send_to_store(FinishedActivity activity) {
 void Turns::begin_fetched(const InstanceId& instance, OrchestrationItem item) {
   Slot& slot = slot_for(instance);
   set_busy(slot, true);
-  if (auto failure = poison(item, options_.max_attempts)) {
+  auto failure = take_refusal(item);
+  if (!failure) failure = poison(item, options_.max_attempts);
+  if (failure) {
     slot.execution.reset();
     return condemn(instance, std::move(item), std::move(*failure));
   }
@@ -315,8 +348,7 @@ void Turns::run_fetched(const InstanceId& instance, OrchestrationItem item, std:
     }
     // The first execution is the store's; every further one is begun by the message that continues.
     const bool next = item.status == Status::continued_as_new && holds<work::ContinueAsNew>(item);
-    core::ExecutionOptions options;
-    options.max_actions_per_turn = options_.max_actions;
+    core::ExecutionOptions options = execution_options();
     options.key_values = std::move(item.key_values);
     slot.execution = std::make_unique<core::Execution>(
         core::ExecutionIdentity{instance, item.incarnation, next ? item.execution.next() : item.execution},
@@ -335,7 +367,7 @@ void Turns::run_fetched(const InstanceId& instance, OrchestrationItem item, std:
 /// Nothing can be done with it here and now.
 void Turns::give_up(const InstanceId& instance, const OrchestrationItem& item, Duration delay,
                     Attempt attempt) {
-  give_back(item, delay, attempt);
+  give_back({item.incarnation, item.lease}, delay, attempt);
   Slot& slot = slots_.at(instance);
   slot.execution.reset();
   set_busy(slot, false);
@@ -377,14 +409,15 @@ void Turns::condemn(const InstanceId& instance, OrchestrationItem item, Failure 
             turn.commit.node = options_.node;
           }
           turn.commit.basis = HeldLease{item.lease};
+          turn.condemned = true;
           if (turn.commit.events.empty()) turn.commit.change.status = item.status;
           commit(instance, std::move(turn), {});
         });
       });
 }
 
-void Turns::give_back(const OrchestrationItem& item, Duration delay, Attempt attempt) {
-  const TurnAbandon back{{item.incarnation, item.lease}, delay, attempt == Attempt::counted};
+void Turns::give_back(const TurnLease& lease, Duration delay, Attempt attempt) {
+  const TurnAbandon back{lease, delay, attempt == Attempt::counted};
   env_.run_elsewhere(Lane::store, [this, entry = back] {
     const Result<void> result = provider_.abandon_orchestration_items(std::span(&entry, 1));
     if (!result)
@@ -519,6 +552,7 @@ void Turns::commit(const InstanceId& instance, Turn turn,
   stored->cancelled_activities = turn.commit.cancelled_activities;
   stored->cancel_rest = turn.commit.cancel_rest;
   stored->traces = std::move(turn.traces);
+  stored->condemned = turn.condemned;
   if (instruments_.on()) note(turn, *stored);
   for (const WorkerItem& item : turn.commit.worker_items) {
     if (item.born_leased) stored->begun.push_back(item);
@@ -530,8 +564,8 @@ void Turns::commit(const InstanceId& instance, Turn turn,
     if (std::holds_alternative<work::TimerFired>(message.item)) stored->timers.push_back(message.visible_at);
   }
   stored->sent = env_.clock().lease_now();
-  Committer::TurnDone answered = [this, instance, stored,
-                                  done = std::move(done)](Result<CommitResult> result) mutable {
+  Committer::TurnDone answered = [this, instance, stored, done = std::move(done)](Result<CommitResult> result,
+                                                                                  TurnCommit& sent) mutable {
     Slot& slot = slots_.at(instance);
     set_busy(slot, false);
     if (is_stored(result)) {
@@ -539,11 +573,9 @@ void Turns::commit(const InstanceId& instance, Turn turn,
       committed(instance, *stored, *result);
     } else {
       activities_.give_up(stored->begun.size());
-      if (result && result->outcome == CommitOutcome::invalid) {
-        log_(LogLevel::error,
-             "the store refused a turn of " + instance.value + " as invalid; it will be run again");
-      }
       slot.execution.reset();  // it ran ahead of the store
+      if (result && result->outcome == CommitOutcome::invalid)
+        refused(sent, result->message, stored->condemned);
     }
     if (done) done(result);
     next(instance);
@@ -553,6 +585,37 @@ void Turns::commit(const InstanceId& instance, Turn turn,
   } else {
     committer_.add(std::move(turn.commit), std::move(answered));
   }
+}
+
+/// The store can never hold this turn, so running it again would end in the same way: the instance fails as
+/// soon as it is fetched again, with the store's reason.
+void Turns::refused(TurnCommit& commit, const std::string& why, bool condemned) {
+  if (std::holds_alternative<FusedStart>(commit.basis)) return;  // nothing is stored, and the caller is told
+  log_(LogLevel::error,
+       condemned ? "the store cannot hold the failure of an instance; tried again when its lease ends"
+                 : "the store cannot hold a turn of an instance, which fails",
+       {{"instance_id", commit.instance.value}, {"error", why}});
+  if (condemned || detail::mutant("a_refused_turn_is_run_again")) return;
+  if (refused_.size() > options_.max_resident) refused_.clear();
+  refused_.insert_or_assign(commit.instance, RefusedTurn{commit.incarnation, why});
+  // What ended is not run again: its end is stored without the turn, and causes the fetch.
+  for (WorkAck& ack : commit.work_acks) committer_.add(std::move(ack), [](const Result<AckResult>&) {});
+  if (const auto* held = std::get_if<HeldLease>(&commit.basis))
+    give_back({commit.incarnation, held->token}, {}, Attempt::uncounted);
+}
+
+/// Why an instance that was fetched cannot go on, if the store has refused its last turn.
+std::optional<Failure> Turns::take_refusal(const OrchestrationItem& item) {
+  const auto found = refused_.find(item.instance);
+  if (found == refused_.end()) return std::nullopt;
+  const RefusedTurn refused = std::move(found->second);
+  refused_.erase(found);
+  if (refused.incarnation != item.incarnation) return std::nullopt;
+  Failure failure;
+  failure.kind = FailureKind::infrastructure;
+  failure.type = "TurnRefused";
+  failure.message = "the store cannot hold a turn of \"" + item.name + "\": " + refused.why;
+  return failure;
 }
 
 void Turns::committed(const InstanceId& instance, Stored& turn, CommitResult& result) {

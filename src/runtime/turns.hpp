@@ -79,11 +79,16 @@ class Turns {
     std::list<InstanceId>::iterator recent;
   };
   using Slots = std::unordered_map<InstanceId, Slot>;
+  struct RefusedTurn {
+    Incarnation incarnation;
+    std::string why;
+  };
 
   /// A turn that was run and is not stored yet.
   struct Turn {
     TurnCommit commit;
     std::vector<core::TraceLine> traces;  // written when it is
+    bool condemned = false;               // it ends the instance without its code
     std::size_t replayed = 0;
     std::string name;  // for counting, like the rest
     std::string version;
@@ -100,6 +105,7 @@ class Turns {
     std::optional<CancelReason> cancel_rest;
     std::vector<core::TraceLine> traces;
     LeaseTime sent;
+    bool condemned = false;
     std::size_t replayed = 0;
     bool resident = false;
     std::string name;
@@ -126,7 +132,7 @@ class Turns {
   void condemn(const InstanceId& instance, OrchestrationItem item, Failure failure);
   /// Whether a delivery that came to nothing counts towards `max_attempts`.
   enum class Attempt : bool { uncounted, counted };
-  void give_back(const OrchestrationItem& item, Duration delay, Attempt attempt);
+  void give_back(const TurnLease& lease, Duration delay, Attempt attempt);
   void give_up(const InstanceId& instance, const OrchestrationItem& item, Duration delay, Attempt attempt);
   [[nodiscard]] Duration unregistered_pause(const InstanceId& instance);
   void send_to_store(FinishedActivity activity);
@@ -140,6 +146,9 @@ class Turns {
   void commit(const InstanceId& instance, Turn turn, UniqueFunction<void(const Result<CommitResult>&)> done,
               Urgency urgency = Urgency::usual);
   void committed(const InstanceId& instance, Stored& turn, CommitResult& result);
+  void refused(TurnCommit& commit, const std::string& why, bool condemned);
+  [[nodiscard]] std::optional<Failure> take_refusal(const OrchestrationItem& item);
+  [[nodiscard]] core::ExecutionOptions execution_options() const;
 
   // Fixed at construction.
   Env& env_;
@@ -160,6 +169,7 @@ class Turns {
   std::list<InstanceId> recent_;              // least recently used first
   std::size_t busy_ = 0;
   std::unordered_map<InstanceId, Duration> unregistered_;  // the last pause of each
+  std::unordered_map<InstanceId, RefusedTurn> refused_;    // by the store: they fail when they are fetched
   bool dispatching_ = true;
 };
 

@@ -129,6 +129,24 @@ void an_execution_that_is_not_due_is_refused(Driver& d) {
   d.check.equal(d.info("a")->execution, ExecutionId{1}, "execution");
 }
 
+void an_invalid_commit_gives_its_reason(Driver& d) {
+  d.running("held");
+  d.running("free", 1);
+  TurnCommit held = d.turn(d.woken("held"));
+  held.events = {raised(7, "x")};
+  TurnCommit conditional = d.conditional(d.info("free").value(), EventId{2});
+  conditional.execution = ExecutionId{2};
+  conditional.events = {started()};
+  TurnCommit fused = d.fused("new");
+  fused.execution = ExecutionId{2};
+  const std::vector<CommitResult> results = d.commit_all({held, conditional, fused});
+  for (const CommitResult& result : results) {
+    d.check.equal(result.outcome, CommitOutcome::invalid, "outcome");
+    d.check.that(!result.message.empty(), "the reason, for the log and the failure of the instance");
+  }
+  d.check.that(!d.info("new"), "the fused start made no instance");
+}
+
 void commits_in_one_batch_are_independent(Driver& d) {
   for (const char* id : {"lost", "bad", "good"}) d.running(id);
   for (const char* id : {"lost", "bad", "good"}) d.send(id, raise("wake"));
@@ -387,6 +405,8 @@ constexpr ConformanceCase cases[] = {
      told<test_duplicate_event_id_rejection>},
     {"an_execution_that_is_not_due_is_refused", "Only continue-as-new leads to the next execution.",
      told<an_execution_that_is_not_due_is_refused>},
+    {"an_invalid_commit_gives_its_reason", "With `invalid` comes a text for people.",
+     told<an_invalid_commit_gives_its_reason>},
     {"commits_in_one_batch_are_independent", "A lost lease and a bad entry fail alone.",
      told<commits_in_one_batch_are_independent>},
     {"a_hurried_batch_is_stored_from_its_beginning",

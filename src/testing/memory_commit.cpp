@@ -1,4 +1,5 @@
 // How a turn is stored: is it allowed, and then, step by step, what it changes.
+#include "base/invalid_turn.hpp"
 #include "testing/memory_state.hpp"
 
 #include <algorithm>
@@ -68,6 +69,7 @@ CommitResult MemoryState::commit(const TurnCommit& commit) {
   if (!basis_holds(commit, instance, result)) return result;
   if (!continues(commit, fused ? nullptr : instance)) {
     result.outcome = CommitOutcome::invalid;
+    result.message = base::turn_does_not_fit;
     return result;
   }
   if (fused) {

@@ -40,6 +40,29 @@ auto until_not_overtaken(Call call) -> decltype(call()) {
 
 std::size_t limit_of(std::size_t limit) { return std::min<std::size_t>(limit, 1u << 30); }
 
+/// A start that nobody is told of if it is refused.
+bool is_detached_start(const OutboundMessage& message) {
+  return std::holds_alternative<work::StartOrchestration>(message.item) && !message.if_refused;
+}
+
+/// `taken` are ids that were taken before the batch.
+void note_refused_starts(std::span<const TurnCommit> commits, std::set<InstanceId> taken,
+                         std::vector<CommitResult>& results) {
+  for (std::size_t i = 0; i < commits.size(); ++i) {
+    if (results[i].outcome == CommitOutcome::committed &&
+        std::holds_alternative<FusedStart>(commits[i].basis))
+      taken.insert(commits[i].instance);
+  }
+  for (std::size_t i = 0; i < commits.size(); ++i) {
+    if (results[i].outcome != CommitOutcome::committed) continue;
+    for (const OutboundMessage& message : commits[i].messages) {
+      if (!std::holds_alternative<work::StartOrchestration>(message.item)) continue;
+      const bool free = taken.insert(message.target).second;
+      if (!free && is_detached_start(message)) results[i].refused_starts.push_back(message.target);
+    }
+  }
+}
+
 /// For comparing; no event has so large a number that it makes a difference.
 std::int64_t event_number(EventId id) {
   return static_cast<std::int64_t>(std::min<std::uint64_t>(id.value, (1ull << 63) - 2));
@@ -361,6 +384,25 @@ std::vector<Incarnation> PostgresProvider::reserve_numbers(std::span<const TurnC
   return numbers;
 }
 
+std::set<InstanceId> PostgresProvider::ids_taken_before(std::span<const TurnCommit> commits) {
+  std::set<InstanceId> taken;
+  Texts ids;
+  bool any = false;
+  for (const TurnCommit& commit : commits) {
+    for (const OutboundMessage& message : commit.messages) {
+      if (!is_detached_start(message)) continue;
+      ids.add(message.target.value);
+      any = true;
+    }
+  }
+  if (!any) return taken;
+  Parameters parameters;
+  parameters.add(std::move(ids));
+  const Rows rows = read(queries_.taken_ids, parameters);
+  for (int row = 0; row < rows.count(); ++row) taken.insert(InstanceId(std::string(rows.text(row, 0))));
+  return taken;
+}
+
 void PostgresProvider::tell_of(std::span<const TurnCommit> commits, const std::vector<CommitResult>& results,
                                News& news) {
   for (std::size_t i = 0; i < commits.size(); ++i) {
@@ -438,7 +480,9 @@ std::vector<CommitResult> PostgresProvider::commit_each(std::span<const TurnComm
       } catch (const SqlError& error) {
         if (!concerns_one_entry(error)) throw;
         connection->run("ROLLBACK TO entry");
-        results.push_back({.outcome = CommitOutcome::invalid, .incarnation = commits[i].incarnation});
+        results.push_back({.outcome = CommitOutcome::invalid,
+                           .incarnation = commits[i].incarnation,
+                           .message = to_error(error, "").message});
       }
       connection->run("RELEASE entry");
     }

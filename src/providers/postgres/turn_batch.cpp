@@ -1,5 +1,6 @@
 #include "providers/postgres/turn_batch.hpp"
 
+#include "base/invalid_turn.hpp"
 #include "providers/postgres/encoding.hpp"
 #include "providers/postgres/start_digest.hpp"
 
@@ -250,6 +251,7 @@ TurnAnswer read_turn_answer(const Rows& rows, std::span<const TurnCommit> commit
     result.outcome = static_cast<CommitOutcome>(outcome.at(i));
     result.incarnation = Incarnation{static_cast<std::uint64_t>(key.at(i))};
     result.start = static_cast<StartOutcome>(start.at(i));
+    if (result.outcome == CommitOutcome::invalid) result.message = base::turn_does_not_fit;
   }
   const auto ack_outcome = rows.integers(0, ack_outcomes);
   const auto ack_reason = rows.texts(0, ack_reasons);

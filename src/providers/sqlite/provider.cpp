@@ -191,8 +191,9 @@ std::vector<CommitResult> SqliteProvider::commit_each(const Moment& moment,
       if (!concerns_one_entry(error)) throw;
       tables_.connection.execute("ROLLBACK TO entry");
       writer_.numbers().forget();
-      results.push_back(
-          CommitResult{.outcome = CommitOutcome::invalid, .incarnation = commits[i].incarnation});
+      results.push_back(CommitResult{.outcome = CommitOutcome::invalid,
+                                     .incarnation = commits[i].incarnation,
+                                     .message = to_error(error, "").message});
     }
     tables_.connection.execute("RELEASE entry");
   }

@@ -1,5 +1,7 @@
 #include "providers/sqlite/turn_commit.hpp"
 
+#include "base/invalid_turn.hpp"
+
 #include <algorithm>
 #include <unordered_set>
 #include <variant>
@@ -85,6 +87,7 @@ CommitResult TurnCommitter::commit_start(const Moment& moment, const TurnCommit&
     }
     if (!fits) {
       result.outcome = CommitOutcome::invalid;
+      result.message = base::turn_does_not_fit;
       return result;
     }
     key = instances_.insert(moment, numbers_, instance);
@@ -127,7 +130,8 @@ CommitResult TurnCommitter::commit_turn(const Moment& moment, const TurnCommit& 
         commit.work_acks, [&](const WorkAck& ack) { return workers_.is_held(moment, ack.lease); });
     if (acks_hold)
       result.outcome = CommitOutcome::invalid;
-    else
+      result.message = base::turn_does_not_fit;
+    } else {
       fail_condition(moment, commit, result, news);
     return result;
   }

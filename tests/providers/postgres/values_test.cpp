@@ -67,6 +67,8 @@ TEST_F(PostgresValues, AnIdTooLongForAnIndexFailsItsOwnEntry) {
   const auto results = store->ack_orchestration_items(commits).value();
   EXPECT_EQ(results.at(0).outcome, CommitOutcome::committed);
   EXPECT_EQ(results.at(1).outcome, CommitOutcome::invalid);
+  EXPECT_NE(results.at(1).message.find("ids and names must be shorter"), std::string::npos)
+      << results.at(1).message;
   EXPECT_EQ(results.at(2).outcome, CommitOutcome::committed);
 }
 

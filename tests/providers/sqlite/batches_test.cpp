@@ -100,6 +100,7 @@ TEST(Batches, AnEntryThatCannotBeStoredDoesNotFailTheOthers) {
   const auto results = provider->ack_orchestration_items(batch).value();
   EXPECT_EQ(results[0].outcome, CommitOutcome::committed);
   EXPECT_EQ(results[1].outcome, CommitOutcome::invalid);
+  EXPECT_NE(results[1].message.find("UNIQUE"), std::string::npos) << results[1].message;
   EXPECT_EQ(results[2].outcome, CommitOutcome::committed);
   EXPECT_TRUE(provider->get_instance("a").value().has_value());
   EXPECT_FALSE(provider->get_instance("b").value().has_value());

@@ -1,0 +1,214 @@
+// A store that can never hold a turn, or that answers what was not asked: nobody is told that it worked, and
+// nothing is run again for it.
+#include "runtime/clocked_world.hpp"
+#include <duramen/forwarding_provider.hpp>
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+
+namespace duramen::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// Lines that a runtime logged, with their fields.
+class LogLines {
+ public:
+  [[nodiscard]] LogSink sink() {
+    return [this](const LogRecord& record) {
+      std::string line(record.message);
+      for (const LogField& field : record.fields) {
+        line += " " + std::string(field.key) + "=" + std::string(field.value);
+      }
+      const std::lock_guard lock(mutex_);
+      lines_.emplace_back(record.level, std::move(line));
+    };
+  }
+  [[nodiscard]] std::vector<std::string> at(LogLevel level) const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> found;
+    for (const auto& [at, line] : lines_) {
+      if (at == level) found.push_back(line);
+    }
+    return found;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::pair<LogLevel, std::string>> lines_;
+};
+
+/// Cannot hold turns that write the key "huge": as a store whose index has a limit.
+class Picky final : public ForwardingProvider {
+ public:
+  using ForwardingProvider::ForwardingProvider;
+  std::atomic<int> refused{0};
+  std::atomic<int> refuse_ends{0};            ///< so many failed ends cannot be held either
+  std::optional<CommitOutcome> start_answer;  ///< to every fused start, nothing stored; set before it runs
+
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
+                                                            const std::stop_token& hurry) override {
+    std::vector<CommitResult> results;
+    for (const TurnCommit& commit : commits) {
+      if (start_answer && std::holds_alternative<FusedStart>(commit.basis)) {
+        results.push_back({.outcome = *start_answer});
+      } else if (!fits(commit)) {
+        ++refused;
+        results.push_back({.outcome = CommitOutcome::invalid,
+                           .incarnation = commit.incarnation,
+                           .message = "a key is too long for the index; shorten it"});
+      } else {
+        auto answer = ForwardingProvider::ack_orchestration_items({&commit, 1}, {});
+        if (!answer) return answer.error();
+        results.push_back(std::move(answer->front()));
+      }
+    }
+    (void)hurry;
+    return results;
+  }
+
+ private:
+  bool fits(const TurnCommit& commit) {
+    for (const KeyValueChange& change : commit.change.key_values) {
+      if (change.key == "huge") return false;
+    }
+    return commit.change.status != Status::failed || refuse_ends == 0 || refuse_ends-- <= 0;
+  }
+};
+
+class Refusals : public ::testing::Test {
+ protected:
+  Refusals()
+      : world([this](std::shared_ptr<Provider> inner) {
+          auto wrapped = std::make_shared<Picky>(std::move(inner));
+          store = wrapped.get();
+          return wrapped;
+        }) {
+    world.registry.add("Work", [this](ActivityContext&) {
+      ++runs;
+      return 1;
+    });
+    world.registry.add("at_once", [](OrchestrationContext& ctx) -> Task<int> {
+      ctx.set_kv_value("huge", 1);
+      co_return co_await ctx.schedule_activity<int>("Work");
+    });
+    world.registry.add("after_work", [](OrchestrationContext& ctx) -> Task<int> {
+      const int value = co_await ctx.schedule_activity<int>("Work");
+      ctx.set_kv_value("huge", value);
+      co_return co_await ctx.schedule_wait<int>("never");
+    });
+    world.registry.add("after_event", [](OrchestrationContext& ctx) -> Task<int> {
+      const int value = co_await ctx.schedule_wait<int>("go");
+      ctx.set_kv_value("huge", value);
+      co_return value;
+    });
+    world.registry.add("parent", [](OrchestrationContext& ctx, std::string child) -> Task<std::string> {
+      auto answer =
+          co_await ctx.schedule_sub_orchestration<int>(child, 0, ChildOptions().id("child")).as_result();
+      co_return answer ? "worked" : answer.error().type + ": " + answer.error().message;
+    });
+  }
+  Runtime& run() {
+    RuntimeOptions options;
+    options.log = log.sink();
+    return world.run(options);
+  }
+  /// Time stands still: a broken test ends after some seconds.
+  Failure failure_of(const InstanceId& instance) {
+    const auto state = world.client.wait(instance, 5s);
+    return state && state->failure ? *state->failure : Failure{};
+  }
+
+  Picky* store = nullptr;
+  std::atomic<int> runs{0};
+  LogLines log;
+  ClockedWorld world;
+};
+
+// -- starts --------------------------------------------------------------------------------------
+
+TEST_F(Refusals, AStartWhoseFirstTurnTheStoreCannotHoldIsAnErrorAndStoresNothing) {
+  run();
+  const auto outcome = world.client.start("i", "at_once");
+  ASSERT_FALSE(outcome) << "an acknowledged start is lost";
+  EXPECT_EQ(outcome.error().code, ErrorCode::invalid_argument);
+  EXPECT_FALSE(outcome.error().retryable);
+  EXPECT_THAT(outcome.error().message, HasSubstr("a key is too long for the index; shorten it"));
+  EXPECT_FALSE(world.provider->get_instance("i").value());
+  EXPECT_EQ(runs, 0);
+}
+
+TEST_F(Refusals, AnAnswerThatAStartCannotHaveIsAnError) {
+  for (const CommitOutcome wrong : {CommitOutcome::lease_lost, CommitOutcome::condition_failed}) {
+    store->start_answer = wrong;
+    if (world.runtimes.empty()) run();
+    const auto outcome = world.client.start("i", "after_work");
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().code, ErrorCode::internal);
+  }
+}
+
+// -- later turns ---------------------------------------------------------------------------------
+
+TEST_F(Refusals, AnInstanceWhoseTurnTheStoreCannotHoldFailsAtOnceWithTheStoresReason) {
+  run();
+  world.client.start("i", "after_work").value();
+  const Failure failure = failure_of("i");
+  EXPECT_EQ(failure.kind, FailureKind::infrastructure);
+  EXPECT_EQ(failure.type, "TurnRefused");
+  EXPECT_THAT(failure.message,
+              AllOf(HasSubstr("a key is too long for the index; shorten it"), Not(HasSubstr("crash"))));
+  EXPECT_EQ(runs, 1);
+  EXPECT_EQ(store->refused, 1);
+  const QueueDepths depths = world.provider->get_queue_depths().value();
+  EXPECT_EQ(depths.worker_due + depths.worker_leased + depths.worker_later, 0u);
+}
+
+TEST_F(Refusals, SoDoesOneThatWasWokenByAMessage) {
+  run();
+  world.client.start("i", "after_event").value();
+  world.client.raise_event("i", "go", 7).value();
+  EXPECT_EQ(failure_of("i").type, "TurnRefused");
+  EXPECT_EQ(store->refused, 1);
+}
+
+TEST_F(Refusals, AChildWhoseFirstTurnTheStoreCannotHoldAnswersItsParent) {
+  run();
+  world.client.start("p", "parent", "at_once").value();
+  EXPECT_THAT(world.client.wait("p", 5s).value().output_as<std::string>(),
+              HasSubstr("TurnRefused: the store cannot hold a turn of \"at_once\": a key is too long"));
+}
+
+TEST_F(Refusals, AFailureThatTheStoreCannotHoldEitherIsTriedAgainLater) {
+  store->refuse_ends = 1;
+  run();
+  world.client.start("i", "after_event").value();
+  world.client.raise_event("i", "go", 7).value();
+  const InstanceState state = world.wait("i", [this] { world.clock.advance(100ms); });
+  EXPECT_EQ(state.failure->type, "TurnRefused");
+  EXPECT_EQ(store->refused, 3);  // the turn, its failure, and the turn again
+}
+
+// -- detached starts -----------------------------------------------------------------------------
+
+TEST_F(Refusals, ADetachedStartOfATakenIdIsInTheLog) {
+  world.registry.add("starts", [](OrchestrationContext& ctx) -> Task<int> {
+    ctx.schedule_orchestration("after_event", "taken", 0);
+    ctx.schedule_orchestration("after_event", "free", 0);
+    co_return 1;
+  });
+  run();
+  world.client.start("taken", "after_event").value();
+  world.finish("s", "starts", std::monostate{});
+  const auto warnings = log.at(LogLevel::warning);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings.front(), AllOf(HasSubstr("instance_id=s"), HasSubstr("refused_id=taken")));
+}
+
+}  // namespace
+}  // namespace duramen::test
