@@ -209,7 +209,8 @@ class OrchestrationContext {
       std::string_view name, std::source_location where = std::source_location::current()) {
     return child_leaf<R>(std::string(name), Payload::none(), {}, where);
   }
-  /// Starts an orchestration that is nobody's child, at once. It is started whatever becomes of this one.
+  /// Starts an orchestration that is nobody's child, at once. It is started whatever becomes of this one. If
+  /// the id is taken, nothing is started, and the runtime logs a warning that names both instances.
   template <class In>
   void schedule_orchestration(std::string_view name, InstanceId instance, const In& input,
                               std::optional<std::string> version = std::nullopt,

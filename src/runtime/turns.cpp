@@ -636,6 +636,12 @@ void Turns::committed(const InstanceId& instance, Stored& turn, CommitResult& re
          {{"instance_id", instance.value}, {"execution_id", std::to_string(turn.execution.value)}},
          LogSource::orchestration);
   }
+  for (const InstanceId& taken : result.refused_starts) {
+    if (detail::mutant("a_refused_detached_start_is_silent")) break;
+    log_(LogLevel::warning,
+         "a detached start did nothing, because an instance of that id exists; give the new one another id",
+         {{"instance_id", instance.value}, {"refused_id", taken.value}});
+  }
   if (instruments_.on()) count(turn);
   for (WorkerItem& item : turn.begun) {
     item.activity.key.incarnation = result.incarnation;

@@ -165,6 +165,27 @@ void a_detached_start_of_a_taken_id_is_dropped(Driver& d) {
   d.check.equal(d.fetch_one().instance, InstanceId{"new"}, "only the new one has something to do");
 }
 
+void a_detached_start_of_a_taken_id_is_reported(Driver& d) {
+  d.running("taken");
+  d.running("a");
+  TurnCommit commit = d.turn(d.woken("a"));
+  for (const char* id : {"taken", "new", "twice", "twice", "taken"}) {
+    commit.messages.push_back({id, work::StartOrchestration{.orchestration = "X"}});
+  }
+  commit.messages.back().if_refused = raise("told");  // whoever is told needs no report
+  const std::vector<InstanceId> expected{"taken", "twice"};
+  d.check.that(d.must_commit(commit).refused_starts == expected, "those that started nothing, once each");
+  const CommitResult repeat = d.commit(commit);
+  d.check.equal(repeat.outcome, CommitOutcome::already_committed, "the same commit again");
+  d.check.that(repeat.refused_starts.empty(), "a repeat refuses nothing");
+
+  TurnCommit fused = d.fused("b");
+  fused.messages = {{"new", work::StartOrchestration{.orchestration = "X"}},
+                    {"newer", work::StartOrchestration{.orchestration = "X"}}};
+  const std::vector<InstanceId> of_fused{"new"};
+  d.check.that(d.must_commit(fused).refused_starts == of_fused, "of a fused start");
+}
+
 void fused_start_stores_the_start_and_its_first_turn(Driver& d) {
   TurnCommit commit = d.fused("a");
   commit.events.push_back(scheduled(2));
@@ -315,6 +336,9 @@ constexpr ConformanceCase cases[] = {
      told<a_store_makes_up_no_answers>},
     {"a_detached_start_of_a_taken_id_is_dropped", "A start without a parent and of a taken id does nothing.",
      told<a_detached_start_of_a_taken_id_is_dropped>},
+    {"a_detached_start_of_a_taken_id_is_reported",
+     "A turn's answer names the detached starts that started nothing.",
+     told<a_detached_start_of_a_taken_id_is_reported>},
     {"fused_start_stores_the_start_and_its_first_turn", "A fused start needs no message and no fetch.",
      told<fused_start_stores_the_start_and_its_first_turn>},
     {"fused_start_fills_in_its_incarnation_for_children",

@@ -46,7 +46,7 @@ std::vector<CommitResult> MemoryState::commit_all(std::span<const TurnCommit> co
     if (results[i].outcome != CommitOutcome::committed) continue;
     ++commits_;
     Instance& instance = *find(results[i].incarnation);
-    send_messages(commits[i], instance);
+    send_messages(commits[i], instance, results[i]);
     drop_timers(commits[i], instance);
     if (is_final(instance.info.status)) instance.inbox.clear();
   }
@@ -206,13 +206,14 @@ void MemoryState::insert_worker_items(const TurnCommit& commit, const Instance& 
   }
 }
 
-void MemoryState::send_messages(const TurnCommit& commit, Instance& instance) {
+void MemoryState::send_messages(const TurnCommit& commit, Instance& instance, CommitResult& result) {
   for (OutboundMessage message : commit.messages) {
     auto* start = std::get_if<work::StartOrchestration>(&message.item);
     if (start) complete(start->parent, instance);
     if (auto* cancel = std::get_if<work::CancelInstance>(&message.item)) complete(cancel->parent, instance);
     const EnqueueOutcome outcome = deliver(message);
     const bool refused = start && outcome == EnqueueOutcome::duplicate;
+    if (refused && !message.if_refused) result.refused_starts.push_back(message.target);
     if (!refused || !message.if_refused || is_final(instance.info.status)) continue;
     WorkItem& answer = *message.if_refused;
     if (auto* failed = std::get_if<work::SubOrchFailed>(&answer)) complete(failed->parent, instance);

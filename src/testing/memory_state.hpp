@@ -85,7 +85,7 @@ class MemoryState : public MemoryTables {
   static bool continues(const TurnCommit& commit, const Instance* instance);
   void apply(const TurnCommit& commit, Instance& instance, CommitResult& result);
   void insert_worker_items(const TurnCommit& commit, const Instance& instance);
-  void send_messages(const TurnCommit& commit, Instance& instance);
+  void send_messages(const TurnCommit& commit, Instance& instance, CommitResult& result);
   static void drop_timers(const TurnCommit& commit, Instance& instance);
   void cancel(const TurnCommit& commit, const Instance& instance, CommitResult& result);
   std::optional<StolenLease> remove_row(const ActivityKey& key, CancelReason reason, const NodeId& by);

@@ -275,6 +275,26 @@ class AnOldIncarnationCommits final : public WrongProvider {
   }
 };
 
+class AnInvalidTurnHasNoReason final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
+    for (CommitResult& result : *results) result.message.clear();
+    return results;
+  }
+};
+
+class ARefusedDetachedStartIsNotReported final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
+    for (CommitResult& result : *results) result.refused_starts.clear();
+    return results;
+  }
+};
+
 constexpr Mutant mutants[] = {
     {"the_lease_of_a_turn_is_not_checked", "A turn is stored whatever its lease.",
      "test_lock_expires_after_timeout", make_mutant<TheLeaseOfATurnIsNotChecked>},
@@ -298,6 +318,10 @@ constexpr Mutant mutants[] = {
      "test_ack_only_affects_locked_messages", make_mutant<ATurnTakesMessagesThatCameLater>},
     {"event_ids_are_not_checked", "Events are stored under the next free numbers.",
      "test_duplicate_event_id_rejection", make_mutant<EventIdsAreNotChecked>},
+    {"an_invalid_turn_has_no_reason", "A turn is refused without a word.",
+     "an_invalid_commit_gives_its_reason", make_mutant<AnInvalidTurnHasNoReason>},
+    {"a_refused_detached_start_is_not_reported", "A detached start of a taken id vanishes.",
+     "a_detached_start_of_a_taken_id_is_reported", make_mutant<ARefusedDetachedStartIsNotReported>},
     {"turns_of_a_batch_see_each_others_messages",
      "Each turn's messages are stored before the next turn is decided.",
      "turns_are_decided_before_their_messages_are_sent", make_mutant<TurnsOfABatchSeeEachOthersMessages>},

@@ -429,6 +429,7 @@ Result<std::vector<CommitResult>> PostgresProvider::ack_orchestration_items(
     // One statement for all of them: once it is on its way, it cannot be cut short.
     if (commits.empty() || hurry.stop_requested()) return std::vector<CommitResult>{};
     const std::vector<Incarnation> numbers = reserve_numbers(commits);
+    std::set<InstanceId> taken = ids_taken_before(commits);
     TurnBatch batch;
     for (std::size_t i = 0; i < commits.size(); ++i) batch.add(commits[i], numbers[i]);
     News news;
@@ -447,6 +448,7 @@ Result<std::vector<CommitResult>> PostgresProvider::ack_orchestration_items(
         return commit_each(commits, numbers, news);
       });
     }
+    note_refused_starts(commits, std::move(taken), results);
     tell_of(commits, results, news);
     for (std::size_t i = 0; i < commits.size(); ++i) {
       for (std::size_t a = 0; a < results[i].acks.size(); ++a)

@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <set>
 
 namespace duramen::inline v0::postgres::detail {
 
@@ -96,6 +97,10 @@ class PostgresProvider final : public Provider {
   }
   [[nodiscard]] OrchestrationItem read_orchestration_item(const Rows& rows, int row);
   [[nodiscard]] std::vector<Incarnation> reserve_numbers(std::span<const TurnCommit> commits);
+  /// Which of the ids of detached starts belong to instances already. Looked up before the commit, because
+  /// the schema's function does not return it; so a start may be refused without being among them, if the id
+  /// was taken in between.
+  [[nodiscard]] std::set<InstanceId> ids_taken_before(std::span<const TurnCommit> commits);
   /// Each commit on its own, in one transaction: for a batch that holds one that cannot be stored.
   [[nodiscard]] std::vector<CommitResult> commit_each(std::span<const TurnCommit> commits,
                                                       std::span<const Incarnation> numbers, News& news);

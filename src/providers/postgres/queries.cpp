@@ -40,6 +40,9 @@ Queries::Queries(const std::string& s)
       prune_executions(call(s, "prune_executions", 3)),
       reserve_numbers{"reserve_numbers", "SELECT nextval(" + quoted_literal(s + ".numbers") +
                                              "::regclass) FROM generate_series(1, $1)"},
+      taken_ids(read(s, "taken_ids",
+                     "SELECT i.instance_id FROM unnest($1) AS w (id) CROSS JOIN LATERAL ("
+                     "SELECT j.instance_id FROM @instances j WHERE j.instance_id = w.id OFFSET 0) i")),
       stolen_leases(read(s, "stolen_leases",
                          "SELECT instance_key, execution, activity, lease_token, reason FROM @stolen_leases "
                          "WHERE owner = $1 AND until > coalesce($2, @now_ms())")),

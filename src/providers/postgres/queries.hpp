@@ -30,6 +30,7 @@ struct Queries {
   Query prune_executions;
 
   Query reserve_numbers;
+  Query taken_ids;
   Query stolen_leases;
 
   // Reading.

@@ -128,11 +128,12 @@ CommitResult TurnCommitter::commit_turn(const Moment& moment, const TurnCommit& 
   if (!continues(commit, *instance)) {
     const bool acks_hold = std::ranges::all_of(
         commit.work_acks, [&](const WorkAck& ack) { return workers_.is_held(moment, ack.lease); });
-    if (acks_hold)
+    if (acks_hold) {
       result.outcome = CommitOutcome::invalid;
       result.message = base::turn_does_not_fit;
     } else {
       fail_condition(moment, commit, result, news);
+    }
     return result;
   }
   if (!finish_work(moment, commit, result, news)) return result;
@@ -193,11 +194,10 @@ void TurnCommitter::fail_condition(const Moment& moment, const TurnCommit& commi
   for (const WorkAck& ack : commit.work_acks) result.acks.push_back(delivery_.acknowledge(moment, ack, news));
 }
 
-void TurnCommitter::send(const Moment& moment, const TurnCommit& commit, const CommitResult& result,
-                         News& news) {
+void TurnCommitter::send(const Moment& moment, const TurnCommit& commit, CommitResult& result, News& news) {
   if (result.outcome != CommitOutcome::committed) return;
   const Incarnation key = result.incarnation;
-  send_messages(moment, commit, key, news);
+  send_messages(moment, commit, result, news);
   remove_messages(commit, key);
   // What arrived while the lease was held waits for whoever is next.
   const bool held = std::holds_alternative<HeldLease>(commit.basis);
@@ -246,8 +246,9 @@ void TurnCommitter::insert_worker_items(const Moment& moment, const TurnCommit& 
   }
 }
 
-void TurnCommitter::send_messages(const Moment& moment, const TurnCommit& commit, Incarnation key,
+void TurnCommitter::send_messages(const Moment& moment, const TurnCommit& commit, CommitResult& result,
                                   News& news) {
+  const Incarnation key = result.incarnation;
   const bool fused = std::holds_alternative<FusedStart>(commit.basis);
   for (const OutboundMessage& message : commit.messages) {
     if (std::holds_alternative<work::TimerFired>(message.item) && message.target == commit.instance) {
@@ -266,20 +267,21 @@ void TurnCommitter::send_messages(const Moment& moment, const TurnCommit& commit
         auto* failed = std::get_if<work::SubOrchFailed>(&*completed.if_refused);
         if (failed != nullptr) fill_in(failed->parent, commit.instance, key);
       }
-      send_message(moment, commit, key, completed, news);
+      send_message(moment, commit, result, completed, news);
     } else {
-      send_message(moment, commit, key, message, news);
+      send_message(moment, commit, result, message, news);
     }
   }
 }
 
-void TurnCommitter::send_message(const Moment& moment, const TurnCommit& commit, Incarnation key,
+void TurnCommitter::send_message(const Moment& moment, const TurnCommit& commit, CommitResult& result,
                                  const OutboundMessage& message, News& news) {
   const EnqueueOutcome outcome = delivery_.deliver(moment, message, news);
   const bool refused =
       outcome == EnqueueOutcome::duplicate && std::holds_alternative<work::StartOrchestration>(message.item);
+  if (refused && !message.if_refused) result.refused_starts.push_back(message.target);
   if (!refused || !message.if_refused || is_final(commit.change.status)) return;
-  queue_.insert(moment, key, commit.instance, *message.if_refused, {}, news);
+  queue_.insert(moment, result.incarnation, commit.instance, *message.if_refused, {}, news);
 }
 
 void TurnCommitter::remove_messages(const TurnCommit& commit, Incarnation key) {

@@ -26,7 +26,7 @@ class TurnCommitter {
                                     News& news);
   /// The second step: sends the messages of a turn that was stored. Of a batch, every turn is decided before
   /// any message is sent, so that no turn stands in another one's way.
-  void send(const Moment& moment, const TurnCommit& commit, const CommitResult& result, News& news);
+  void send(const Moment& moment, const TurnCommit& commit, CommitResult& result, News& news);
 
  private:
   [[nodiscard]] CommitResult commit_start(const Moment& moment, const TurnCommit& commit,
@@ -43,9 +43,10 @@ class TurnCommitter {
   void store_work(const Moment& moment, const TurnCommit& commit, Incarnation key, CommitResult& result,
                   News& news);
   void insert_worker_items(const Moment& moment, const TurnCommit& commit, Incarnation key, News& news);
-  void send_messages(const Moment& moment, const TurnCommit& commit, Incarnation key, News& news);
-  /// Sends one message; a start that is refused is answered to the instance whose turn this is.
-  void send_message(const Moment& moment, const TurnCommit& commit, Incarnation key,
+  void send_messages(const Moment& moment, const TurnCommit& commit, CommitResult& result, News& news);
+  /// Sends one message; a start that is refused is answered to the instance whose turn this is, or reported
+  /// in `result`.
+  void send_message(const Moment& moment, const TurnCommit& commit, CommitResult& result,
                     const OutboundMessage& message, News& news);
   void remove_messages(const TurnCommit& commit, Incarnation key);
 
