@@ -3,6 +3,7 @@
 // An import makes the commits that a runtime would have made, one per execution: the first creates the
 // instance, each further one goes on from where the one before ended. None of them leaves work behind, so no
 // node ever sees it.
+#include "base/answers.hpp"
 #include "base/overloaded.hpp"
 #include "client/arguments.hpp"
 #include "client/errors.hpp"
@@ -159,10 +160,16 @@ Result<ImportOutcome> Client::import_instance(RecordedInstance recorded) {
     }
     commit.events = std::move(execution.events);
 
-    auto results = impl_->provider.ack_orchestration_items(std::span(&commit, 1));
-    if (!results) return results.error();
-    const CommitResult& result = results->front();
+    const auto answer =
+        base::the_one(operation, impl_->provider.ack_orchestration_items(std::span(&commit, 1)));
+    if (!answer) return answer.error();
+    const CommitResult& result = *answer;
     if (first && result.outcome == CommitOutcome::start_refused) return ImportOutcome::exists;
+    if (result.outcome == CommitOutcome::invalid) {
+      return client::bad_argument(operation, "the store cannot hold execution " +
+                                                 std::to_string(commit.execution.value) + " of \"" +
+                                                 recorded.instance.value + "\": " + result.message);
+    }
     if (result.outcome != CommitOutcome::committed) {
       return Error{
           ErrorCode::conflict, operation,

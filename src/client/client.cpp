@@ -1,6 +1,7 @@
 // Starting, waiting, sending. Looking and looking after are in management.cpp, explaining in explain.cpp.
 #include <duramen/client.hpp>
 
+#include "base/answers.hpp"
 #include "base/neighbourhood.hpp"
 #include "base/thread_executor.hpp"
 #include "client/arguments.hpp"
@@ -102,8 +103,7 @@ void Client::start_async(StartRequest request, StartDone done) {
   };
   if (impl_->store.neighbourhood()->offer(request, settle)) return;
   impl_->waits->run_in_background([this, request = std::move(request), settle = std::move(settle)]() mutable {
-    auto outcome = impl_->provider.start_instances(std::span(&request, 1));
-    settle(outcome ? Result<StartOutcome>{outcome->front()} : Result<StartOutcome>{outcome.error()});
+    settle(base::the_one("start", impl_->provider.start_instances(std::span(&request, 1))));
   });
 }
 
@@ -162,10 +162,11 @@ Result<bool> Client::cancel(const InstanceId& instance, std::string reason, Canc
   OutboundMessage message;
   message.target = instance;
   message.item = std::move(request);
-  auto outcome = impl_->provider.enqueue_for_orchestrator(std::span(&message, 1));
+  const auto outcome =
+      base::the_one("cancel", impl_->provider.enqueue_for_orchestrator(std::span(&message, 1)));
   if (!outcome) return outcome.error();
-  if (outcome->front() == EnqueueOutcome::not_found) return client::no_instance("cancel", instance);
-  return outcome->front() != EnqueueOutcome::finished;
+  if (*outcome == EnqueueOutcome::not_found) return client::no_instance("cancel", instance);
+  return *outcome != EnqueueOutcome::finished;
 }
 
 Result<EnqueueOutcome> Client::send(const InstanceId& instance, WorkItem item,
@@ -174,10 +175,10 @@ Result<EnqueueOutcome> Client::send(const InstanceId& instance, WorkItem item,
   message.target = instance;
   message.item = std::move(item);
   message.message_id = std::move(message_id);
-  if (Result<void> ok = client::check_message(message); !ok) return ok.error();
-  auto outcome = impl_->provider.enqueue_for_orchestrator(std::span(&message, 1));
-  if (!outcome) return outcome.error();
-  return outcome->front();
+  if (Result<void> ok = client::check_message(message, impl_->options.max_payload_bytes); !ok)
+    return ok.error();
+  return base::the_one("enqueue_for_orchestrator",
+                       impl_->provider.enqueue_for_orchestrator(std::span(&message, 1)));
 }
 
 }  // namespace duramen::inline v0

@@ -1,4 +1,5 @@
 // Looking at instances, and looking after them.
+#include "base/answers.hpp"
 #include "client/arguments.hpp"
 #include "client/errors.hpp"
 #include "client/impl.hpp"
@@ -150,7 +151,8 @@ Result<CancelReport> Client::cancel_instances(InstanceFilter filter, std::string
       messages[i].target = ids[i];
       messages[i].item = work::CancelInstance{reason, mode, CancelOrigin::client, {}};
     }
-    auto outcomes = impl_->provider.enqueue_for_orchestrator(messages);
+    const auto outcomes =
+        base::one_for_each(operation, ids.size(), impl_->provider.enqueue_for_orchestrator(messages));
     if (!outcomes) return outcomes.error();
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const EnqueueOutcome outcome = (*outcomes)[i];
@@ -169,12 +171,13 @@ Result<CancelReport> Client::cancel_instances(InstanceFilter filter, std::string
 Result<DeleteResult> Client::delete_instance(const InstanceId& instance, DeleteMode mode) {
   constexpr const char* operation = "delete_instance";
   if (Result<void> ok = client::check_instance(operation, instance); !ok) return ok.error();
-  auto results = impl_->provider.delete_instances(std::span(&instance, 1), mode);
-  if (!results) return results.error();
-  switch (results->front().outcome) {
+  const auto result =
+      base::the_one(operation, impl_->provider.delete_instances(std::span(&instance, 1), mode));
+  if (!result) return result.error();
+  switch (result->outcome) {
     case DeleteOutcome::deleted:
       impl_->waits->look_at_all();  // whoever waits for it need not wait for the poll
-      return results->front();
+      return result;
     case DeleteOutcome::not_found:
       return client::no_instance(operation, instance);
     case DeleteOutcome::has_parent:
@@ -208,7 +211,8 @@ Result<DeleteReport> Client::delete_instances(InstanceFilter filter, DeleteMode 
   const auto delete_page = [&](const std::vector<InstanceId>& ids) -> Result<void> {
     append(report.matched, ids);
     if (options.dry_run) return {};
-    auto results = impl_->provider.delete_instances(ids, mode);
+    const auto results =
+        base::one_for_each(operation, ids.size(), impl_->provider.delete_instances(ids, mode));
     if (!results) return results.error();
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const DeleteResult& result = (*results)[i];
@@ -234,21 +238,23 @@ Result<PruneResult> Client::prune_executions(const InstanceId& instance, const P
   constexpr const char* operation = "prune_executions";
   if (Result<void> ok = client::check_instance(operation, instance); !ok) return ok.error();
   if (Result<void> ok = client::check_prune(options); !ok) return ok.error();
-  auto results = impl_->provider.prune_executions(std::span(&instance, 1), options);
-  if (!results) return results.error();
-  if (!results->front().found) return client::no_instance(operation, instance);
-  return results->front();
+  const auto result =
+      base::the_one(operation, impl_->provider.prune_executions(std::span(&instance, 1), options));
+  if (result && !result->found) return client::no_instance(operation, instance);
+  return result;
 }
 
 Result<PruneReport> Client::prune_executions(InstanceFilter filter, const PruneOptions& options,
                                              BulkOptions bulk) {
-  if (Result<void> ok = client::check_restricting("prune_executions", filter); !ok) return ok.error();
+  constexpr const char* operation = "prune_executions";
+  if (Result<void> ok = client::check_restricting(operation, filter); !ok) return ok.error();
   if (Result<void> ok = client::check_prune(options); !ok) return ok.error();
   PruneReport report;
   const auto prune_page = [&](const std::vector<InstanceId>& ids) -> Result<void> {
     append(report.matched, ids);
     if (bulk.dry_run) return {};
-    auto results = impl_->provider.prune_executions(ids, options);
+    const auto results =
+        base::one_for_each(operation, ids.size(), impl_->provider.prune_executions(ids, options));
     if (!results) return results.error();
     for (const PruneResult& result : *results) {
       report.executions += result.executions;

@@ -1,5 +1,6 @@
 #include "runtime/committer.hpp"
 
+#include "base/answers.hpp"
 #include "base/check.hpp"
 
 #include <algorithm>
@@ -184,10 +185,7 @@ void Committer::check_number_of_answers(Batch& batch) {
   const auto check = [&](auto& results, std::size_t entries, const char* operation) {
     if (!results || results->size() == entries) return;
     if (results->size() < entries && batch.hurry.stop_requested()) return;
-    results = Error{ErrorCode::internal, operation,
-                    "the provider gave " + std::to_string(results->size()) + " answers for " +
-                        std::to_string(entries) + " entries",
-                    false};
+    results = base::wrong_number_of_answers(operation, results->size(), entries);
   };
   check(batch.commit_results, batch.commits.size(), "ack_orchestration_items");
   check(batch.ack_results, batch.acks.size(), "ack_work_items");

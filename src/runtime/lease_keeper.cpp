@@ -1,5 +1,7 @@
 #include "runtime/lease_keeper.hpp"
 
+#include "base/answers.hpp"
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -91,7 +93,10 @@ void LeaseKeeper::renew(LeaseTime planned) {
     due = take_due(sent);
   }
   Result<std::vector<RenewResult>> results{std::vector<RenewResult>{}};
-  if (!due.empty()) results = provider_.renew_work_item_locks(due, lease_);
+  if (!due.empty()) {
+    results =
+        base::one_for_each("renew_work_item_locks", due.size(), provider_.renew_work_item_locks(due, lease_));
+  }
 
   std::vector<std::pair<WorkLease, RenewResult>> gone;
   const LeaseTime now = env_.clock().lease_now();

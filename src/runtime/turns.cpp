@@ -1,5 +1,6 @@
 #include "runtime/turns.hpp"
 
+#include "base/answers.hpp"
 #include "base/check.hpp"
 #include "runtime/condemned.hpp"
 #include <duramen/detail/mutant.hpp>
@@ -186,8 +187,7 @@ void Turns::start(StartRequest request, UniqueFunction<void(Result<StartOutcome>
   if (slots_.contains(instance) || !handler) {
     // The id is known here, or the code is not: the store decides.
     env_.run_elsewhere(Lane::store, [this, request = std::move(request), done = std::move(done)]() mutable {
-      auto outcome = provider_.start_instances(std::span(&request, 1));
-      done(outcome ? Result<StartOutcome>{outcome->front()} : Result<StartOutcome>{outcome.error()});
+      done(base::the_one("start", provider_.start_instances(std::span(&request, 1))));
     });
     return;
   }
