@@ -1,9 +1,27 @@
 #include "runtime/condemned.hpp"
 
+#include <duramen/detail/mutant.hpp>
+
 #include <string>
 #include <utility>
 
 namespace duramen::inline v0::runtime {
+
+Result<std::vector<Event>> whole_history(Provider& provider, const OrchestrationItem& item, EventId after,
+                                         Result<std::vector<Event>> history) {
+  if (!history) return history;
+  const EventId last = history->empty() ? after : history->back().id;
+  if (last >= item.last_event_id || detail::mutant("a_short_history_is_taken_as_it_is")) return history;
+  // It may have been deleted since: then the commit finds out, and nothing is wrong.
+  const auto info = provider.get_instance(item.instance);
+  if (!info) return info.error();
+  if (!*info || (*info)->incarnation != item.incarnation || (*info)->execution != item.execution)
+    return history;
+  return Error{ErrorCode::corrupt, "read_history",
+               "the events after " + std::to_string(last.value) + " are missing; the last one stored was " +
+                   std::to_string(item.last_event_id.value),
+               false};
+}
 
 Condemned read_condemned(Provider& provider, const OrchestrationItem& item) {
   Condemned condemned;
@@ -12,11 +30,13 @@ Condemned read_condemned(Provider& provider, const OrchestrationItem& item) {
     condemned.history.emplace();
     return condemned;
   }
-  auto history = provider.read_history(item.instance, item.execution, EventId{});
+  auto history = whole_history(provider, item, EventId{},
+                               provider.read_history(item.instance, item.execution, EventId{}));
   if (history) {
     condemned.history = std::move(*history);
     return condemned;
   }
+  condemned.why_not = history.error().message;
   condemned.retry_later = history.error().retryable;
   if (condemned.retry_later) return condemned;
 
@@ -41,9 +61,9 @@ Condemned read_condemned(Provider& provider, const OrchestrationItem& item) {
 TurnCommit unread_end(const core::ExecutionIdentity& identity, const OrchestrationItem& item,
                       const Condemned& condemned, Failure failure, TimePoint now) {
   failure.type = "UnreadableHistory";
-  failure.message = "the history of the instance cannot be read; it was tried " +
-                    std::to_string(item.attempt - 1) +
-                    " times. Restore it from a backup, or delete the instance";
+  failure.message = "the history of the instance cannot be read: " + condemned.why_not + ". It was tried " +
+                    std::to_string(item.attempt) +
+                    " times; restore the store from a backup, or delete the instance";
   TurnCommit commit;
   commit.instance = identity.instance;
   commit.incarnation = identity.incarnation;

@@ -309,7 +309,14 @@ void Turns::read_histories() {
   if (to_read_.empty()) return;
   env_.run_elsewhere(Lane::store, [this, items = std::exchange(to_read_, {}),
                                    requests = std::exchange(to_read_from_, {})]() mutable {
-    auto histories = provider_.read_histories(requests);
+    std::vector<Result<std::vector<Event>>> histories = provider_.read_histories(requests);
+    if (histories.size() != requests.size() && !detail::mutant("answers_are_not_counted")) {
+      Error wrong = base::wrong_number_of_answers("read_histories", histories.size(), requests.size());
+      wrong.retryable = true;  // it says nothing about any of the instances
+      histories.assign(requests.size(), wrong);
+    }
+    for (std::size_t i = 0; i < items.size(); ++i)
+      histories[i] = whole_history(provider_, items[i], requests[i].after, std::move(histories[i]));
     env_.loop().post([this, items = std::move(items), histories = std::move(histories)]() mutable {
       for (std::size_t i = 0; i < items.size(); ++i)
         history_read(std::move(items[i]), std::move(histories[i]));
