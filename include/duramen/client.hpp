@@ -5,7 +5,12 @@
 // say otherwise.
 //
 // Every call returns a Result. What is wrong with the arguments is found before the store is asked: names and
-// ids are UTF-8 without NUL, not empty, at most max_name_bytes; payloads at most default_payload_limit.
+// ids are UTF-8 without NUL, not empty, at most max_name_bytes (<duramen/limits.hpp>); payloads at most
+// ClientOptions::max_payload_bytes.
+//
+// Calls that wait for a runtime (start and the waits) return `invalid_argument` at once when the caller is a
+// thread that they would wait for: a runtime's loop (orchestrations, most log lines, callbacks of the calls
+// that end in _async) or its store thread, or this client's own callback thread.
 #pragma once
 
 #include <duramen/bulk.hpp>

@@ -8,10 +8,10 @@
 namespace duramen::inline v0 {
 
 namespace {
-thread_local bool runs_executor = false;
+thread_local const ThreadExecutor* this_threads = nullptr;
 }  // namespace
 
-bool ThreadExecutor::is_this_thread() noexcept { return runs_executor; }
+const ThreadExecutor* ThreadExecutor::current() noexcept { return this_threads; }
 
 std::thread start_thread(const std::string& name, Job run) {
   try {
@@ -25,8 +25,8 @@ std::thread start_thread(const std::string& name, Job run) {
   }
 }
 
-ThreadExecutor::ThreadExecutor(const Clock& clock, const std::string& name)
-    : clock_(clock), thread_(start_thread(name, [this] { run(); })) {}
+ThreadExecutor::ThreadExecutor(const Clock& clock, const std::string& name, Role role)
+    : clock_(clock), role_(role), thread_(start_thread(name, [this] { run(); })) {}
 
 void ThreadExecutor::post(Job job) { post_to(jobs_, std::move(job)); }
 
@@ -67,7 +67,7 @@ void ThreadExecutor::stop() {
 }
 
 void ThreadExecutor::run() {
-  runs_executor = true;
+  this_threads = this;
   std::vector<Job> batch;
   while (true) {
     {

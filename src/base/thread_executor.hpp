@@ -21,7 +21,10 @@ namespace duramen::inline v0 {
 
 class ThreadExecutor final : public Executor {
  public:
-  ThreadExecutor(const Clock& clock, const std::string& name);
+  /// What a runtime's commits need: nobody may wait for the runtime on such a thread.
+  enum class Role : std::uint8_t { commits, other };
+
+  ThreadExecutor(const Clock& clock, const std::string& name, Role role = Role::other);
   ~ThreadExecutor() override { stop(); }
 
   void post(Job job) override;
@@ -29,9 +32,12 @@ class ThreadExecutor final : public Executor {
   void post_at(LeaseTime when, Job job) override;
   [[nodiscard]] bool idle() const noexcept { return waiting_.load(std::memory_order_relaxed) == 0; }
 
+  /// The one whose thread the caller is; null for any other thread.
+  [[nodiscard]] static const ThreadExecutor* current() noexcept;
   /// Whether the caller is a thread of one of these: it must not wait for another, which may be waiting for
   /// it.
-  [[nodiscard]] static bool is_this_thread() noexcept;
+  [[nodiscard]] static bool is_this_thread() noexcept { return current() != nullptr; }
+  [[nodiscard]] Role role() const noexcept { return role_; }
 
   /// Runs what is queued, drops timers that are not due, and ends the thread. Later posts are dropped.
   void stop();
@@ -51,6 +57,7 @@ class ThreadExecutor final : public Executor {
   void run_one(Job& job);
 
   const Clock& clock_;
+  const Role role_;
   std::atomic<std::size_t> waiting_{0};    // jobs not begun yet
   std::atomic<bool> urgent_waits_{false};  // a hint: written under mutex_
 

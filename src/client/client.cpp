@@ -79,10 +79,33 @@ Client::Client(Store store, ClientOptions options) {
 }
 Client::~Client() { impl_->waits->close(); }
 
+Result<void> Client::Impl::check_may_wait(const char* operation) const {
+  const ThreadExecutor* const current = ThreadExecutor::current();
+  if (current == nullptr || detail::mutant("the_loop_may_wait_for_itself")) return {};
+  if (current->role() == ThreadExecutor::Role::commits) {
+    return client::bad_argument(
+        operation,
+        std::string(operation) +
+            " was called on a thread of a runtime: from an orchestration, a log sink, metrics or a callback. "
+            "The runtime cannot work until the call returns, so it would never return. Call it from a thread "
+            "of your own, or use start_async or wait_async; an orchestration starts others with "
+            "ctx.schedule_orchestration or ctx.schedule_sub_orchestration");
+  }
+  if (waits->is_background()) {
+    return client::bad_argument(operation,
+                                std::string(operation) +
+                                    " was called in a callback of this client, on the thread that has to "
+                                    "answer it, so it would never return. Use start_async or wait_async "
+                                    "there, or call it from a thread of your own");
+  }
+  return {};
+}
+
 // -- start --------------------------------------------------------------------------------------------------
 
 Result<StartOutcome> Client::start_payload(InstanceId instance, std::string_view orchestration, Payload input,
                                            StartOptions options) {
+  if (Result<void> ok = impl_->check_may_wait("start"); !ok) return ok.error();
   StartRequest request;
   request.instance = std::move(instance);
   request.start.orchestration = orchestration;
@@ -111,6 +134,7 @@ void Client::start_async(StartRequest request, StartDone done) {
 
 Result<InstanceState> Client::wait(const InstanceId& instance, Duration timeout) {
   if (Result<void> ok = client::check_instance("wait", instance); !ok) return ok.error();
+  if (Result<void> ok = impl_->check_may_wait("wait"); !ok) return ok.error();
   return impl_->waits->wait_for_end(instance, timeout);
 }
 
@@ -135,6 +159,7 @@ Result<InstanceInfo> Client::wait_for_status_change(const InstanceId& instance, 
                                                     Duration timeout) {
   constexpr const char* operation = "wait_for_status_change";
   if (Result<void> ok = client::check_instance(operation, instance); !ok) return ok.error();
+  if (Result<void> ok = impl_->check_may_wait(operation); !ok) return ok.error();
   return impl_->waits->wait_for<InstanceInfo>(
       instance, timeout, operation, "changed its custom status since version " + std::to_string(last_version),
       [last_version](Provider& provider, const InstanceId& id) {
@@ -147,6 +172,7 @@ Result<Payload> Client::wait_for_key_value(const InstanceId& instance, const std
   constexpr const char* operation = "wait_for_key_value";
   if (Result<void> ok = client::check_instance(operation, instance); !ok) return ok.error();
   if (Result<void> ok = client::check_name(operation, "a key", key); !ok) return ok.error();
+  if (Result<void> ok = impl_->check_may_wait(operation); !ok) return ok.error();
   return impl_->waits->wait_for<Payload>(
       instance, timeout, operation, "given the key \"" + key + "\" a value",
       [key](Provider& provider, const InstanceId& id) { return value_of(provider, id, key); });

@@ -153,6 +153,8 @@ class Waits final : public ProviderListener, public std::enable_shared_from_this
   /// their while: a look that took long is followed by a pause.
   void look_for_changes();
   void run_in_background(Job job) { background_.post(std::move(job)); }
+  /// Whether the caller is the thread that looks at the store, and calls back.
+  [[nodiscard]] bool is_background() const noexcept { return ThreadExecutor::current() == &background_; }
 
   void orchestrator_work_ready() override {}
   void worker_work_ready() override {}

@@ -148,10 +148,10 @@ std::size_t default_threads() { return std::max<std::size_t>(4, std::thread::har
 ThreadedEnv::ThreadedEnv(const Clock& clock, std::size_t activity_threads)
     : clock_(clock),
       random_(std::random_device{}() ^ (static_cast<std::uint64_t>(std::random_device{}()) << 32u)),
-      loop_(clock, "dm-loop"),
+      loop_(clock, "dm-loop", ThreadExecutor::Role::commits),
       activity_loop_(clock, "dm-coroutines"),
       lease_loop_(clock, "dm-leases"),
-      store_(clock, "dm-store"),
+      store_(clock, "dm-store", ThreadExecutor::Role::commits),
       activities_(activity_threads > 0 ? activity_threads : default_threads(), "dm-activity"),
       cancellation_(2, "dm-cancel"),
       background_(1, "dm-background") {}

@@ -1,0 +1,136 @@
+// A call that waits for the runtime, made where the runtime waits for the caller: an error that names the
+// mistake, and a node that goes on.
+#include "runtime/world.hpp"
+#include <duramen/forwarding_provider.hpp>
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+
+namespace duramen::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class WaitingOnTheLoop : public ::testing::Test {
+ protected:
+  WaitingOnTheLoop() {
+    world.registry.add("one", [](OrchestrationContext&) -> Task<int> { co_return 1; });
+  }
+  /// The node still works.
+  void expect_alive() {
+    const auto state = world.client.wait("after", 0s);
+    ASSERT_FALSE(state);
+    world.client.start("after", "one").value();
+    EXPECT_EQ(world.client.wait("after", forever).value().output_as<int>(), 1);
+  }
+  static void expect_named(const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::invalid_argument);
+    EXPECT_THAT(error.message, HasSubstr("was called on a thread of a runtime"));
+    EXPECT_THAT(error.message, HasSubstr("start_async"));
+  }
+
+  World world;
+};
+
+TEST_F(WaitingOnTheLoop, AnOrchestrationThatCallsAClientGetsAnErrorAndTheNodeGoesOn) {
+  Signal<std::vector<Error>> errors;
+  world.registry.add("careless", [this, &errors](OrchestrationContext& ctx) -> Task<int> {
+    // Only bound so that a broken test ends.
+    std::vector<Error> seen;
+    const auto note = [&seen](const auto& result) {
+      if (!result) seen.push_back(result.error());
+    };
+    note(world.client.wait("careless", 100ms));
+    note(world.client.wait_for_status_change("careless", 0, 100ms));
+    note(world.client.wait_for_key_value("careless", "key", 100ms));
+    if (seen.size() == 3 && seen.front().code == ErrorCode::invalid_argument)
+      note(world.client.start("x", "one"));
+    errors.set(seen);
+    co_return co_await ctx.schedule_wait<int>("never");
+  });
+  world.run();
+  world.client.start("careless", "careless").value();
+  const auto seen = errors.wait();
+  ASSERT_TRUE(seen);
+  ASSERT_EQ(seen->size(), 4u);
+  for (const Error& error : *seen) expect_named(error);
+  expect_alive();
+}
+
+TEST_F(WaitingOnTheLoop, ALogSinkThatCallsAClientGetsAnErrorAndTheNodeGoesOn) {
+  Signal<Error> error;
+  world.registry.add("says", [](OrchestrationContext& ctx) -> Task<int> {
+    ctx.trace_info("hello");
+    co_return 1;
+  });
+  RuntimeOptions options;
+  options.log = [&](const LogRecord& record) {
+    if (record.source != LogSource::orchestration) return;
+    const auto state = world.client.wait("says", 100ms);
+    if (!state) error.set(state.error());
+  };
+  world.run(options);
+  world.client.start("says", "says").value();
+  const auto seen = error.wait();
+  ASSERT_TRUE(seen);
+  expect_named(*seen);
+  expect_alive();
+}
+
+TEST_F(WaitingOnTheLoop, SoDoesACallbackOnTheStoreThread) {
+  Signal<Error> error;
+  world.registry.add("waits", [](OrchestrationContext& ctx) -> Task<int> {
+    co_return co_await ctx.schedule_wait<int>("never");
+  });
+  world.run();
+  world.client.start("here", "waits").value();
+  StartRequest again;  // of an instance that the runtime has in memory: the store decides
+  again.instance = "here";
+  again.start.orchestration = "waits";
+  again.start.input = Payload::none();
+  world.client.start_async(std::move(again), [&](const Result<StartOutcome>& /*outcome*/) {
+    const auto state = world.client.wait("here", 100ms);
+    error.set(state ? Error{} : state.error());
+  });
+  const auto seen = error.wait();
+  ASSERT_TRUE(seen);
+  expect_named(*seen);
+  expect_alive();
+}
+
+TEST_F(WaitingOnTheLoop, ACallbackOfAClientWithoutARuntimeMustNotWaitForThatClient) {
+  Signal<Error> error;
+  StartRequest request;
+  request.instance = "i";
+  request.start.orchestration = "one";
+  request.start.input = Payload::none();
+  world.client.start_async(std::move(request), [&](const Result<StartOutcome>& /*outcome*/) {
+    const auto state = world.client.wait("i", 100ms);
+    error.set(state ? Error{} : state.error());
+  });
+  const auto seen = error.wait();
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->code, ErrorCode::invalid_argument);
+  EXPECT_THAT(seen->message, HasSubstr("in a callback of this client"));
+}
+
+TEST_F(WaitingOnTheLoop, AnActivityMayWait) {
+  world.registry.add("Starts", [this](ActivityContext&) {
+    world.client.start("below", "one").value();
+    return world.client.wait("below", forever).value().output_as<int>();
+  });
+  world.registry.add("StartsToo", [this](ActivityContext&) -> ActivityTask<int> {
+    world.client.start("below too", "one").value();
+    co_return world.client.wait("below too", forever).value().output_as<int>();
+  });
+  world.registry.add("above", [](OrchestrationContext& ctx) -> Task<int> {
+    co_return co_await ctx.schedule_activity<int>("Starts") +
+        co_await ctx.schedule_activity<int>("StartsToo");
+  });
+  world.run();
+  EXPECT_EQ(world.finish("above", "above", std::monostate{}).output_as<int>(), 2);
+}
+
+}  // namespace
+}  // namespace duramen::test
