@@ -122,7 +122,12 @@ void Node::ask_for_turns() {
   if (orchestrations_.empty() || !begin(asking_turns_)) return;
   if (turns_.busy() >= busy_turns) {
     asking_turns_.under_way = false;
-    env_.loop().post_at(env_.clock().lease_now() + Duration{5}, [this] { ask_for_turns(); });
+    // Every hint comes here; one timer is enough.
+    if (std::exchange(asking_later_, true) && !detail::mutant("every_hint_arms_a_timer")) return;
+    env_.loop().post_at(env_.clock().lease_now() + Duration{5}, [this] {
+      asking_later_ = false;
+      ask_for_turns();
+    });
     return;
   }
   env_.run_elsewhere(Lane::store, [this] {

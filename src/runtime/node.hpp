@@ -105,6 +105,7 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
   Gauges gauges_;
   Asking asking_turns_;
   Asking asking_activities_;
+  bool asking_later_ = false;       // a timer will ask for turns, when fewer are being stored
   std::optional<TimePoint> wake_;   // when the next timer is looked for
   std::optional<TimePoint> sweep_;  // when overdue work is looked for
   bool sweeping_ = false;
