@@ -17,6 +17,12 @@
 namespace duramen::cli {
 namespace {
 
+/// The last door for what goes wrong: no password leaves by it.
+ExitCode complain(const std::string& message, ExitCode code) {
+  std::fprintf(stderr, "duramen: %s\n", printable(without_secrets(message)).c_str());
+  return code;
+}
+
 /// Standard output, and whether anybody still reads it.
 class Output {
  public:
@@ -46,11 +52,6 @@ class Output {
   const Terminal& terminal_;
   int error_ = 0;
 };
-
-ExitCode complain(const std::string& message, ExitCode code) {
-  std::fprintf(stderr, "duramen: %s\n", message.c_str());
-  return code;
-}
 
 ExitCode complain(const Error& error) {
   std::string message = error.message.empty() ? error.describe() : error.message;
@@ -116,7 +117,6 @@ int main(int argc, char** argv) {
   try {
     return static_cast<int>(duramen::cli::run_all(argc, argv));
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "duramen: %s\n", error.what());
-    return static_cast<int>(duramen::cli::ExitCode::store);
+    return static_cast<int>(duramen::cli::complain(error.what(), duramen::cli::ExitCode::store));
   }
 }

@@ -77,7 +77,12 @@ Result<Store> open_store(const std::string& address, StoreAccess access) {
   if (address.starts_with("sqlite:")) return open_sqlite(address.substr(7), access);
   if (address.starts_with("postgres://") || address.starts_with("postgresql://"))
     return open_postgres(address, access);
-  return usage("\"" + address + "\" is no address of a store; did you mean sqlite:" + address + "?");
+  const std::string shown = shown_address(address);
+  if (shown.find("://") != std::string::npos || shown.find('=') != std::string::npos) {
+    return usage("\"" + shown +
+                 "\" is no address of a store; write postgres://user@host/database or sqlite:FILE");
+  }
+  return usage("\"" + shown + "\" is no address of a store; did you mean sqlite:" + shown + "?");
 }
 
 Result<std::optional<SchemaVersion>> schema_version_of(Provider& provider) {
@@ -88,13 +93,6 @@ Result<std::optional<SchemaVersion>> schema_version_of(Provider& provider) {
   return version;
 }
 
-std::string shown_address(const std::string& address) {
-  const auto scheme = address.find("://");
-  const auto at = address.find('@');
-  if (scheme == std::string::npos || at == std::string::npos) return address;
-  const auto colon = address.find(':', scheme + 3);
-  if (colon == std::string::npos || colon > at) return address;
-  return address.substr(0, colon) + ":***" + address.substr(at);
-}
+std::string shown_address(const std::string& address) { return without_secrets(address); }
 
 }  // namespace duramen::cli

@@ -5,6 +5,8 @@
 #include <duramen/provider.hpp>
 
 #include <memory>
+#include <string>
+#include <string_view>
 
 namespace duramen::inline v0 {
 
@@ -12,6 +14,12 @@ namespace detail {
 class Neighbourhood;
 std::shared_ptr<Neighbourhood> make_neighbourhood();
 }  // namespace detail
+
+/// A copy of `text` that may be shown and logged: where it holds the address of a store or a connection
+/// string, each password and other secret in it is replaced by `***`. Finds them in URIs
+/// (`postgresql://user:secret@host/db?password=secret`) and behind libpq's keywords
+/// (`host=db password='a secret'`), percent-encoded or not; leaves everything else as it is. Any thread.
+[[nodiscard]] std::string without_secrets(std::string_view text);
 
 /// A handle; copies share the store. Runtimes and clients made from copies of one handle find each other, so
 /// that a start runs its first turn in the commit that creates it and a waiter is told without asking the

@@ -1,6 +1,7 @@
 #include "providers/postgres/connection.hpp"
 
 #include "providers/postgres/error.hpp"
+#include <duramen/store.hpp>
 
 #include <libpq-fe.h>
 
@@ -26,9 +27,10 @@ std::int64_t steady_ms() {
       .count();
 }
 
-std::string without_line_end(std::string text) {
+/// A message of libpq or the server, as it may be passed on.
+std::string fit_to_show(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return text;
+  return without_secrets(text);
 }
 
 void hear_notice(void* connection, const pg_result* result) {
@@ -41,9 +43,8 @@ SqlError error_of(const pg_result* result) {
   const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   // Details of an error may quote values; those are not ours to tell.
-  return SqlError(state != nullptr ? state : "XX000", message != nullptr
-                                                          ? without_line_end(message)
-                                                          : without_line_end(PQresultErrorMessage(result)));
+  return SqlError(state != nullptr ? state : "XX000",
+                  message != nullptr ? fit_to_show(message) : fit_to_show(PQresultErrorMessage(result)));
 }
 
 /// What a statement is called on the server. Behind a pooler, sessions are used by several stores and by
@@ -95,7 +96,7 @@ Connection::Connection(const ConnInfo& conninfo, Duration call_timeout, bool pre
   if (!connection_) throw std::bad_alloc();
   if (PQstatus(connection_.get()) != CONNECTION_OK) {
     throw ConnectionError("cannot connect to " + conninfo.description() + ": " +
-                          without_line_end(PQerrorMessage(connection_.get())));
+                          fit_to_show(PQerrorMessage(connection_.get())));
   }
   PQsetNoticeReceiver(connection_.get(), hear_notice, &notices_);
   if (PQserverVersion(connection_.get()) < oldest_server) {
@@ -106,7 +107,7 @@ Connection::Connection(const ConnInfo& conninfo, Duration call_timeout, bool pre
                       false});
   }
   if (PQsetnonblocking(connection_.get(), 1) != 0 || PQenterPipelineMode(connection_.get()) != 1) {
-    throw ConnectionError(without_line_end(PQerrorMessage(connection_.get())));
+    throw ConnectionError(fit_to_show(PQerrorMessage(connection_.get())));
   }
   greet();
 }
@@ -149,11 +150,11 @@ void Connection::flush() {
     const int left = PQflush(connection_.get());
     if (left == 0) return;
     if (left < 0)
-      lost("the connection to the server was lost: " + without_line_end(PQerrorMessage(connection_.get())));
+      lost("the connection to the server was lost: " + fit_to_show(PQerrorMessage(connection_.get())));
     wait(POLLIN | POLLOUT);
     // The server may want to be heard before it goes on reading.
     if (PQconsumeInput(connection_.get()) != 1) {
-      lost("the connection to the server was lost: " + without_line_end(PQerrorMessage(connection_.get())));
+      lost("the connection to the server was lost: " + fit_to_show(PQerrorMessage(connection_.get())));
     }
   }
 }
@@ -162,7 +163,7 @@ pg_result* Connection::next_result() {
   while (PQisBusy(connection_.get()) != 0) {
     wait(POLLIN);
     if (PQconsumeInput(connection_.get()) != 1) {
-      lost("the connection to the server was lost: " + without_line_end(PQerrorMessage(connection_.get())));
+      lost("the connection to the server was lost: " + fit_to_show(PQerrorMessage(connection_.get())));
     }
   }
   return PQgetResult(connection_.get());
@@ -189,7 +190,7 @@ void Connection::send(const Query& query, const Parameters& parameters, bool& pr
                                      arguments.formats.data(), 1) == 1;
   }
   sent = sent && PQpipelineSync(c) == 1;
-  if (!sent) lost("the connection to the server was lost: " + without_line_end(PQerrorMessage(c)));
+  if (!sent) lost("the connection to the server was lost: " + fit_to_show(PQerrorMessage(c)));
   flush();
 }
 
@@ -201,7 +202,7 @@ Rows Connection::receive(bool prepares, const Query& query) {
     if (result == nullptr) {
       // One for each statement; more mean that there is nobody to say anything.
       if (++empty > 4 || PQstatus(connection_.get()) != CONNECTION_OK) {
-        lost("the connection to the server was lost: " + without_line_end(PQerrorMessage(connection_.get())));
+        lost("the connection to the server was lost: " + fit_to_show(PQerrorMessage(connection_.get())));
       }
       continue;
     }
@@ -217,7 +218,7 @@ Rows Connection::receive(bool prepares, const Query& query) {
       }
     } else if (status == PGRES_FATAL_ERROR) {
       if (PQstatus(connection_.get()) != CONNECTION_OK) {
-        const std::string why = without_line_end(PQresultErrorMessage(result));
+        const std::string why = fit_to_show(PQresultErrorMessage(result));
         lost("the connection to the server was lost: " + why);
       }
       if (!error) error = error_of(result);
@@ -269,12 +270,12 @@ void Connection::send_and_lose(const Query& query, const Parameters& parameters)
 
 void Connection::script(const std::string& sql) {
   pg_conn* const c = connection_.get();
-  if (PQexitPipelineMode(c) != 1 || PQsetnonblocking(c, 0) != 0) lost(without_line_end(PQerrorMessage(c)));
+  if (PQexitPipelineMode(c) != 1 || PQsetnonblocking(c, 0) != 0) lost(fit_to_show(PQerrorMessage(c)));
   pg_result* const result = PQexec(c, sql.c_str());
   const Rows kept{result};
   const ExecStatusType status = PQresultStatus(result);
-  if (PQstatus(c) != CONNECTION_OK) lost(without_line_end(PQerrorMessage(c)));
-  if (PQsetnonblocking(c, 1) != 0 || PQenterPipelineMode(c) != 1) lost(without_line_end(PQerrorMessage(c)));
+  if (PQstatus(c) != CONNECTION_OK) lost(fit_to_show(PQerrorMessage(c)));
+  if (PQsetnonblocking(c, 1) != 0 || PQenterPipelineMode(c) != 1) lost(fit_to_show(PQerrorMessage(c)));
   if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY)
     throw error_of(result);
 }
@@ -299,7 +300,7 @@ bool Connection::goes_through_pooler() const { return PQbackendPID(connection_.g
 
 void Connection::read_input() {
   if (PQconsumeInput(connection_.get()) != 1) {
-    lost("the connection to the server was lost: " + without_line_end(PQerrorMessage(connection_.get())));
+    lost("the connection to the server was lost: " + fit_to_show(PQerrorMessage(connection_.get())));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "providers/postgres/conninfo.hpp"
 
 #include "providers/postgres/error.hpp"
+#include <duramen/store.hpp>
 
 #include <libpq-fe.h>
 
@@ -18,6 +19,18 @@ constexpr std::pair<const char*, const char*> defaults[] = {
     {"tcp_user_timeout", "20000"},
 };
 
+/// In a URI, a / that was not encoded ends user and password early: what follows, up to the @ that is meant,
+/// would be taken for the database, and be shown.
+bool has_at_in_path(const std::string& text) {
+  const std::size_t scheme = text.find("://");
+  if (!text.starts_with("postgres") || scheme == std::string::npos) return false;
+  const std::string rest = text.substr(scheme + 3, text.find('?', scheme) - scheme - 3);
+  const std::size_t slash = rest.find('/');
+  return slash != std::string::npos && rest.find('@', slash) != std::string::npos;
+}
+
+[[noreturn]] void refuse(const char* why) { throw StoreError({ErrorCode::invalid_argument, "", why, false}); }
+
 }  // namespace
 
 ConnInfo::ConnInfo(const std::string& text) {
@@ -26,11 +39,9 @@ ConnInfo::ConnInfo(const std::string& text) {
       PQconninfoParse(text.c_str(), &why), PQconninfoFree};
   PQfreemem(why);  // may quote the string
   if (!options) {
-    throw StoreError(
-        {ErrorCode::invalid_argument, "",
-         "the connection string cannot be read (it is not shown, as it may hold a password); write "
-         "\"host=... dbname=... user=...\" or \"postgresql://user@host/database\"",
-         false});
+    refuse(
+        "the connection string cannot be read (it is not shown, as it may hold a password); write "
+        "\"host=... dbname=... user=...\" or \"postgresql://user@host/database\"");
   }
   std::string host, port, database, user;
   bool chooses_session = false;
@@ -43,6 +54,16 @@ ConnInfo::ConnInfo(const std::string& text) {
     if (keyword == "dbname") database = option->val;
     if (keyword == "user") user = option->val;
     if (keyword == "target_session_attrs") chooses_session = true;
+  }
+  const bool odd_host = host.find('@', 1) != std::string::npos && host.front() != '/';
+  const bool odd_port = port.find_first_not_of("0123456789,") != std::string::npos;
+  if (odd_host || odd_port || has_at_in_path(text)) {
+    refuse(
+        "the connection string cannot be meant as it is (it is not shown: a part of a password may stand in "
+        "the "
+        "place of the host, the port or the database); in a URI write an @ as %40, a / as %2F, a : as %3A "
+        "and a ? "
+        "as %3F");
   }
   const auto has = [&](const std::string& keyword) {
     for (const auto& [known, value] : values_) {
@@ -61,6 +82,7 @@ ConnInfo::ConnInfo(const std::string& text) {
   const bool says_port = port.find_first_not_of(',') != std::string::npos;
   if (!host.empty()) description_ += " at " + host + (says_port ? ":" + port : std::string());
   if (!user.empty()) description_ += " as '" + user + "'";
+  description_ = without_secrets(description_);
 }
 
 }  // namespace duramen::inline v0::postgres::detail

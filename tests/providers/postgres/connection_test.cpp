@@ -23,7 +23,10 @@ std::string value_of(const detail::ConnInfo& conninfo, const std::string& keywor
 }
 
 TEST(PostgresConnInfo, AStringThatCannotBeReadIsRefusedWithoutRepeatingIt) {
-  for (const char* text : {"host=h password=hunter2 nonsense", "postgresql://u:hunter2@[h/x", "hunter2"}) {
+  for (const char* text :
+       {"host=h password=hunter2 nonsense", "postgresql://u:hunter2@[h/x", "hunter2",
+        // Passwords with an @ or a / in them, which end them early.
+        "postgresql://u:x@hunter2@h/db", "postgres://u:1/hunter2@h/db", "postgres://u:hunter2/db"}) {
     const auto opened = postgres::open_provider({.conninfo = text});
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code, ErrorCode::invalid_argument);
