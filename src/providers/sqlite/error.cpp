@@ -1,5 +1,7 @@
 #include "providers/sqlite/error.hpp"
 
+#include <duramen/detail/mutant.hpp>
+
 #include <sqlite3.h>
 
 #include <cerrno>
@@ -14,6 +16,27 @@ bool is_out_of_files(int system_error) { return system_error == EMFILE || system
 
 constexpr const char* free_space = "; free some disk space or raise the quota, nothing was lost";
 
+/// For some errors on reading, EIO among them, SQLite's file reports a damaged file system, and a statement
+/// then SQLITE_CORRUPT. The file still knows the error, and forgets it here: true damage that is met later is
+/// to be reported as that. Zero if there was none.
+int take_read_error(sqlite3* connection) {
+  int found = 0;
+  for (const int which : {SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER}) {
+    sqlite3_file* file = nullptr;
+    if (sqlite3_file_control(connection, "main", which, &file) != SQLITE_OK) continue;
+    if (file == nullptr || file->pMethods == nullptr) continue;
+    int last = 0;
+    if (file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &last) != SQLITE_OK) continue;
+    if (last != EIO && last != ENXIO && last != ERANGE) continue;
+    found = last;
+    // A read behind the end of the file is no error, and touches no disk.
+    constexpr sqlite3_int64 far_away = sqlite3_int64{1} << 46;
+    char byte = 0;
+    file->pMethods->xRead(file, &byte, 1, far_away);
+  }
+  return found;
+}
+
 }  // namespace
 
 FileTrouble file_trouble(int system_error) {
@@ -26,6 +49,11 @@ FileTrouble file_trouble(int system_error) {
 
 void throw_sql_error(sqlite3* connection, int code) {
   if (connection == nullptr) throw SqlError(code, sqlite3_errstr(code));
+  if ((code & 0xff) == SQLITE_CORRUPT && !duramen::detail::mutant("read_error_is_damage")) {
+    if (const int error = take_read_error(connection); error != 0) {
+      throw SqlError(SQLITE_IOERR_READ, sqlite3_errstr(SQLITE_IOERR), error);
+    }
+  }
   throw SqlError(code, sqlite3_errmsg(connection), sqlite3_system_errno(connection));
 }
 
@@ -53,7 +81,14 @@ Error to_error(const SqlError& error, const std::string& operation) {
                   true);
     case SQLITE_FULL:
       return make(ErrorCode::unavailable, free_space, true);
-    case SQLITE_IOERR:
+    case SQLITE_IOERR: {
+      const std::string cause =
+          error.system_error() == 0 ? "" : " (" + std::generic_category().message(error.system_error()) + ")";
+      const bool reading = error.code() == SQLITE_IOERR_READ;
+      return make(ErrorCode::unavailable,
+                  cause + (reading ? "; check the disk" : "; check the disk, its free space and quota"),
+                  true);
+    }
     case SQLITE_PROTOCOL:
       return make(ErrorCode::unavailable, "; check the disk, its free space and quota", true);
     case SQLITE_NOMEM:

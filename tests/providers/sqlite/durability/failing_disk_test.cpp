@@ -191,6 +191,48 @@ TEST(AFailingDisk, ThatCannotBeReadIsWaitedFor) {
   EXPECT_GT(met, 3);
 }
 
+TEST(AFailingDisk, ThatCannotBeReadIsNotReportedAsDamage) {
+  TempDir dir;
+  SimulatedDisk disk;
+  const std::string path = dir.file("t.db");
+  auto provider = open_at(path);
+  start(*provider, "a");
+  provider.reset();
+
+  disk.fail_reads(true);
+  const auto refused = open_provider({.path = path});
+  ASSERT_FALSE(refused);
+  expect_clear(refused.error(), Fault::io_error);
+  EXPECT_NE(refused.error().message.find("Input/output error"), std::string::npos) << refused.error().message;
+  EXPECT_EQ(refused.error().message.find("backup"), std::string::npos) << refused.error().message;
+
+  disk.repair();
+  provider = open_at(path);
+  disk.fail_reads(true);
+  const auto unread = provider->list_instances({});
+  ASSERT_FALSE(unread);
+  expect_clear(unread.error(), Fault::io_error);
+  disk.repair();
+  EXPECT_EQ(provider->list_instances({}).value().instances.size(), 1u);
+}
+
+TEST(AFailingDisk, ThatWasReadAgainHidesNoDamage) {
+  TempDir dir;
+  SimulatedDisk disk;
+  const std::string path = dir.file("t.db");
+  auto provider = open_at(path);
+  for (int i = 0; i < 50; ++i) start(*provider, "a" + std::to_string(i));
+  provider.reset();
+  provider = open_at(path);
+  disk.fail_reads(true);
+  EXPECT_EQ(provider->list_instances({}).error().code, ErrorCode::unavailable);
+  disk.repair();
+  disk.damage(path, 4096);  // the first page says where the others are
+  const auto damaged = provider->list_instances({});
+  ASSERT_FALSE(damaged);
+  EXPECT_EQ(damaged.error().code, ErrorCode::corrupt) << damaged.error().describe();
+}
+
 }  // namespace
 
 }  // namespace duramen::sqlite::test

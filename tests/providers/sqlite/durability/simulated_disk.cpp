@@ -17,6 +17,7 @@ struct Handle {
   std::shared_ptr<SimulatedDisk::SharedMemory> memory;
   std::uint64_t epoch = 0;
   int lock = SQLITE_LOCK_NONE;
+  int last_errno = 0;            // of reading
   unsigned shared_locks = 0;     // bits of shared memory locks
   unsigned exclusive_locks = 0;  // likewise
   bool syncs_directory = false;  // the first sync of a new journal also syncs its directory, as on Unix
@@ -62,10 +63,12 @@ struct Methods {
     Handle& handle = handle_of(base);
     const Guard guard{handle.disk->mutex_};
     if (handle.dead()) return SQLITE_IOERR_READ;
-    if (handle.disk->reads_fail_) {
+    const bool behind =
+        static_cast<std::size_t>(at) >= handle.file->content.size();  // no sector is read for it
+    if (handle.disk->reads_fail_ && !behind) {
       ++handle.disk->failures_;
-      last_error = EIO;
-      return SQLITE_IOERR_READ;
+      last_error = handle.last_errno = EIO;
+      return SQLITE_IOERR_CORRUPTFS;  // so says a Unix file for EIO, and not SQLITE_IOERR_READ
     }
     const std::string& content = handle.file->content;
     const auto begin = std::min(static_cast<std::size_t>(at), content.size());
@@ -73,6 +76,7 @@ struct Methods {
     std::memcpy(into, content.data() + begin, length);
     if (length == static_cast<std::size_t>(amount)) return SQLITE_OK;
     std::memset(static_cast<char*>(into) + length, 0, static_cast<std::size_t>(amount) - length);
+    handle.last_errno = 0;
     return SQLITE_IOERR_SHORT_READ;
   }
 
@@ -166,7 +170,11 @@ struct Methods {
     return SQLITE_OK;
   }
 
-  static int file_control(sqlite3_file*, int, void*) { return SQLITE_NOTFOUND; }
+  static int file_control(sqlite3_file* base, int operation, void* argument) {
+    if (operation != SQLITE_FCNTL_LAST_ERRNO) return SQLITE_NOTFOUND;
+    *static_cast<int*>(argument) = handle_of(base).last_errno;
+    return SQLITE_OK;
+  }
   static int sector_size(sqlite3_file*) { return 4096; }
   // What SQLite takes for granted of a Unix file, and no more.
   static int device_characteristics(sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; }
@@ -383,6 +391,12 @@ void SimulatedDisk::fail_at(std::uint64_t nth, Fault fault, bool lasting) {
 void SimulatedDisk::fail_reads(bool fail) {
   const std::lock_guard guard{mutex_};
   reads_fail_ = fail;
+}
+
+void SimulatedDisk::damage(const std::string& path, std::size_t from) {
+  const std::lock_guard guard{mutex_};
+  std::string& content = directory_.at(path)->content;
+  for (std::size_t i = from; i < content.size(); ++i) content[i] = static_cast<char>(~content[i]);
 }
 
 void SimulatedDisk::repair() {

@@ -51,6 +51,8 @@ class SimulatedDisk {
   void fail_at(std::uint64_t nth, Fault fault, bool lasting);
   /// Every read fails.
   void fail_reads(bool fail);
+  /// Every byte of the file from there on is another one.
+  void damage(const std::string& path, std::size_t from);
   /// From now on operations that need space fail.
   void fill() { fail_at(operations() + 1, Fault::full, true); }
   /// Nothing fails any more.
