@@ -70,7 +70,14 @@ struct Answer {
   std::vector<Block> page;         ///< for people
   std::vector<Json> documents;     ///< for programs, one per line
   std::vector<std::string> notes;  ///< beside the answer, for people: goes to standard error
+  /// What cannot be read and was left out: one line each on standard error, also beside JSON.
+  std::vector<std::string> left_out;
   ExitCode exit = ExitCode::ok;
+
+  void leave_out(std::string what) {
+    left_out.push_back(std::move(what));
+    if (exit == ExitCode::ok) exit = ExitCode::partial;
+  }
 };
 
 }  // namespace duramen::cli

@@ -12,6 +12,7 @@ enum class ExitCode : int {
   not_found = 3,     ///< no such instance, execution, key or file
   store = 4,         ///< the store cannot be opened, reached or understood
   timed_out = 5,     ///< the deadline of the command passed first
+  partial = 6,       ///< done, but for what cannot be read and was left out: standard error names it
   closed_pipe = 141  ///< whoever read the output went away: what a shell shows for SIGPIPE
 };
 

@@ -1,12 +1,17 @@
 #include "json.hpp"
 
+#include "terminal.hpp"
+#include <duramen/detail/json_value.hpp>
+#include <duramen/detail/mutant.hpp>
+
 #include <array>
 #include <cstdio>
 
 namespace duramen::cli {
 
 Json::Json(std::string_view string) : text("\"") {
-  for (const char c : string) {
+  // A store may be damaged; one bad text must not make the whole document one that no program reads.
+  for (const char c : valid_utf8(string)) {
     switch (c) {
       case '"':
         text += "\\\"";
@@ -44,6 +49,10 @@ Json Json::raw(std::string json) {
 
 Json Json::payload(const Payload& payload) {
   if (payload.encoding == Encoding::text) return Json(payload.data);
+  const detail::JsonDocument document{payload.data};
+  if (!document.error().empty() && !detail::mutant("broken_payload_breaks_the_document")) {
+    return Json(payload.data);
+  }
   // One document is one line, whatever white space the payload has: in JSON, a line break stands only between
   // tokens.
   std::string text = payload.data;

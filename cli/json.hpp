@@ -40,7 +40,7 @@ struct Json {
 
   /// Text that is JSON already.
   [[nodiscard]] static Json raw(std::string json);
-  /// A payload's value: what is JSON as it is, text as a string.
+  /// A payload's value: what is JSON as it is, text as a string; so is what should be JSON and is not.
   [[nodiscard]] static Json payload(const Payload& payload);
 };
 

@@ -37,6 +37,7 @@ class Output {
       for (const std::string& note : answer.notes) std::fprintf(stderr, "%s\n", printable(note).c_str());
     }
     if (error_ == 0 && std::fflush(stdout) != 0) error_ = errno;
+    for (const std::string& what : answer.left_out) complain(what, ExitCode::partial);
     return error_ == 0;
   }
 

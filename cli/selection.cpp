@@ -26,7 +26,9 @@ InstanceFilter filter_of(const Selection& which) {
 Result<std::vector<InstanceId>> find_selected(Client& client, const Selection& which) {
   if (!which.ids.empty()) {
     for (const InstanceId& id : which.ids) {
-      if (Result<InstanceInfo> info = client.get_instance(id); !info) return info.error();
+      const Result<InstanceInfo> info = client.get_instance(id);
+      // One that cannot be read is there, too.
+      if (!info && info.error().code != ErrorCode::corrupt) return info.error();
     }
     return which.ids;
   }

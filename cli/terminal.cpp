@@ -92,6 +92,20 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
+std::string valid_utf8(std::string_view text) {
+  std::string valid;
+  valid.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = at;
+    if (next_code_point(text, at) == U'\uFFFD') {
+      valid += "\xEF\xBF\xBD";
+    } else {
+      valid.append(text, begin, at - begin);
+    }
+  }
+  return valid;
+}
+
 std::size_t columns_of(std::string_view text) {
   std::size_t columns = 0;
   for (std::size_t at = 0; at < text.size();) columns += columns_of(next_code_point(text, at));

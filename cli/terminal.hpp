@@ -25,6 +25,8 @@ struct Terminal {
 
 /// Control characters made visible, so that no stored text can steer a terminal, and one line of it.
 [[nodiscard]] std::string printable(std::string_view text);
+/// The same text, with U+FFFD in the place of bytes that are no UTF-8.
+[[nodiscard]] std::string valid_utf8(std::string_view text);
 /// How many columns it takes. Only for what printable() returned.
 [[nodiscard]] std::size_t columns_of(std::string_view text);
 /// The beginning of it that fits, with "…" where something is missing.

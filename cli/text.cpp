@@ -28,6 +28,20 @@ Cell status_cell(Status status) {
   return {std::string(to_string(status)), tone};
 }
 
+Cell status_cell(const InstanceInfo& info) {
+  return info.unreadable ? Cell{"unreadable", Tone::bad} : status_cell(info.status);
+}
+
+bool is_damage(const Error& error) {
+  return error.code == ErrorCode::corrupt || error.code == ErrorCode::invalid_argument;
+}
+
+void leave_out_unreadable(Answer& answer, const InstanceInfo& info) {
+  if (info.unreadable) {
+    answer.leave_out("instance \"" + info.instance.value + "\" cannot be read: " + *info.unreadable);
+  }
+}
+
 std::string code_of(const std::string& name, const std::string& version) {
   return version.empty() ? name : name + " " + version;
 }
@@ -85,13 +99,14 @@ Json to_json(const InstanceInfo& info, bool with_results) {
   object.add("instance_id", info.instance)
       .add("orchestration_name", info.name)
       .add("orchestration_version", info.version)
-      .add("status", to_string(info.status))
+      .add("status", info.unreadable ? Json() : Json(to_string(info.status)))
       .add("current_execution_id", info.execution)
       .add("event_count", info.last_event_id)
       .add("created_at", info.created_at)
       .add("updated_at", info.updated_at)
       .add("parent_instance_id", info.parent ? Json(info.parent->instance) : Json())
       .add("custom_status", info.custom_status);
+  if (info.unreadable) object.add("unreadable", *info.unreadable);
   if (with_results) {
     add_payload(object, "output", info.output);
     object.add("failure", info.failure ? to_json(*info.failure) : Json());

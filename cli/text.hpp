@@ -11,6 +11,12 @@
 namespace duramen::cli {
 
 [[nodiscard]] Cell status_cell(Status status);
+/// The same, or that it cannot be read.
+[[nodiscard]] Cell status_cell(const InstanceInfo& info);
+/// The error is about this one instance: its rows are damaged, or its id is none. Commands for many go on.
+[[nodiscard]] bool is_damage(const Error& error);
+/// Names the instance among what was left out, if it cannot be read.
+void leave_out_unreadable(Answer& answer, const InstanceInfo& info);
 /// "Checkout 1.2.0".
 [[nodiscard]] std::string code_of(const std::string& name, const std::string& version);
 /// A payload on one line: JSON as it is, text in quotes; at most about `limit` bytes.

@@ -70,6 +70,11 @@ Result<Answer> every_execution(Session& session, const InstanceId& instance) {
   Answer all;
   for (const ExecutionInfo& execution : *executions) {
     Result<std::vector<Event>> events = session.client.read_history(instance, execution.execution);
+    if (!events && events.error().code == ErrorCode::corrupt) {
+      all.leave_out("execution " + std::to_string(execution.execution.value) +
+                    " was left out, as it cannot be read: " + events.error().message);
+      continue;
+    }
     if (!events) return events.error();
     Answer one = whole(instance, execution.execution, *events);
     for (Block& block : one.page) all.page.push_back(std::move(block));
@@ -111,9 +116,9 @@ Result<Answer> follow(Session& session, const InstanceId& instance) {
 Result<Answer> run(Session& session, const HistoryArguments& arguments) {
   if (arguments.follow) return follow(session, arguments.instance);
   if (arguments.every_execution) return every_execution(session, arguments.instance);
-  Result<InstanceInfo> info = session.client.get_instance(arguments.instance);
-  if (!info) return info.error();
-  const ExecutionId execution = arguments.execution.value_or(info->execution);
+  Result<std::vector<ExecutionInfo>> executions = session.client.list_executions(arguments.instance);
+  if (!executions) return executions.error();
+  const ExecutionId execution = arguments.execution.value_or(executions->back().execution);
   Result<std::vector<Event>> events = session.client.read_history(arguments.instance, execution);
   if (!events) return events.error();
   return whole(arguments.instance, execution, *events);

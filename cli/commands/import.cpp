@@ -52,8 +52,10 @@ Result<std::vector<InstanceId>> find_existing(Client& client, const std::vector<
   std::vector<InstanceId> existing;
   for (const RecordedInstance& recorded : all) {
     Result<InstanceInfo> info = client.get_instance(recorded.instance);
-    if (!info && info.error().code != ErrorCode::not_found) return info.error();
-    if (info) existing.push_back(recorded.instance);
+    // One that cannot be read is there, too.
+    const bool unreadable = !info && info.error().code == ErrorCode::corrupt;
+    if (!info && !unreadable && info.error().code != ErrorCode::not_found) return info.error();
+    if (info || unreadable) existing.push_back(recorded.instance);
   }
   return existing;
 }
@@ -66,8 +68,9 @@ Result<void> import_one(Client& client, RecordedInstance recorded, const ImportA
     report.refused.emplace_back(id, ok.error().message);
     return {};
   }
-  Result<InstanceInfo> there = client.get_instance(id);
-  if (!there && there.error().code != ErrorCode::not_found) return there.error();
+  const Result<InstanceInfo> info = client.get_instance(id);
+  const bool there = info || info.error().code == ErrorCode::corrupt;
+  if (!there && info.error().code != ErrorCode::not_found) return info.error();
   if (there && !arguments.replace) {
     report.existing.push_back(id);
     return {};

@@ -42,7 +42,7 @@ Result<Answer> one_key(Session& session, const KvArguments& arguments) {
 Result<Answer> run(Session& session, const KvArguments& arguments) {
   // Key-values of an instance that does not exist are empty; that should not look like an answer.
   Result<InstanceInfo> info = session.client.get_instance(arguments.instance);
-  if (!info) return info.error();
+  if (!info && info.error().code != ErrorCode::corrupt) return info.error();
   if (arguments.key) return one_key(session, arguments);
   if (arguments.wait)
     return Error{ErrorCode::invalid_argument, "kv", "--wait needs a KEY to wait for", false};

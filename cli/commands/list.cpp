@@ -42,7 +42,7 @@ Table table_of(const Found& found, TimePoint now, bool with_results) {
                    {.title = "RUN", .right = true, .optional = true},
                    {.title = "CREATED", .optional = true}};
   for (const InstanceInfo& info : found.instances) {
-    table.rows.push_back({info.instance.value, code_of(info.name, info.version), status_cell(info.status),
+    table.rows.push_back({info.instance.value, code_of(info.name, info.version), status_cell(info),
                           with_results ? result_of(info) : info.custom_status.value_or(""),
                           ago(info.updated_at, now), std::to_string(info.last_event_id.value),
                           std::to_string(info.execution.value), date_and_time(info.created_at)});
@@ -62,6 +62,7 @@ Result<Answer> run(Session& session, const ListArguments& arguments) {
                }));
   document.add("next", found->next ? Json(found->next) : Json());
   answer.documents.push_back(document);
+  for (const InstanceInfo& info : found->instances) leave_out_unreadable(answer, info);
 
   if (arguments.ids_only) {
     std::string lines;

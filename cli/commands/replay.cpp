@@ -44,6 +44,14 @@ Result<ReplayReport> check_store(Context& context, const ReplayArguments& argume
   for (const InstanceId& id : *ids) {
     Result<RecordedInstance> recorded = client.export_instance(id);
     if (!recorded && recorded.error().code == ErrorCode::not_found) continue;  // deleted meanwhile
+    if (!recorded && is_damage(recorded.error())) {
+      ReplayReport unreadable;
+      unreadable.instances = 1;
+      unreadable.findings.push_back(
+          {.kind = ReplayFinding::Kind::unreadable, .instance = id, .message = recorded.error().message});
+      append(report, std::move(unreadable));
+      continue;
+    }
     if (!recorded) return recorded.error();
     append(report, check_replay(registry, *recorded, options));
   }

@@ -17,6 +17,11 @@ struct Found {
 Result<Found> look(Session& session, const InstanceId& instance) {
   Found found;
   Result<InstanceInfo> info = session.client.get_instance(instance);
+  if (!info && info.error().code == ErrorCode::corrupt) {
+    // What can be read of it stands at the top of its tree.
+    Result<std::vector<InstanceInfo>> tree = session.client.get_instance_tree(instance);
+    info = tree ? Result<InstanceInfo>{std::move(tree->front())} : Result<InstanceInfo>{tree.error()};
+  }
   if (!info) return info.error();
   found.info = *std::move(info);
   Result<std::vector<ExecutionInfo>> executions = session.client.list_executions(instance);
@@ -36,7 +41,7 @@ Fields fields_of(const Found& found, TimePoint now) {
   Fields fields;
   fields.add("Instance", {info.instance.value, Tone::strong});
   fields.add("Orchestration", code_of(info.name, info.version));
-  fields.add("Status", status_cell(info.status));
+  fields.add("Status", status_cell(info));
   if (info.custom_status) fields.add("Says", *info.custom_status);
   if (info.output) fields.add("Output", in_short(*info.output, 4000));
   if (info.failure && info.status == Status::cancelled) {
@@ -63,7 +68,8 @@ Table executions_table(const std::vector<ExecutionInfo>& executions) {
       {.title = "EXECUTION", .right = true}, {.title = "STATUS"},  {.title = "VERSION"},
       {.title = "EVENTS", .right = true},    {.title = "STARTED"}, {.title = "ENDED", .optional = true}};
   for (const ExecutionInfo& e : executions) {
-    table.rows.push_back({std::to_string(e.execution.value), status_cell(e.status), e.version,
+    table.rows.push_back({std::to_string(e.execution.value),
+                          e.unreadable ? Cell{"unreadable", Tone::bad} : status_cell(e.status), e.version,
                           std::to_string(e.last_event_id.value), date_and_time(e.started_at),
                           e.ended_at ? date_and_time(*e.ended_at) : ""});
   }
@@ -102,7 +108,7 @@ Json json_of(const Found& found) {
   object.add("executions", json_array(found.executions, [](const ExecutionInfo& e) -> Json {
                JsonObject execution;
                execution.add("execution_id", e.execution)
-                   .add("status", to_string(e.status))
+                   .add("status", e.unreadable ? Json() : Json(to_string(e.status)))
                    .add("orchestration_version", e.version)
                    .add("event_count", e.last_event_id)
                    .add("started_at", e.started_at)
@@ -141,6 +147,12 @@ Result<Answer> run(Session& session, const ShowArguments& arguments) {
   const TimePoint now = session.now();
   Answer answer;
   answer.documents.push_back(json_of(*found));
+  leave_out_unreadable(answer, found->info);
+  for (const ExecutionInfo& execution : found->executions) {
+    if (!execution.unreadable || execution.execution == found->info.execution) continue;
+    answer.leave_out("execution " + std::to_string(execution.execution.value) +
+                     " cannot be read: " + *execution.unreadable);
+  }
   answer.page.emplace_back(fields_of(*found, now));
   if (found->executions.size() > 1) answer.page.emplace_back(executions_table(found->executions));
   if (!found->pending.activities.empty()) {

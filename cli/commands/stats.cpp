@@ -25,6 +25,7 @@ Result<Answer> run(Session& session, const StatsArguments& /*arguments*/) {
     if (metrics->count(status) != 0) number.tone = status_cell(status).tone;
     line(std::string(to_string(status)), number);
   }
+  if (metrics->unreadable != 0) line("Unreadable", {std::to_string(metrics->unreadable), Tone::bad});
   line("All instances", {std::to_string(metrics->total_instances()), Tone::strong});
   line("Executions", std::to_string(metrics->executions));
   line("Events", std::to_string(metrics->events));
@@ -47,6 +48,7 @@ Result<Answer> run(Session& session, const StatsArguments& /*arguments*/) {
 
   JsonObject document;
   document.add("instances", by_status)
+      .add("unreadable", metrics->unreadable)
       .add("total_instances", metrics->total_instances())
       .add("executions", metrics->executions)
       .add("events", metrics->events)

@@ -85,6 +85,7 @@ Json json_of(const Sight& sight, const Rates& rates) {
   return JsonObject()
       .add("at", sight.at)
       .add("instances", by_status)
+      .add("unreadable", sight.metrics.unreadable)
       .add("events", sight.metrics.events)
       .add("events_per_second", Json::raw(events.data()))
       .add("ended_per_second", Json::raw(ends.data()))
@@ -100,9 +101,10 @@ Text line_of(const Sight& sight, const Rates& rates) {
           number(m.count(Status::running)) + "  cancelling " + number(m.count(Status::cancelling)) +
           "  completed " + number(m.count(Status::completed)) + "  failed " +
           number(m.count(Status::failed)) + "  cancelled " + number(m.count(Status::cancelled)) +
-          "  messages due " + number(sight.queues.orchestrator_due) + "  activities " +
-          number(sight.queues.worker_due) + " due, " + number(sight.queues.worker_leased) +
-          " running  events " + per_second(rates.events) + "  ended " + per_second(rates.ended)};
+          (m.unreadable == 0 ? "" : "  unreadable " + number(m.unreadable)) + "  messages due " +
+          number(sight.queues.orchestrator_due) + "  activities " + number(sight.queues.worker_due) +
+          " due, " + number(sight.queues.worker_leased) + " running  events " + per_second(rates.events) +
+          "  ended " + per_second(rates.ended)};
 }
 
 std::vector<Block> screen_of(const std::string& store, const Sight& sight, const Rates& rates) {
@@ -120,6 +122,10 @@ std::vector<Block> screen_of(const std::string& store, const Sight& sight, const
     counts.columns.push_back({.title = std::string(to_string(status)), .right = true});
     const std::uint64_t n = sight.metrics.count(status);
     row.emplace_back(number(n), n == 0 ? Tone::faint : status_cell(status).tone);
+  }
+  if (sight.metrics.unreadable != 0) {
+    counts.columns.push_back({.title = "Unreadable", .right = true});
+    row.emplace_back(number(sight.metrics.unreadable), Tone::bad);
   }
   counts.rows.push_back(std::move(row));
   page.emplace_back(std::move(counts));
@@ -140,7 +146,7 @@ std::vector<Block> screen_of(const std::string& store, const Sight& sight, const
                     {.title = "UPDATED", .right = true},
                     {.title = "SAYS", .may_shrink_to = 10, .optional = true}};
     for (const InstanceInfo& info : sight.open) {
-      open.rows.push_back({info.instance.value, code_of(info.name, info.version), status_cell(info.status),
+      open.rows.push_back({info.instance.value, code_of(info.name, info.version), status_cell(info),
                            number(info.last_event_id.value), ago(info.updated_at, sight.at),
                            info.custom_status.value_or("")});
     }

@@ -29,6 +29,7 @@ class Tree {
   }
 
   [[nodiscard]] Json json() const { return json_of(instances_.front()); }
+  [[nodiscard]] const std::vector<InstanceInfo>& instances() const { return instances_; }
 
  private:
   [[nodiscard]] std::vector<const InstanceInfo*> below(const InstanceInfo& info) const {
@@ -38,9 +39,8 @@ class Tree {
 
   void add_rows(Table& table, const InstanceInfo& info, const std::string& branch, const std::string& indent,
                 TimePoint now) const {
-    table.rows.push_back({branch + info.instance.value, code_of(info.name, info.version),
-                          status_cell(info.status), ago(info.updated_at, now),
-                          info.custom_status.value_or("")});
+    table.rows.push_back({branch + info.instance.value, code_of(info.name, info.version), status_cell(info),
+                          ago(info.updated_at, now), info.custom_status.value_or("")});
     const auto children = below(info);
     for (const InstanceInfo* child : children) {
       const bool last = child == children.back();
@@ -69,6 +69,7 @@ Result<Answer> run(Session& session, const TreeArguments& arguments) {
   Answer answer;
   answer.documents.push_back(tree.json());
   answer.page.emplace_back(tree.table(session.now()));
+  for (const InstanceInfo& info : tree.instances()) leave_out_unreadable(answer, info);
   return answer;
 }
 

@@ -35,6 +35,9 @@ struct InstanceInfo {
   std::optional<ParentLink> parent;
   std::optional<std::string> custom_status;
   std::uint64_t custom_status_version = 0;  ///< grows with every turn that changed it
+  /// In lists and trees: what this Duramen cannot read of the instance, and what to do. Then `status` and the
+  /// result mean nothing. Absent if all of it was read.
+  std::optional<std::string> unreadable;
 
   /// The result as a T; throws the failure (DurableError) if there is none, DecodeError if it is not a T.
   /// Defined in <duramen/outcome.hpp>, which <duramen/client.hpp> includes.
@@ -52,6 +55,8 @@ struct ExecutionInfo {
   std::optional<TimePoint> ended_at;
   std::optional<Payload> output;   ///< completed
   std::optional<Failure> failure;  ///< failed, cancelled
+  /// What this Duramen cannot read of the execution: then `status` and the result mean nothing.
+  std::optional<std::string> unreadable;
 };
 
 // -- finding --------------------------------------------------------------------------------------
@@ -166,13 +171,14 @@ struct StoreMetrics {
   std::array<std::uint64_t, status_count> instances{};
   std::uint64_t executions = 0;
   std::uint64_t events = 0;
+  std::uint64_t unreadable = 0;  ///< instances in a status that this Duramen does not know
 
   /// How many instances have that status; how many there are in all.
   [[nodiscard]] std::uint64_t count(Status status) const {
     return instances.at(static_cast<std::size_t>(status));
   }
   [[nodiscard]] std::uint64_t total_instances() const {
-    std::uint64_t total = 0;
+    std::uint64_t total = unreadable;
     for (const auto n : instances) total += n;
     return total;
   }

@@ -488,13 +488,15 @@ class Provider {
   /// and removes sessions that are nobody's and have no work.
   [[nodiscard]] virtual Result<SweepResult> sweep(std::size_t limit) = 0;
 
-  /// Absent for an unknown instance.
+  /// Absent for an unknown instance; the error `corrupt` for one that cannot be read.
   [[nodiscard]] virtual Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) = 0;
 
   /// What the instance's key-value store holds now; empty for an unknown instance.
   [[nodiscard]] virtual Result<KeyValues> get_key_values(const InstanceId& instance) = 0;
 
-  /// One page of the instances that match, in the order of their creation.
+  /// One page of the instances that match, in the order of their creation. One that cannot be read is listed
+  /// with what is wrong with it (InstanceInfo::unreadable) and hides no other; so it is in a tree, and an
+  /// execution among executions.
   [[nodiscard]] virtual Result<InstancePage> list_instances(const InstanceQuery& query) = 0;
   /// All executions of an instance that were not pruned, oldest first; empty for an unknown instance.
   [[nodiscard]] virtual Result<std::vector<ExecutionInfo>> list_executions(const InstanceId& instance) = 0;

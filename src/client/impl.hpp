@@ -26,4 +26,10 @@ class Client::Impl {
   std::shared_ptr<client::Waits> waits;
 };
 
+namespace client {
+/// The instance, also if it is one that cannot be read (InstanceInfo::unreadable); absent if there is none.
+[[nodiscard]] Result<std::optional<InstanceInfo>> find_instance(Provider& provider,
+                                                                const InstanceId& instance);
+}  // namespace client
+
 }  // namespace duramen::inline v0

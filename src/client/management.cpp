@@ -48,6 +48,17 @@ constexpr std::array final_statuses{Status::completed, Status::failed, Status::c
 
 }  // namespace
 
+Result<std::optional<InstanceInfo>> client::find_instance(Provider& provider, const InstanceId& instance) {
+  auto info = provider.get_instance(instance);
+  if (info || info.error().code != ErrorCode::corrupt) return info;
+  InstanceQuery query;
+  query.filter.ids.emplace({instance});
+  auto page = provider.list_instances(query);
+  if (!page) return page.error();
+  if (page->instances.empty()) return std::optional<InstanceInfo>{};
+  return std::optional(std::move(page->instances.front()));
+}
+
 // -- look ---------------------------------------------------------------------------------------------------
 
 Result<InstanceInfo> Client::get_instance(const InstanceId& instance) {
@@ -88,25 +99,30 @@ Result<std::vector<ExecutionInfo>> Client::list_executions(const InstanceId& ins
 }
 
 Result<std::vector<Event>> Client::read_history(const InstanceId& instance) {
-  auto info = get_instance(instance);
+  if (Result<void> ok = client::check_instance("read_history", instance); !ok) return ok.error();
+  auto info = client::find_instance(impl_->provider, instance);
   if (!info) return info.error();
-  return impl_->provider.read_history(instance, info->execution, EventId{});
+  if (!*info) return client::no_instance("read_history", instance);
+  return impl_->provider.read_history(instance, (*info)->execution, EventId{});
 }
 
 Result<std::vector<Event>> Client::read_history(const InstanceId& instance, ExecutionId execution) {
   if (!execution) return client::bad_argument("read_history", "executions are counted from 1");
-  auto info = get_instance(instance);
+  if (Result<void> ok = client::check_instance("read_history", instance); !ok) return ok.error();
+  auto info = client::find_instance(impl_->provider, instance);
   if (!info) return info.error();
+  if (!*info) return client::no_instance("read_history", instance);
+  const ExecutionId current = (*info)->execution;
   const auto missing = [&](const char* why) {
     return Error{
         ErrorCode::not_found, "read_history",
         "instance \"" + instance.value + "\" has no execution " + std::to_string(execution.value) + why,
         false};
   };
-  if (execution > info->execution) return missing(": it has not come so far");
+  if (execution > current) return missing(": it has not come so far");
   auto history = impl_->provider.read_history(instance, execution, EventId{});
   // A pending execution has no events yet; one of the past without any is gone.
-  if (history && history->empty() && execution < info->execution) return missing(" any more: it was pruned");
+  if (history && history->empty() && execution < current) return missing(" any more: it was pruned");
   return history;
 }
 

@@ -1,34 +1,31 @@
 #include "providers/postgres/instance_info.hpp"
 
 #include "base/failure_json.hpp"
+#include "base/unreadable_row.hpp"
 #include "providers/postgres/encoding.hpp"
-#include "providers/postgres/error.hpp"
 #include <duramen/detail/json_value.hpp>
 
 namespace duramen::inline v0::postgres::detail {
 
-namespace {
-
-[[noreturn]] void throw_corrupt(const std::string& what) {
-  throw StoreError({ErrorCode::corrupt, "", what + " in the store", false});
+Status read_status(std::string_view text, std::optional<std::string>& unreadable) {
+  const auto status = parse_status(text);
+  if (!status) unreadable = base::unknown_status(text);
+  return status.value_or(Status::running);
 }
 
-}  // namespace
-
-Status read_status(std::string_view text) {
-  if (const auto status = parse_status(text)) return *status;
-  throw_corrupt("unknown status '" + std::string(text) + "'");
-}
-
-std::optional<Failure> read_failure(const Rows& rows, int row, int first) {
+std::optional<Failure> read_failure(const Rows& rows, int row, int first,
+                                    std::optional<std::string>& unreadable) {
   if (rows.is_null(row, first)) return std::nullopt;
   const duramen::detail::JsonDocument document{rows.text(row, first)};
-  if (!document.error().empty()) throw_corrupt("a failure that is no JSON");
+  std::string problem = document.error().empty() ? "" : "no JSON";
   Failure failure;
-  std::string problem;
-  base::read_stored_failure(document.root(), failure, problem);
-  if (!problem.empty()) throw_corrupt("a failure that cannot be read (" + problem + ")");
-  return failure;
+  if (problem.empty()) base::read_stored_failure(document.root(), failure, problem);
+  if (problem.empty()) return failure;
+  if (!unreadable) {
+    unreadable =
+        "its failure cannot be read (" + problem + "); use the Duramen that wrote it, or delete the instance";
+  }
+  return std::nullopt;
 }
 
 std::optional<Payload> read_output(const Rows& rows, int row, int first) {
@@ -42,18 +39,18 @@ InstanceInfo read_info(const Rows& rows, int row, Results results) {
                     .name = rows.string(row, 2),
                     .version = rows.string(row, 3),
                     .execution = ExecutionId{rows.number(row, 4)},
-                    .status = read_status(rows.text(row, 5)),
                     .last_event_id = EventId{rows.number(row, 6)},
                     .created_at = from_unix_ms(rows.integer(row, 7)),
                     .updated_at = from_unix_ms(rows.integer(row, 8)),
                     .custom_status = rows.optional_string(row, 14),
                     .custom_status_version = rows.number(row, 13)};
+  info.status = read_status(rows.text(row, 5), info.unreadable);
   if (!rows.is_null(row, 9)) {
     info.parent = ParentLink{InstanceId{rows.text(row, 9)}, Incarnation{rows.number(row, 10)},
                              ExecutionId{rows.number(row, 11)}, EventId{rows.number(row, 12)}};
   }
   if (results == Results::wanted) {
-    info.failure = read_failure(rows, row, info_column_count);
+    info.failure = read_failure(rows, row, info_column_count, info.unreadable);
     info.output = read_output(rows, row, info_column_count);
   }
   return info;

@@ -8,6 +8,7 @@
 #include <duramen/status.hpp>
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace duramen::inline v0::postgres::detail {
@@ -24,11 +25,13 @@ inline constexpr std::string_view result_columns = ", i.failure, i.output_encodi
 
 enum class Results { left_out, wanted };
 
-/// Throws StoreError for what this build cannot read.
+/// What cannot be read of it stands in its `unreadable`.
 [[nodiscard]] InstanceInfo read_info(const Rows& rows, int row, Results results);
-[[nodiscard]] Status read_status(std::string_view text);
+/// A status that this build does not know is put into `unreadable`.
+[[nodiscard]] Status read_status(std::string_view text, std::optional<std::string>& unreadable);
 /// From the result columns, which begin at `first`.
-[[nodiscard]] std::optional<Failure> read_failure(const Rows& rows, int row, int first);
+[[nodiscard]] std::optional<Failure> read_failure(const Rows& rows, int row, int first,
+                                                  std::optional<std::string>& unreadable);
 [[nodiscard]] std::optional<Payload> read_output(const Rows& rows, int row, int first);
 
 }  // namespace duramen::inline v0::postgres::detail

@@ -1,6 +1,7 @@
 #include "providers/postgres/provider.hpp"
 
 #include "base/guarded.hpp"
+#include "base/unreadable_row.hpp"
 #include "providers/postgres/encoding.hpp"
 #include "providers/postgres/error.hpp"
 #include "providers/postgres/identifier.hpp"
@@ -238,7 +239,7 @@ OrchestrationItem PostgresProvider::read_orchestration_item(const Rows& rows, in
                          .incarnation = Incarnation{rows.number(row, key)},
                          .lease = LeaseToken{rows.number(row, token)},
                          .execution = ExecutionId{rows.number(row, execution)},
-                         .status = parse_status(rows.text(row, status)).value_or(Status::running),
+                         .status = base::status_or_running(rows.text(row, status)),
                          .name = rows.string(row, orchestration),
                          .version = rows.string(row, version),
                          .last_event_id = EventId{rows.number(row, last_event_id)}};
@@ -717,7 +718,9 @@ Result<std::optional<InstanceInfo>> PostgresProvider::get_instance(const Instanc
     parameters.text(instance.value);
     const Rows rows = read(queries_.instance, parameters);
     if (rows.count() == 0) return std::optional<InstanceInfo>{};
-    return std::optional(read_info(rows, 0, Results::wanted));
+    auto info = std::optional(read_info(rows, 0, Results::wanted));
+    if (info->unreadable) return base::unreadable_instance("get_instance", instance, *info->unreadable);
+    return info;
   });
 }
 

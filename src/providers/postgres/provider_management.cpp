@@ -1,6 +1,7 @@
 // The part of the Provider interface that looks after a store: sessions, sweeping, finding, removing,
 // counting.
 #include "base/message_subject.hpp"
+#include "base/unreadable_row.hpp"
 #include "providers/postgres/error.hpp"
 #include "providers/postgres/instance_info.hpp"
 #include "providers/postgres/instance_list.hpp"
@@ -145,12 +146,12 @@ Result<std::vector<ExecutionInfo>> PostgresProvider::list_executions(const Insta
     for (int row = 0; row < rows.count(); ++row) {
       ExecutionInfo& info = executions.emplace_back();
       info.execution = ExecutionId{rows.number(row, 0)};
-      info.status = read_status(rows.text(row, 1));
+      info.status = read_status(rows.text(row, 1), info.unreadable);
       info.version = rows.string(row, 2);
       info.last_event_id = EventId{rows.number(row, 3)};
       info.started_at = from_unix_ms(rows.integer(row, 4));
       if (!rows.is_null(row, 5)) info.ended_at = from_unix_ms(rows.integer(row, 5));
-      info.failure = read_failure(rows, row, 6);
+      info.failure = read_failure(rows, row, 6, info.unreadable);
       info.output = read_output(rows, row, 6);
     }
     return executions;
@@ -231,6 +232,8 @@ Result<StoreMetrics> PostgresProvider::get_metrics() {
       if (rows.is_null(row, 0)) continue;
       if (const auto status = parse_status(rows.text(row, 0))) {
         metrics.instances.at(static_cast<std::size_t>(*status)) += rows.number(row, 1);
+      } else {
+        metrics.unreadable += rows.number(row, 1);
       }
     }
     return metrics;
@@ -301,7 +304,7 @@ Result<std::vector<DeleteResult>> PostgresProvider::delete_instances(std::span<c
       const auto gone = rows.texts(row, 5);
       const auto statuses = rows.texts(row, 6);
       for (std::size_t i = 0; i < gone.size(); ++i) {
-        news.instances.push_back({InstanceId{gone[i]}, read_status(statuses.at(i))});
+        news.instances.push_back({InstanceId{gone[i]}, base::status_or_running(statuses.at(i))});
       }
     }
     announce(news);

@@ -84,10 +84,12 @@ Queries::Queries(const std::string& s)
               std::string(result_columns) + " FROM @instances i WHERE i.instance_id = $1 ORDER BY 1")),
       tree(read(
           s, "tree",
-          // Child by child: how many there are is not to be guessed.
-          "WITH RECURSIVE tree (key, depth) AS (SELECT key, 0 FROM @instances WHERE instance_id = $1 UNION "
-          "SELECT c.key, t.depth + 1 FROM tree t CROSS JOIN LATERAL (SELECT b.key FROM @instances b "
-          "WHERE b.parent_key = t.key AND b.parent_key IS NOT NULL OFFSET 0) c) SELECT " +
+          // Child by child: how many there are is not to be guessed. A damaged row could make the root a
+          // child of its own.
+          "WITH RECURSIVE tree (key, depth, root) AS (SELECT key, 0, key FROM @instances "
+          "WHERE instance_id = $1 UNION "
+          "SELECT c.key, t.depth + 1, t.root FROM tree t CROSS JOIN LATERAL (SELECT b.key FROM @instances b "
+          "WHERE b.parent_key = t.key AND b.parent_key IS NOT NULL AND b.key <> t.root OFFSET 0) c) SELECT " +
               std::string(info_columns) +
               " FROM tree CROSS JOIN LATERAL (SELECT * FROM @instances o WHERE o.key = tree.key OFFSET 0) i "
               "ORDER BY tree.depth, i.key")),

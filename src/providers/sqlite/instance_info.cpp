@@ -1,16 +1,21 @@
 #include "providers/sqlite/instance_info.hpp"
 
+#include "base/unreadable_row.hpp"
 #include "providers/sqlite/error.hpp"
 #include "providers/sqlite/values.hpp"
+#include <duramen/detail/mutant.hpp>
 
 #include <string>
 
 namespace duramen::inline v0::sqlite::detail {
 
-Status read_status(const Run& run, int column) {
-  if (const auto status = parse_status(run.text(column))) return *status;
-  throw StoreError(
-      {ErrorCode::corrupt, "", "unknown status '" + run.string(column) + "' in the store", false});
+Status read_status(const Run& run, int column, std::optional<std::string>& unreadable) {
+  const auto status = parse_status(run.text(column));
+  if (!status) unreadable = base::unknown_status(run.text(column));
+  if (!status && duramen::detail::mutant("unreadable_row_fails_the_list")) {
+    throw StoreError({ErrorCode::corrupt, "", *unreadable, false});
+  }
+  return status.value_or(Status::running);
 }
 
 std::optional<Failure> read_failure(const Run& run, int first) {
@@ -39,12 +44,12 @@ InstanceInfo read_info(const Run& run, Results results) {
                     .name = run.string(2),
                     .version = run.string(3),
                     .execution = ExecutionId{run.number(4)},
-                    .status = read_status(run, 5),
                     .last_event_id = EventId{run.number(6)},
                     .created_at = from_unix_ms(run.integer(7)),
                     .updated_at = from_unix_ms(run.integer(8)),
                     .custom_status = run.optional_string(14),
                     .custom_status_version = run.number(13)};
+  info.status = read_status(run, 5, info.unreadable);
   if (!run.is_null(9)) {
     info.parent = ParentLink{InstanceId{run.text(9)}, Incarnation{run.number(10)},
                              ExecutionId{run.number(11)}, EventId{run.number(12)}};

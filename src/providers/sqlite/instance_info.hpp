@@ -8,6 +8,7 @@
 #include <duramen/status.hpp>
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace duramen::inline v0::sqlite::detail {
@@ -26,9 +27,10 @@ inline constexpr std::string_view result_columns =
 
 enum class Results { left_out, wanted };
 
-/// Throws StoreError for a status that this build does not know.
+/// What cannot be read of it stands in its `unreadable`.
 [[nodiscard]] InstanceInfo read_info(const Run& run, Results results);
-[[nodiscard]] Status read_status(const Run& run, int column);
+/// A status that this build does not know is put into `unreadable`.
+[[nodiscard]] Status read_status(const Run& run, int column, std::optional<std::string>& unreadable);
 /// From the result columns, which begin at `first`.
 [[nodiscard]] std::optional<Failure> read_failure(const Run& run, int first);
 [[nodiscard]] std::optional<Payload> read_output(const Run& run, int first);

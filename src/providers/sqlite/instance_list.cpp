@@ -104,13 +104,16 @@ InstanceList::InstanceList(Connection& connection)
           "CASE WHEN i.status IN ('Completed', 'Failed', 'Cancelled', 'ContinuedAsNew') THEN i.updated_at "
           "END" +
               std::string(result_columns) + " FROM instances i WHERE i.instance_id = ?1 ORDER BY 1"),
-      tree_(connection,
-            "WITH RECURSIVE tree (key, depth) AS (SELECT key, 0 FROM instances WHERE instance_id = ? UNION "
-            "SELECT c.key, tree.depth + 1 FROM tree JOIN instances c INDEXED BY instances_by_parent "
-            "ON c.parent_key = tree.key WHERE c.parent_key IS NOT NULL) "
-            "SELECT " +
-                std::string(info_columns) +
-                " FROM tree CROSS JOIN instances i ON i.key = tree.key ORDER BY tree.depth, i.key") {}
+      tree_(
+          connection,
+          // A damaged row could make the root a child of its own.
+          "WITH RECURSIVE tree (key, depth, root) AS (SELECT key, 0, key FROM instances "
+          "WHERE instance_id = ? UNION "
+          "SELECT c.key, tree.depth + 1, tree.root FROM tree JOIN instances c INDEXED BY instances_by_parent "
+          "ON c.parent_key = tree.key WHERE c.parent_key IS NOT NULL AND c.key <> tree.root) "
+          "SELECT " +
+              std::string(info_columns) +
+              " FROM tree CROSS JOIN instances i ON i.key = tree.key ORDER BY tree.depth, i.key") {}
 
 InstancePage InstanceList::page(const InstanceQuery& query) {
   InstancePage page;
@@ -142,7 +145,7 @@ std::vector<ExecutionInfo> InstanceList::executions(const InstanceId& id) {
   while (run.step()) {
     ExecutionInfo& info = executions.emplace_back();
     info.execution = ExecutionId{run.number(0)};
-    info.status = read_status(run, 1);
+    info.status = read_status(run, 1, info.unreadable);
     info.version = run.string(2);
     info.last_event_id = EventId{run.number(3)};
     info.started_at = from_unix_ms(run.integer(4));

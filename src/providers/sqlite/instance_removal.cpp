@@ -1,5 +1,6 @@
 #include "providers/sqlite/instance_removal.hpp"
 
+#include "base/unreadable_row.hpp"
 #include "providers/sqlite/instance_info.hpp"
 #include "providers/sqlite/json_list.hpp"
 
@@ -74,7 +75,7 @@ InstanceRemoval::Family InstanceRemoval::family_of(std::uint64_t root) {
   Run run = family_.run(root);
   while (run.step()) {
     family.keys.push_back(run.number(0));
-    family.members.push_back({InstanceId{run.text(1)}, read_status(run, 2), {}});
+    family.members.push_back({InstanceId{run.text(1)}, base::status_or_running(run.text(2)), {}});
     family.events += run.number(3);
   }
   return family;

@@ -1,5 +1,6 @@
 #include "providers/sqlite/instances.hpp"
 
+#include "base/unreadable_row.hpp"
 #include "providers/sqlite/instance_info.hpp"
 #include "providers/sqlite/key_value_table.hpp"
 
@@ -17,7 +18,7 @@ constexpr std::string_view row_columns =
 std::optional<InstanceRow> read_row(Run run) {
   if (!run.step()) return std::nullopt;
   return InstanceRow{.key = Incarnation{run.number(0)},
-                     .status = read_status(run, 1),
+                     .status = base::status_or_running(run.text(1)),
                      .execution = ExecutionId{run.number(2)},
                      .last_event_id = EventId{run.number(3)},
                      .commit_token = CommitToken{run.number(4)},

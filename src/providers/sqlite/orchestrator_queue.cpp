@@ -1,5 +1,7 @@
 #include "providers/sqlite/orchestrator_queue.hpp"
 
+#include "base/unreadable_row.hpp"
+
 #include <algorithm>
 #include <string>
 #include <unordered_set>
@@ -150,7 +152,7 @@ OrchestrationBatch OrchestratorQueue::fetch(const Moment& moment, const Orchestr
     while (batch.items.size() < request.limit && run.step()) {
       if (!seen.insert(run.number(0)).second) continue;
       const bool leased = !run.is_null(8) && run.integer(9) > moment.lease_now;
-      const Status status = parse_status(run.text(4)).value_or(Status::running);
+      const Status status = base::status_or_running(run.text(4));
       // An execution that has had no turn is pinned to nothing yet.
       const bool pinned = status != Status::pending && status != Status::continued_as_new;
       if (!has_handler(request, run.text(2), run.text(3), pinned)) continue;

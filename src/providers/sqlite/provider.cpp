@@ -1,5 +1,6 @@
 #include "providers/sqlite/provider.hpp"
 
+#include "base/unreadable_row.hpp"
 #include "providers/sqlite/error.hpp"
 #include <duramen/detail/mutant.hpp>
 
@@ -316,7 +317,10 @@ Result<std::vector<StolenLease>> SqliteProvider::read_stolen_leases(const NodeId
 
 Result<std::optional<InstanceInfo>> SqliteProvider::get_instance(const InstanceId& instance) {
   return guarded("get_instance", [&]() -> Result<std::optional<InstanceInfo>> {
-    return read([&](Views& views) { return views.instances.info(instance); });
+    auto info = read([&](Views& views) { return views.instances.info(instance); });
+    if (info && info->unreadable)
+      return base::unreadable_instance("get_instance", instance, *info->unreadable);
+    return info;
   });
 }
 

@@ -38,6 +38,8 @@ StoreMetrics StoreCounts::metrics() {
     if (run.is_null(0)) continue;
     if (const auto status = parse_status(run.text(0))) {
       metrics.instances.at(static_cast<std::size_t>(*status)) += run.number(1);
+    } else {
+      metrics.unreadable += run.number(1);
     }
   }
   return metrics;

@@ -80,6 +80,69 @@ TEST(AMessageThatCannotBeRead, IsDescribedButNotAThousandTimes) {
   EXPECT_LT(item.unreadable->size(), 2000u);
 }
 
+TEST(AnInstanceInAnUnknownStatus, IsListedWithWhatIsWrongAndHidesNoOther) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  for (const char* id : {"a", "b", "c"}) start(*provider, id);
+  RawConnection{dir.file("t.db")}.execute("UPDATE instances SET status = 'Zombie' WHERE instance_id = 'b'");
+  InstanceQuery query;
+  query.limit = 2;
+  query.order = InstanceOrder::oldest_first;
+  const InstancePage page = provider->list_instances(query).value();
+  ASSERT_EQ(page.instances.size(), 2u);
+  EXPECT_FALSE(page.instances[0].unreadable.has_value());
+  EXPECT_EQ(page.instances[1].instance, InstanceId{"b"});
+  EXPECT_EQ(page.instances[1].name, "Hello");
+  EXPECT_THAT(page.instances[1].unreadable.value_or(""), HasSubstr("'Zombie'"));
+  EXPECT_TRUE(page.next) << "the page after it begins behind it";
+  EXPECT_TRUE(provider->get_instance_tree("b").value().at(0).unreadable.has_value());
+  EXPECT_TRUE(provider->list_executions("b").value().at(0).unreadable.has_value());
+  const StoreMetrics metrics = provider->get_metrics().value();
+  EXPECT_EQ(metrics.unreadable, 1u);
+  EXPECT_EQ(metrics.total_instances(), 3u);
+
+  const auto alone = provider->get_instance("b");
+  ASSERT_FALSE(alone);
+  EXPECT_EQ(alone.error().code, ErrorCode::corrupt);
+  EXPECT_THAT(alone.error().message, HasSubstr("instance \"b\" cannot be read: "));
+}
+
+TEST(AnInstanceInAnUnknownStatus, FailsNoBatchThatItIsIn) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  TurnCommit turns[2];
+  for (int i = 0; i < 2; ++i) {
+    const std::string id = i == 0 ? "sound" : "damaged";
+    turns[i].incarnation =
+        commit_one(*provider, first_turn(id, static_cast<std::uint64_t>(1 + i))).incarnation;
+    turns[i].instance = id;
+  }
+  RawConnection raw{dir.file("t.db")};
+  raw.execute("UPDATE instances SET status = 'Zombie' WHERE instance_id = 'damaged'");
+  const std::array messages{raise("damaged", "go"), raise("sound", "go")};
+  const auto sent = provider->enqueue_for_orchestrator(messages);
+  ASSERT_TRUE(sent.has_value()) << sent.error().message;
+  for (const OrchestrationItem& item : provider->fetch_orchestration_items(fetch_turns()).value().items) {
+    TurnCommit& turn = turns[item.instance == "sound" ? 0 : 1];
+    turn.token = CommitToken{10 + item.incarnation.value};
+    turn.node = "node-a";
+    turn.basis = HeldLease{item.lease};
+    turn.execution = ExecutionId{1};
+    turn.change.status = Status::running;
+  }
+  const auto results = provider->ack_orchestration_items(turns);
+  ASSERT_TRUE(results.has_value()) << results.error().message;
+  for (const CommitResult& result : *results) EXPECT_EQ(result.outcome, CommitOutcome::committed);
+  EXPECT_EQ(raw.text("SELECT status FROM instances WHERE instance_id = 'damaged'"), "Running")
+      << "mended by it";
+
+  raw.execute("UPDATE instances SET status = 'Zombie' WHERE instance_id = 'damaged'");
+  const std::array ids{InstanceId{"damaged"}, InstanceId{"sound"}};
+  const auto deleted = provider->delete_instances(ids, DeleteMode::force);
+  ASSERT_TRUE(deleted.has_value()) << deleted.error().message;
+  for (const DeleteResult& result : *deleted) EXPECT_EQ(result.outcome, DeleteOutcome::deleted);
+}
+
 class AWorkRowThatCannotBeRead : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(AWorkRowThatCannotBeRead, IsHandedOutUnderALeaseAndCanBeFailed) {
