@@ -3,6 +3,7 @@
 #include "store.hpp"
 #include "text.hpp"
 #include "values.hpp"
+#include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
 #include <map>
@@ -49,6 +50,7 @@ class Doctor {
   Result<void> schema() {
     Result<StoreMetrics> metrics = session_.client.metrics();
     if (!metrics) return metrics.error();
+    unreadable_ = metrics->unreadable;
     const std::string holds =
         count(metrics->total_instances(), "instance") + ", " + count(metrics->events, "event");
     Result<std::optional<SchemaVersion>> version = schema_version_of(session_.provider());
@@ -100,136 +102,172 @@ class Doctor {
     return {};
   }
 
-  /// Stuck ones, orphans, and who holds what: all from one walk over what has not ended.
+  /// What the library finds about instances that have not ended, and those that cannot be read: the same that
+  /// `duramen explain` shows for each.
   Result<void> open_instances() {
-    std::vector<std::pair<InstanceId, std::string>> stuck;  // and why
-    std::vector<InstanceId> unsent;
-    std::vector<InstanceId> orphans;
-    std::map<std::string, std::size_t> holders;
-    std::size_t turns_in_hand = 0;
-    std::size_t let_go = 0;  // activities
-    std::vector<InstanceId> dropped;
-    std::size_t looked_at = 0;
-    bool more = false;
     InstanceQuery query;
     query.filter.statuses = {Status::pending, Status::running, Status::cancelling, Status::continued_as_new};
     query.order = InstanceOrder::oldest_first;
+    Judgements judged;
+    if (Result<void> done = judge(query, judged); !done) return done.error();
+    const std::size_t open = judged.looked_at;
+    if (unreadable_ != 0) {
+      // No filter asks for a status that is unknown, so all are walked over; that is rare.
+      query.filter.statuses.clear();
+      if (Result<void> done = judge(query, judged); !done) return done.error();
+    }
+    report_locks(judged);
+    report_stuck(judged, open);
+    report_unsent(std::move(judged.unsent));
+    report_orphans(std::move(judged.orphans));
+    return {};
+  }
+
+  /// Somebody to repair, and those above it that it holds up.
+  struct Stuck {
+    InstanceId instance;
+    std::string text;
+    std::vector<InstanceId> concerned;  ///< itself first, if it was looked at
+  };
+  struct Judgements {
+    std::vector<Stuck> stuck;
+    std::vector<InstanceId> unsent;
+    std::vector<InstanceId> orphans;
+    std::vector<InstanceId> dropped;
+    std::size_t let_go = 0;  ///< activities
+    std::map<std::string, std::size_t> holders;
+    std::size_t turns_in_hand = 0;
+    std::size_t looked_at = 0;
+    bool more = false;
+  };
+
+  /// Without statuses in the query: only those that cannot be read.
+  Result<void> judge(const InstanceQuery& query, Judgements& judged) {
     std::optional<Error> failed;
     Result<std::size_t> visited = session_.client.for_each_instance(query, [&](const InstanceInfo& info) {
-      if (looked_at == arguments_.limit) {
-        more = true;
+      if (query.filter.statuses.empty() && !info.unreadable) return true;
+      if (judged.looked_at == arguments_.limit) {
+        judged.more = true;
         return false;
       }
-      ++looked_at;
+      ++judged.looked_at;
       Result<Explanation> explanation = session_.client.explain(info.instance, arguments_.options);
-      if (!explanation && explanation.error().code == ErrorCode::not_found)
-        return true;  // ended and deleted meanwhile
-      if (!explanation) {
+      if (explanation) {
+        file(*explanation, judged);
+      } else if (is_damage(explanation.error())) {
+        judged.stuck.push_back({info.instance, explanation.error().message, {info.instance}});
+      } else if (explanation.error().code != ErrorCode::not_found) {  // ended and deleted meanwhile
         failed = explanation.error();
-        return false;
       }
-      if (explanation->stuck && waits_for_mail(*explanation)) {
-        unsent.push_back(info.instance);
-      } else if (explanation->stuck && !waits_for_open_children(*explanation)) {
-        stuck.emplace_back(info.instance, *explanation->stuck);
-      }
-      for (const Waiting& wait : explanation->waits) {
-        if (!wait.node.empty()) ++holders[wait.node.value];
-      }
-      Result<PendingWork> pending = session_.provider().list_pending_work(info.instance);
-      if (!pending) {
-        failed = pending.error();
-        return false;
-      }
-      turns_in_hand += pending->leased ? 1 : 0;
-      if (const std::size_t n = let_go_long_ago(info, *pending); n != 0) {
-        let_go += n;
-        dropped.push_back(info.instance);
-      }
-      if (info.parent && is_orphan(*info.parent, failed)) orphans.push_back(info.instance);
       return !failed;
     });
     if (!visited) return visited.error();
     if (failed) return *failed;
-
-    std::string held = count(turns_in_hand, "turn") + " in hand";
-    for (const auto& [node, n] : holders) held += ", " + count(n, "activity lease") + " of node " + node;
-    add("locks", Grade::good, held);
-    if (!dropped.empty()) {
-      add("locks", Grade::warning,
-          count(let_go, "activity lease") +
-              " ended without a result, and nobody has taken the work up again: "
-              "a node died or gave it back; is a runtime up that has the code?",
-          std::move(dropped));
-    }
-
-    constexpr std::size_t told = 20;
-    for (std::size_t i = 0; i < std::min(told, stuck.size()); ++i) {
-      add("stuck", Grade::bad, "\"" + stuck[i].first.value + "\": " + stuck[i].second, {stuck[i].first});
-    }
-    if (stuck.size() > told)
-      add("stuck", Grade::bad, std::to_string(stuck.size() - told) + " more are stuck");
-    if (stuck.empty()) {
-      add("stuck", Grade::good,
-          looked_at == 0 ? "nothing is open" : "none of " + count(looked_at, "open instance") + " is stuck");
-    }
-    if (more) {
-      add("stuck", Grade::warning,
-          "only the " + std::to_string(looked_at) +
-              " oldest open instances were looked at; --limit N looks at more");
-    }
-    if (!unsent.empty()) {
-      const std::string text = count(unsent.size(), "instance") +
-                               " can only go on with an event or a message that nobody has sent for " +
-                               roughly(arguments_.options.long_time) +
-                               "; a person's answer may take that long";
-      add("waiting", Grade::warning, text, std::move(unsent));
-    }
-    if (orphans.empty()) {
-      add("orphans", Grade::good, "every open child has a parent that waits for it");
-    } else {
-      add("orphans", Grade::bad,
-          count(orphans.size(), "open child instance") +
-              " without an open parent: nobody wants the result; cancel them",
-          std::move(orphans));
-    }
     return {};
   }
 
-  /// Activities that were handed out, and are in nobody's hand. Where somebody serves the store that lasts
-  /// for a moment only.
-  [[nodiscard]] std::size_t let_go_long_ago(const InstanceInfo& info, const PendingWork& pending) const {
-    if (now_ - info.updated_at < arguments_.options.long_time) return 0;
-    return static_cast<std::size_t>(
-        std::ranges::count_if(pending.activities, [&](const PendingActivity& activity) {
-          return activity.owner.empty() && activity.attempt != 0 && activity.visible_at <= now_;
-        }));
-  }
-
-  /// An answer from outside may take its time.
-  static bool waits_for_mail(const Explanation& explanation) {
-    return !explanation.waits.empty() && std::ranges::all_of(explanation.waits, [](const Waiting& wait) {
-      return wait.kind == Waiting::Kind::event || wait.kind == Waiting::Kind::queue;
-    });
-  }
-  /// Then what is wrong is wrong with the child, which is looked at by itself.
-  static bool waits_for_open_children(const Explanation& explanation) {
-    return !explanation.waits.empty() && std::ranges::all_of(explanation.waits, [](const Waiting& wait) {
-      return wait.kind == Waiting::Kind::child && wait.child_status && !is_final(*wait.child_status);
-    });
-  }
-
-  /// A parent that is gone, is another incarnation, or has ended.
-  bool is_orphan(const ParentLink& link, std::optional<Error>& failed) {
-    Result<InstanceInfo> parent = session_.client.get_instance(link.instance);
-    if (!parent && parent.error().code != ErrorCode::not_found) {
-      failed = parent.error();
-      return false;
+  static void file(const Explanation& explanation, Judgements& judged) {
+    judged.turns_in_hand += explanation.in_turn ? 1 : 0;
+    for (const Waiting& wait : explanation.waits) {
+      if (!wait.node.empty()) ++judged.holders[wait.node.value];
     }
-    if (!parent) return true;
-    if (parent->incarnation != link.incarnation) return true;
-    // One that has just ended tells its children so; give that a moment.
-    return is_final(parent->status) && now_ - parent->updated_at >= arguments_.options.long_time;
+    const InstanceId& instance = explanation.info.instance;
+    for (const Explanation::Finding& finding : explanation.findings) {
+      using Kind = Explanation::Finding::Kind;
+      Kind kind = finding.kind;
+      if (detail::mutant("doctor_judges_by_waits") && !explanation.waits.empty() &&
+          explanation.waits.front().kind == Waiting::Kind::event) {
+        kind = Kind::unsent;
+      }
+      switch (kind) {
+        case Kind::stuck:
+          file_stuck(finding, instance, judged.stuck);
+          break;
+        case Kind::let_go:
+          judged.let_go += static_cast<std::size_t>(std::ranges::count_if(explanation.waits, is_let_go));
+          judged.dropped.push_back(instance);
+          break;
+        case Kind::unsent:
+          judged.unsent.push_back(instance);
+          break;
+        case Kind::orphan:
+          judged.orphans.push_back(instance);
+          break;
+      }
+    }
+  }
+  static void file_stuck(const Explanation::Finding& finding, const InstanceId& instance,
+                         std::vector<Stuck>& stuck) {
+    auto known = std::ranges::find(stuck, finding.instance, &Stuck::instance);
+    if (known == stuck.end()) {
+      stuck.push_back({finding.instance, finding.text, {instance}});
+    } else if (instance == finding.instance) {
+      known->text = finding.text;  // its own words rather than those of one above it
+      known->concerned.insert(known->concerned.begin(), instance);
+    } else {
+      known->concerned.push_back(instance);
+    }
+  }
+  static bool is_let_go(const Waiting& wait) {
+    return wait.kind == Waiting::Kind::activity && wait.node.empty() && wait.attempt != 0 && !wait.due;
+  }
+
+  void report_locks(Judgements& judged) {
+    std::string held = count(judged.turns_in_hand, "turn") + " in hand";
+    for (const auto& [node, n] : judged.holders)
+      held += ", " + count(n, "activity lease") + " of node " + node;
+    add("locks", Grade::good, held);
+    if (judged.dropped.empty()) return;
+    add("locks", Grade::warning,
+        count(judged.let_go, "activity lease") +
+            " ended without a result, and no worker has taken the work up again: "
+            "a node died or gave it back; is a runtime up that has the code?",
+        std::move(judged.dropped));
+  }
+
+  void report_stuck(Judgements& judged, std::size_t open) {
+    constexpr std::size_t told = 20;
+    for (std::size_t i = 0; i < std::min(told, judged.stuck.size()); ++i) {
+      Stuck& one = judged.stuck[i];
+      std::string text = "\"" + one.concerned.front().value + "\": " + one.text;
+      const std::vector<InstanceId> above(one.concerned.begin() + 1, one.concerned.end());
+      if (!above.empty()) text += " (holds up " + some_of(above) + ")";
+      add("stuck", Grade::bad, std::move(text), std::move(one.concerned));
+    }
+    std::vector<InstanceId> rest;
+    for (std::size_t i = told; i < judged.stuck.size(); ++i) {
+      rest.insert(rest.end(), judged.stuck[i].concerned.begin(), judged.stuck[i].concerned.end());
+    }
+    if (!rest.empty())
+      add("stuck", Grade::bad, "so are " + count(rest.size(), "more instance"), std::move(rest));
+    if (judged.stuck.empty()) {
+      add("stuck", Grade::good,
+          open == 0 ? "nothing is open" : "none of " + count(open, "open instance") + " is stuck");
+    }
+    if (judged.more) {
+      add("stuck", Grade::warning,
+          "only the " + std::to_string(judged.looked_at) +
+              " oldest open instances were looked at; --limit N looks at more");
+    }
+  }
+
+  void report_unsent(std::vector<InstanceId> unsent) {
+    if (unsent.empty()) return;
+    const std::string text = count(unsent.size(), "instance") +
+                             " can only go on with an event or a message that nobody has sent for " +
+                             roughly(arguments_.options.long_time) + "; a person's answer may take that long";
+    add("waiting", Grade::warning, text, std::move(unsent));
+  }
+
+  void report_orphans(std::vector<InstanceId> orphans) {
+    if (orphans.empty()) {
+      add("orphans", Grade::good, "every open child has a parent that waits for it");
+      return;
+    }
+    add("orphans", Grade::bad,
+        count(orphans.size(), "open child instance") +
+            " without an open parent: no instance takes the result; cancel them",
+        std::move(orphans));
   }
 
   Result<void> queues() {
@@ -253,6 +291,10 @@ class Doctor {
     query.with_results = true;
     std::size_t looked_at = 0;
     Result<std::size_t> visited = session_.client.for_each_instance(query, [&](const InstanceInfo& info) {
+      if (info.unreadable) {
+        add("unreadable", Grade::bad, "\"" + info.instance.value + "\": " + *info.unreadable,
+            {info.instance});
+      }
       if (info.failure && info.failure->kind == FailureKind::poison) poisoned.push_back(info.instance);
       return ++looked_at < arguments_.limit;
     });
@@ -273,6 +315,7 @@ class Doctor {
   const TimePoint now_;
   std::vector<Finding> findings_;
   std::optional<SchemaVersion> version_;
+  std::uint64_t unreadable_ = 0;  ///< instances
 };
 
 }  // namespace
@@ -290,7 +333,7 @@ Result<Answer> run(Session& session, const DoctorArguments& arguments) {
                       : finding.grade == Grade::warning ? Tone::warning
                                                         : Tone::bad;
     std::string text = finding.text;
-    if (finding.instances.size() > 1 || (finding.instances.size() == 1 && finding.check != "stuck")) {
+    if (!finding.instances.empty() && finding.check != "stuck" && finding.check != "unreadable") {
       text += " (" + some_of(finding.instances) + ")";
     }
     items.items.push_back({{std::string(name_of(finding.grade)), tone}, finding.check + ": " + text});

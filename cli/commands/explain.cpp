@@ -42,6 +42,13 @@ Json json_of(const Explanation& e) {
       .add("status_text", e.status)
       .add("waits", json_array(e.waits, [](const Waiting& wait) { return json_of(wait); }))
       .add("stuck", e.stuck)
+      .add("findings", json_array(e.findings,
+                                  [](const Explanation::Finding& finding) -> Json {
+                                    return JsonObject()
+                                        .add("kind", to_string(finding.kind))
+                                        .add("instance_id", finding.instance)
+                                        .add("text", finding.text);
+                                  }))
       .add("cancel_request", e.cancel_request ? json_of(*e.cancel_request) : Json())
       .add("cancelled", json_array(e.cancelled, [](const CancelledStep& step) -> Json {
              JsonObject cancelled;

@@ -64,15 +64,32 @@ struct CancelledStep {
 };
 
 struct Explanation {
+  /// A judgement about the instance. `duramen explain` and `duramen doctor` both report these, and no others.
+  struct Finding {
+    enum class Kind : std::uint8_t {
+      stuck,   ///< it does not go on until somebody repairs what the text names
+      let_go,  ///< an activity was handed out, came back without a result, and no worker has taken it since
+      unsent,  ///< it goes on only with an event or a message that has not been sent: perhaps by a person
+      orphan,  ///< its parent is gone or has ended, so no instance takes its result
+    };
+    Kind kind = Kind::stuck;
+    InstanceId instance;  ///< the one concerned: the instance itself, or one below it that it waits for
+    std::string text;     ///< in words, with what to do
+  };
+
   InstanceInfo info;
-  std::string status;          ///< where it stands, as a sentence
-  std::vector<Waiting> waits;  ///< oldest first
-  std::optional<std::string>
-      stuck;  ///< what keeps it from going on, and what to do; absent: nothing that can be seen
+  std::string status;                ///< where it stands, as a sentence
+  std::vector<Waiting> waits;        ///< oldest first
+  std::vector<Finding> findings;     ///< at most one of each kind; empty: nothing that can be seen
+  std::optional<std::string> stuck;  ///< the text of the finding of that kind, if there is one
+  bool in_turn = false;              ///< a node works on it now
   std::optional<CancelRequest> cancel_request;
   std::vector<CancelledStep> cancelled;  ///< of the current execution, oldest first
   std::string text;                      ///< all of it, in lines, for people
 };
+
+/// "stuck", "let_go", "unsent" or "orphan".
+[[nodiscard]] std::string_view to_string(Explanation::Finding::Kind kind) noexcept;
 
 struct ExplainOptions {
   /// What nobody has touched for so long counts as stuck.

@@ -19,6 +19,7 @@ namespace {
 
 using client::ago;
 using client::name_of;
+using Finding = Explanation::Finding;
 using Kind = Waiting::Kind;
 
 /// How far down the tree a stuck child is looked for, and how many children of one parent.
@@ -35,13 +36,26 @@ class Explainer {
       : provider_(provider), options_(options), now_(provider.clock().now()) {}
 
   Result<Explanation> explain(const InstanceId& instance, int depth = 0) {
-    auto info = provider_.get_instance(instance);
+    auto info = client::find_instance(provider_, instance);
     if (!info) return info.error();
     if (!*info) return client::no_instance("explain", instance);
     Explanation result;
     result.info = std::move(**info);
+    if (result.info.unreadable) {
+      const std::string why = *result.info.unreadable;
+      return unreadable(std::move(result), "the store's record of it cannot be read: ", why);
+    }
     auto history = provider_.read_history(instance, result.info.execution, EventId{});
-    if (!history) return unreadable(std::move(result), history.error());
+    if (!history && history.error().code == ErrorCode::corrupt && is_final(result.info.status)) {
+      // It need not go on, so it is not stuck.
+      result = finished(std::move(result));
+      result.text += "Its history cannot be read: " + history.error().message + "\n";
+      return result;
+    }
+    if (!history && history.error().code == ErrorCode::corrupt) {
+      return unreadable(std::move(result), "its history cannot be read: ", history.error().message);
+    }
+    if (!history) return history.error();
     auto pending = provider_.list_pending_work(instance);
     // A store that cannot list its queues leaves the explanation with what history says.
     const bool blind = !pending && pending.error().code == ErrorCode::invalid_argument;
@@ -50,25 +64,36 @@ class Explainer {
     client::Steps steps = client::read_steps(*history);
     result.cancelled = std::move(steps.cancelled);
     result.cancel_request = std::move(steps.cancel_request);
-    result.status = client::status_sentence(result.info, now_);
     if (!is_final(result.info.status)) {
       const PendingWork* queues = pending ? &*pending : nullptr;
+      result.in_turn = queues && queues->leased;
       result.waits = std::move(steps.open);
       if (queues) drop_forgotten_timers(result, *queues);
       for (Waiting& wait : result.waits) {
         if (Result<void> told = tell(wait, result.info.execution, queues); !told) return told.error();
       }
-      result.stuck = stuck(result, queues, depth);
+      if (auto finding = hindrance(result, queues, depth)) result.findings.push_back(*std::move(finding));
+      if (depth == 0 && result.info.parent) {
+        if (auto reason = orphaned(*result.info.parent))
+          add(result, Finding::Kind::orphan, *std::move(reason));
+      }
     }
-    result.text = client::full_text(result, now_);
-    return result;
+    return finished(std::move(result));
   }
 
  private:
-  Result<Explanation> unreadable(Explanation result, const Error& error) const {
-    if (error.code != ErrorCode::corrupt) return error;
+  static void add(Explanation& to, Finding::Kind kind, std::string text) {
+    to.findings.push_back({kind, to.info.instance, std::move(text)});
+  }
+  Result<Explanation> unreadable(Explanation result, const char* what, const std::string& why) const {
+    add(result, Finding::Kind::stuck, what + why);
+    return finished(std::move(result));
+  }
+  [[nodiscard]] Explanation finished(Explanation result) const {
     result.status = client::status_sentence(result.info, now_);
-    result.stuck = "its history cannot be read: " + error.message;
+    for (const Finding& finding : result.findings) {
+      if (finding.kind == Finding::Kind::stuck) result.stuck = finding.text;
+    }
     result.text = client::full_text(result, now_);
     return result;
   }
@@ -141,7 +166,7 @@ class Explainer {
   }
 
   Result<void> tell_child(Waiting& wait) {
-    auto child = provider_.get_instance(wait.child);
+    auto child = client::find_instance(provider_, wait.child);
     if (!child) return child.error();
     wait.text += ", instance \"" + wait.child.value + "\": ";
     if (!*child) {
@@ -158,18 +183,46 @@ class Explainer {
 
   [[nodiscard]] bool long_ago(TimePoint then) const { return now_ - then >= options_.long_time; }
 
-  std::optional<std::string> stuck(const Explanation& e, const PendingWork* queues, int depth) {
+  /// The first thing that is in its way: what is its own before what is below it, what must be repaired
+  /// before what may come right.
+  std::optional<Finding> hindrance(const Explanation& e, const PendingWork* queues, int depth) {
+    const auto own = [&](Finding::Kind kind, std::string text) {
+      return Finding{kind, e.info.instance, std::move(text)};
+    };
     if (queues) {
-      if (auto reason = stuck_messages(e.info, *queues)) return reason;
+      if (auto reason = stuck_messages(e.info, *queues)) return own(Finding::Kind::stuck, *std::move(reason));
     }
     for (const Waiting& wait : e.waits) {
       if (wait.kind != Kind::activity) continue;
-      if (auto reason = stuck_activity(wait, queues)) return reason;
+      if (auto reason = stuck_activity(wait, queues)) return own(Finding::Kind::stuck, *std::move(reason));
     }
-    if (auto reason = stuck_child(e.waits, depth)) return reason;
-    if (queues && queues->messages.empty() && !queues->leased) return stuck_in_silence(e);
-    return std::nullopt;
+    if (auto reason = lost_child(e.waits)) return own(Finding::Kind::stuck, *std::move(reason));
+    std::vector<Finding> below = hindered_children(e.waits, depth);
+    const auto first = [&](Finding::Kind kind) { return std::ranges::find(below, kind, &Finding::kind); };
+    if (const auto child = first(Finding::Kind::stuck); child != below.end()) return *child;
+    for (const Waiting& wait : e.waits) {
+      if (wait.kind != Kind::activity) continue;
+      if (auto reason = let_go_activity(e.info, wait, queues)) {
+        return own(Finding::Kind::let_go, *std::move(reason));
+      }
+    }
+    if (const auto child = first(Finding::Kind::let_go); child != below.end()) return *child;
+    if (!queues || !queues->messages.empty() || queues->leased) return std::nullopt;
+    if (e.waits.empty()) {
+      if (!long_ago(e.info.updated_at)) return std::nullopt;
+      return own(Finding::Kind::stuck,
+                 "it waits for nothing that could come; its code awaits something that is not recorded");
+    }
+    // Anything else that it waits for, such as a timer, lets it go on.
+    const auto mail = static_cast<std::size_t>(std::ranges::count_if(e.waits, is_mail));
+    if (mail + below.size() != e.waits.size()) return std::nullopt;
+    const bool recent = std::ranges::any_of(
+        e.waits, [&](const Waiting& wait) { return is_mail(wait) && !long_ago(wait.since); });
+    if (recent) return std::nullopt;
+    return below.empty() ? own(Finding::Kind::unsent, unsent_mail(e.waits)) : below.front();
   }
+
+  static bool is_mail(const Waiting& wait) { return wait.kind == Kind::event || wait.kind == Kind::queue; }
 
   [[nodiscard]] static std::string orchestration_of(const InstanceInfo& info) {
     return "the orchestration '" + info.name + "'" +
@@ -219,42 +272,64 @@ class Explainer {
     return reason + "?";
   }
 
-  std::optional<std::string> stuck_child(const std::vector<Waiting>& waits, int depth) {
-    std::size_t looked_at = 0;
+  /// Handed out before, and not held by a node now. Where a node serves the store that lasts for a moment
+  /// only.
+  std::optional<std::string> let_go_activity(const InstanceInfo& info, const Waiting& wait,
+                                             const PendingWork* queues) const {
+    if (!queues || !wait.node.empty() || wait.attempt == 0 || wait.due || !long_ago(info.updated_at))
+      return std::nullopt;
+    return name_of(wait.kind, wait.event, wait.name) + " was handed out " + times(wait.attempt) +
+           ", came back without a result, and no worker has taken it since: a node died or gave it back; is "
+           "a "
+           "runtime up that has it registered?";
+  }
+
+  std::optional<std::string> lost_child(const std::vector<Waiting>& waits) const {
     for (const Waiting& wait : waits) {
-      if (wait.kind != Kind::child) continue;
-      if (!wait.child_status) {
-        if (!long_ago(wait.since)) continue;
-        return "its sub-orchestration \"" + wait.child.value +
-               "\" does not exist any more; cancel this instance";
-      }
-      if (is_final(*wait.child_status) || depth == max_depth || ++looked_at > max_children) continue;
-      const Result<Explanation> child = explain(wait.child, depth + 1);
-      if (child && child->stuck)
-        return "its sub-orchestration \"" + wait.child.value + "\" is stuck: " + *child->stuck;
+      if (wait.kind != Kind::child || wait.child_status || !long_ago(wait.since)) continue;
+      return "its sub-orchestration \"" + wait.child.value +
+             "\" does not exist any more; cancel this instance";
     }
     return std::nullopt;
   }
 
-  /// Nothing is on its way to it.
-  std::optional<std::string> stuck_in_silence(const Explanation& e) const {
-    if (e.waits.empty()) {
-      if (!long_ago(e.info.updated_at)) return std::nullopt;
-      return "it waits for nothing that could come; its code awaits something that is not recorded";
+  /// What is in the way of the open children it waits for, at most one finding for each.
+  std::vector<Finding> hindered_children(const std::vector<Waiting>& waits, int depth) {
+    std::vector<Finding> found;
+    std::size_t looked_at = 0;
+    for (const Waiting& wait : waits) {
+      if (wait.kind != Kind::child || !wait.child_status || is_final(*wait.child_status)) continue;
+      if (depth == max_depth || ++looked_at > max_children) break;
+      Result<Explanation> child = explain(wait.child, depth + 1);
+      if (!child || child->findings.empty()) continue;
+      Finding& finding = found.emplace_back(std::move(child->findings.front()));
+      finding.text = "its sub-orchestration \"" + wait.child.value + "\" " +
+                     std::string(client::in_words(finding.kind)) + ": " + finding.text;
     }
-    const auto is_mail = [](const Waiting& wait) {
-      return wait.kind == Kind::event || wait.kind == Kind::queue;
-    };
-    if (!std::ranges::all_of(e.waits, is_mail)) return std::nullopt;
-    const Waiting& newest = e.waits.back();
-    if (!long_ago(newest.since)) return std::nullopt;
+    return found;
+  }
+
+  [[nodiscard]] std::string unsent_mail(const std::vector<Waiting>& waits) const {
     std::string names;
-    for (const Waiting& wait : e.waits) {
+    for (const Waiting& wait : waits) {
       if (!names.empty()) names += ", ";
       names += (wait.kind == Kind::event ? "the event '" : "a message on the queue '") + wait.name + "'";
     }
     return "it can only go on with " + names + ", which nobody has sent for " +
-           base::in_words(now_ - newest.since) + "; send it, or cancel the instance";
+           base::in_words(now_ - waits.back().since) + "; send it, or cancel the instance";
+  }
+
+  /// A parent that is gone, is another incarnation, or has ended.
+  std::optional<std::string> orphaned(const ParentLink& link) {
+    const auto parent = provider_.get_instance(link.instance);
+    if (!parent) return std::nullopt;  // it cannot be judged now
+    const std::string name = "its parent \"" + link.instance.value + "\" ";
+    const char* const rest = ", so no instance takes its result; cancel it";
+    if (!*parent) return name + "does not exist any more" + rest;
+    if ((*parent)->incarnation != link.incarnation) return name + "was replaced by another instance" + rest;
+    // One that has just ended cancels its children; give that a moment.
+    if (!is_final((*parent)->status) || !long_ago((*parent)->updated_at)) return std::nullopt;
+    return name + "has ended" + rest;
   }
 
   Provider& provider_;

@@ -20,6 +20,20 @@ std::string_view to_string(Waiting::Kind kind) noexcept {
   return "unknown";
 }
 
+std::string_view to_string(Explanation::Finding::Kind kind) noexcept {
+  switch (kind) {
+    case Explanation::Finding::Kind::stuck:
+      return "stuck";
+    case Explanation::Finding::Kind::let_go:
+      return "let_go";
+    case Explanation::Finding::Kind::unsent:
+      return "unsent";
+    case Explanation::Finding::Kind::orphan:
+      return "orphan";
+  }
+  return "unknown";
+}
+
 namespace client {
 
 namespace {
@@ -55,6 +69,20 @@ std::string name_of(Waiting::Kind kind, EventId event, const std::string& name) 
   return text + " (event " + std::to_string(event.value) + ")";
 }
 
+std::string_view in_words(Explanation::Finding::Kind kind) noexcept {
+  switch (kind) {
+    case Explanation::Finding::Kind::stuck:
+      return "is stuck";
+    case Explanation::Finding::Kind::let_go:
+      return "may be stuck";
+    case Explanation::Finding::Kind::unsent:
+      return "waits for an answer from outside";
+    case Explanation::Finding::Kind::orphan:
+      return "is an orphan";
+  }
+  return "is judged in an unknown way";
+}
+
 std::string_view in_words(CancelReason reason) noexcept {
   switch (reason) {
     case CancelReason::dropped_future:
@@ -82,6 +110,7 @@ std::string_view in_words(CancelReason reason) noexcept {
 }
 
 std::string status_sentence(const InstanceInfo& info, TimePoint now) {
+  if (info.unreadable) return "cannot be read";
   const std::string code = "'" + info.name + "'" + (info.version.empty() ? "" : " " + info.version);
   const auto ended = [&](const char* verb, const std::string& why = {}) {
     return verb + (" " + ago(info.updated_at, now)) + " (" + code + ")" + (why.empty() ? "" : ": " + why);
@@ -110,7 +139,9 @@ std::string status_sentence(const InstanceInfo& info, TimePoint now) {
 std::string full_text(const Explanation& e, TimePoint now) {
   std::string text = "\"" + e.info.instance.value + "\" " + e.status + ".\n";
   if (e.info.custom_status) text += "It says of itself: " + *e.info.custom_status + "\n";
-  if (e.stuck) text += "It is stuck: " + *e.stuck + "\n";
+  for (const Explanation::Finding& finding : e.findings) {
+    text += "It " + std::string(in_words(finding.kind)) + ": " + finding.text + "\n";
+  }
   if (!e.waits.empty()) text += "It waits for\n";
   for (const Waiting& wait : e.waits) text += "  - " + wait.text + "\n";
   if (e.cancel_request) text += describe(*e.cancel_request, now) + "\n";

@@ -16,6 +16,9 @@ namespace duramen::inline v0::client {
 /// How long ago, or "just now".
 [[nodiscard]] std::string ago(TimePoint then, TimePoint now);
 
+/// What a finding says of its instance: "is stuck".
+[[nodiscard]] std::string_view in_words(Explanation::Finding::Kind kind) noexcept;
+
 /// "it lost a race against something that was ready first".
 [[nodiscard]] std::string_view in_words(CancelReason reason) noexcept;
 

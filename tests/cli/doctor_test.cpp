@@ -2,6 +2,8 @@
 #include "cli/known_store.hpp"
 
 #include <map>
+#include <set>
+#include <sstream>
 
 namespace duramen::test {
 namespace {
@@ -10,8 +12,11 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using Json = nlohmann::json;
+
+const std::string child = "family::sub::1.2";
 
 class Doctor : public KnownStore {
  protected:
@@ -33,6 +38,41 @@ class Doctor : public KnownStore {
     EXPECT_EQ(result.exit, healthy ? 0 : 1);
     EXPECT_EQ(document["healthy"], healthy);
     return found;
+  }
+
+  /// Each judgement as "kind: instance", from the doctor; and from explaining every instance.
+  std::set<std::string> judged_by_doctor() const {
+    const std::map<std::string, std::string> kinds{
+        {"stuck", "stuck"}, {"locks", "let_go"}, {"waiting", "unsent"}, {"orphans", "orphan"}};
+    std::set<std::string> judged;
+    const CliResult doctor = run({"doctor", "--json", "--stuck-after", "1ms"});
+    const Json document = Json::parse(doctor.out, nullptr, false);
+    EXPECT_FALSE(document.is_discarded()) << doctor.err;
+    for (const Json& finding : document["findings"]) {
+      const auto kind = kinds.find(finding["check"]);
+      if (kind == kinds.end()) continue;
+      for (const Json& id : finding["instance_ids"])
+        judged.insert(kind->second + ": " + id.get<std::string>());
+    }
+    return judged;
+  }
+  std::set<std::string> judged_by_explaining() const {
+    std::vector<std::string> command{"explain", "--json", "--stuck-after", "1ms"};
+    std::istringstream ids(run({"list", "--ids", "--all"}).out);
+    for (std::string id; std::getline(ids, id);) command.push_back(id);
+    std::set<std::string> judged;
+    const CliResult explained = run(command);
+    EXPECT_EQ(explained.exit, 0) << explained.err;
+    for (const Json& document : json_lines(explained.out)) {
+      bool stuck = false;
+      for (const Json& finding : document["findings"]) {
+        stuck = stuck || finding["kind"] == "stuck";
+        judged.insert(finding["kind"].get<std::string>() + ": " +
+                      document["instance"]["instance_id"].get<std::string>());
+      }
+      EXPECT_EQ(document["stuck"].is_null(), !stuck);
+    }
+    return judged;
   }
 };
 
@@ -66,8 +106,55 @@ TEST_P(Doctor, FindsWhatIsStuckAndWhatOnlyWaits) {
       findings("stuck", {"--stuck-after", "1ms"}),
       ElementsAre(HasSubstr("problem: \"nobody\": a message to it (StartOrchestration) has been waiting")));
   EXPECT_THAT(findings("waiting", {"--stuck-after", "1ms"}),
-              ElementsAre(HasSubstr("warning: 2 instances can only go on with an event")));
+              ElementsAre(HasSubstr("warning: 3 instances can only go on with an event")));
   EXPECT_THAT(run({"doctor", "--stuck-after", "1ms"}).out, HasSubstr("2 problems"));
+}
+
+TEST_P(Doctor, AgreesWithExplainAboutWhatNobodyHasSent) {
+  const std::set<std::string> expected{"stuck: nobody", "unsent: waits", "unsent: family",
+                                       "unsent: " + child};
+  EXPECT_EQ(judged_by_doctor(), expected);
+  EXPECT_EQ(judged_by_explaining(), expected);
+  EXPECT_THAT(
+      run({"explain", "waits", "--stuck-after", "1ms"}).out,
+      AllOf(HasSubstr("It waits for an answer from outside: it can only go on with the event 'approved'"),
+            Not(HasSubstr("stuck"))));
+}
+
+TEST_P(Doctor, AgreesWithExplainAboutMessagesThatNoNodeTakes) {
+  ASSERT_EQ(run({"raise", "waits", "approved"}).exit, 0);
+  ASSERT_EQ(run({"enqueue", child, "a-queue-that-nothing-reads"}).exit, 0);
+  const std::set<std::string> held_up{"stuck: nobody", "stuck: waits", "stuck: family", "stuck: " + child};
+  EXPECT_EQ(judged_by_doctor(), held_up);
+  EXPECT_EQ(judged_by_explaining(), held_up);
+  EXPECT_THAT(findings("stuck", {"--stuck-after", "1ms"}),
+              Contains(AllOf(HasSubstr("\"waits\": a message to it (ExternalRaised) has been waiting"),
+                             HasSubstr("no node has taken it"))));
+  EXPECT_THAT(findings("stuck", {"--stuck-after", "1ms"}),
+              Contains(AllOf(HasSubstr("\"" + child + "\": a message to it (QueueMessage) has been waiting"),
+                             HasSubstr("(holds up family)"))));
+  EXPECT_THAT(findings("waiting", {"--stuck-after", "1ms"}), IsEmpty());
+
+  // A parent has messages of its own, too.
+  ASSERT_EQ(run({"raise", "family", "hello"}).exit, 0);
+  EXPECT_EQ(judged_by_doctor(), held_up);
+  EXPECT_EQ(judged_by_explaining(), held_up);
+  EXPECT_THAT(findings("stuck", {"--stuck-after", "1ms"}),
+              Contains(HasSubstr("\"family\": a message to it")));
+}
+
+TEST_P(Doctor, AgreesWithExplainAboutWhatCannotBeRead) {
+  ASSERT_EQ(run({"raise", "waits", "approved"}).exit, 0);
+  place->sql(
+      "UPDATE orchestrator_queue SET item = '{broken';"
+      "UPDATE history SET events = '{broken' WHERE instance_key = (SELECT key FROM instances WHERE "
+      "instance_id = "
+      "'family');"
+      "UPDATE instances SET status = 'Zombie' WHERE instance_id = 'order-1'");
+  const std::set<std::string> expected{"stuck: nobody", "stuck: waits", "stuck: family", "stuck: order-1",
+                                       "unsent: " + child};
+  EXPECT_EQ(judged_by_doctor(), expected);
+  EXPECT_EQ(judged_by_explaining(), expected);
 }
 
 TEST_P(Doctor, FindsAChildWithoutAParent) {
@@ -78,8 +165,11 @@ TEST_P(Doctor, FindsAChildWithoutAParent) {
   EXPECT_THAT(findings("orphans"),
               ElementsAre(AllOf(HasSubstr("problem: 1 open child instance without an open parent"),
                                 HasSubstr("(family::sub::1.2)"))));
+  EXPECT_EQ(judged_by_doctor(), judged_by_explaining());
+  EXPECT_THAT(judged_by_explaining(), Contains("orphan: " + child));
   place->sql("DELETE FROM instances WHERE instance_id = 'family'");
   EXPECT_THAT(findings("orphans"), ElementsAre(HasSubstr("problem: 1 open child instance")));
+  EXPECT_EQ(judged_by_doctor(), judged_by_explaining());
 }
 
 TEST_P(Doctor, FindsInstancesOfTheFuture) {
@@ -118,6 +208,8 @@ TEST_P(Doctor, TellsWhoHoldsWhatAndWhatWasLetGo) {
       findings("locks", {"--stuck-after", "1ms"}),
       ElementsAre(HasSubstr("ok: 0 turns in hand"),
                   AllOf(HasSubstr("warning: 1 activity lease ended without a result"), HasSubstr("(slow)"))));
+  EXPECT_EQ(judged_by_doctor(), judged_by_explaining());
+  EXPECT_THAT(judged_by_explaining(), Contains("let_go: slow"));
 }
 
 TEST_P(Doctor, SaysWhenItHasNotSeenAll) {

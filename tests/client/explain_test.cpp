@@ -127,17 +127,60 @@ TEST_P(Explain, ATimerThatWasDroppedIsNotWaitedFor) {
   EXPECT_EQ(e.waits[0].event, EventId{3});
 }
 
-TEST_P(Explain, AnInstanceThatCanOnlyGoOnWithWhatNobodySentIsStuck) {
+TEST_P(Explain, AnInstanceThatCanOnlyGoOnWithWhatNobodySentWaitsForAnAnswerAndIsNotStuck) {
   begin("a", {event::ExternalSubscribed{"approved"}, event::QueueSubscribed{"orders"}});
   EXPECT_EQ(stuck("a"), "(not stuck)");
   clock.advance(2h);
   const Explanation e = explain("a");
   EXPECT_EQ(e.waits.at(0).text, "event 'approved' (event 2), since 2 h");
   EXPECT_EQ(e.waits.at(1).text, "message on queue 'orders' (event 3), since 2 h");
-  EXPECT_EQ(e.stuck,
+  EXPECT_FALSE(e.stuck);
+  ASSERT_THAT(e.findings, SizeIs(1));
+  EXPECT_EQ(e.findings[0].kind, Explanation::Finding::Kind::unsent);
+  EXPECT_EQ(e.findings[0].instance, "a");
+  EXPECT_EQ(e.findings[0].text,
             "it can only go on with the event 'approved', a message on the queue 'orders', which nobody has "
-            "sent for 2 "
-            "h; send it, or cancel the instance");
+            "sent for 2 h; send it, or cancel the instance");
+  EXPECT_THAT(e.text, HasSubstr("It waits for an answer from outside: it can only go on with"));
+}
+
+TEST_P(Explain, AMessageThatNoNodeTakesIsSaidOfOneThatWaitsForIt) {
+  begin("a", {event::ExternalSubscribed{"approved"}});
+  clock.advance(2h);
+  client.raise_event("a", "approved", "yes").value();
+  EXPECT_THAT(explain("a").findings, IsEmpty()) << "somebody may take it in a moment";
+  clock.advance(1min);
+  EXPECT_THAT(stuck("a"), HasSubstr("a message to it (ExternalRaised) has been waiting for 1 min"));
+}
+
+TEST_P(Explain, AParentWaitsForTheAnswerThatItsChildWaitsForUnlessItHasATimer) {
+  begin("root", {child("orch", "child")});
+  begin("impatient", {child("orch", "other"), event::TimerCreated{clock.now() + 24h}});
+  turn("child", {started(), event::ExternalSubscribed{"go"}});
+  turn("other", {started(), event::ExternalSubscribed{"go"}});
+  clock.advance(1h);
+  const Explanation e = explain("root");
+  EXPECT_FALSE(e.stuck);
+  ASSERT_THAT(e.findings, SizeIs(1));
+  EXPECT_EQ(e.findings[0].kind, Explanation::Finding::Kind::unsent);
+  EXPECT_EQ(e.findings[0].instance, "child");
+  EXPECT_THAT(
+      e.findings[0].text,
+      HasSubstr("its sub-orchestration \"child\" waits for an answer from outside: it can only go on with"));
+  EXPECT_THAT(explain("impatient").findings, IsEmpty());
+}
+
+TEST_P(Explain, AnActivityThatWasLetGoAndNotTakenAgainMayBeStuck) {
+  begin("a", {activity("Charge")});
+  give_back(take_work("node-a").items.at(0));
+  EXPECT_THAT(explain("a").findings, IsEmpty());
+  clock.advance(1min);
+  const Explanation e = explain("a");
+  EXPECT_FALSE(e.stuck);
+  ASSERT_THAT(e.findings, SizeIs(1));
+  EXPECT_EQ(e.findings[0].kind, Explanation::Finding::Kind::let_go);
+  EXPECT_THAT(e.text, HasSubstr("It may be stuck: activity 'Charge' (event 2) was handed out once, came back "
+                                "without a result, and no worker has taken it since"));
 }
 
 TEST_P(Explain, WhoeverWaitsForAnEventOrATimerIsNotStuck) {
