@@ -97,7 +97,7 @@ Activities::~Activities() {
   // All of these were asked to stop, but the threads that call their stop callbacks may have ended before.
   for (const auto& [attempt, run] : coroutines_) {
     run->state->ask_to_stop(StopCause::shutdown, {});
-    run->state->request_stop();
+    run->state->request_stop(env_.clock().lease_now());
   }
   link_->close();
   // Now no coroutine begins to pause, and nothing wakes one that does.

@@ -61,8 +61,8 @@ class ActivityState {
     }
   }
   /// Runs the activity's stop callbacks on the calling thread.
-  void request_stop() {
-    notified_at_.store(env().clock().lease_now());
+  void request_stop(LeaseTime now) {
+    notified_at_.store(now);
     stop_.request_stop();
   }
   /// When its stop token fired; absent if it has not yet.

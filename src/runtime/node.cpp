@@ -57,21 +57,22 @@ Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
                      if (asking_activities_.again) ask_for_activities();
                      check_drained();
                    }}),
-      turns_(env, provider_, registry_, committer_, activities_,
-             {options_.node,
-              detail::mutant("keeps_the_last_resident") ? options_.max_resident_instances + 1
-                                                        : options_.max_resident_instances,
-              options_.max_actions_per_turn, options_.max_payload_bytes, options_.activity_lease, options_.tags, options_.max_attempts,
-              options_.unregistered_pause, options_.longest_unregistered_pause},
-             {[this](TimePoint due) { wake_at(due); }, [this](TimePoint due) { sweep_at(due); },
-              [this](const StolenLease& stolen, LeaseTime decided) {
-                if (stolen.owner != options_.node) return;
-                activities_.stop(stolen.lease, StopCause::cancelled, stolen.reason, decided);
-              },
-              [this](const InstanceId& instance, const detail::EndedInstance& end) {
-                store_.neighbourhood()->announce_end(instance, end);
-              }},
-             log_, instruments_, watchdog_),
+      turns_(
+          env, provider_, registry_, committer_, activities_,
+          {options_.node,
+           detail::mutant("keeps_the_last_resident") ? options_.max_resident_instances + 1
+                                                     : options_.max_resident_instances,
+           options_.max_actions_per_turn, options_.max_payload_bytes, options_.activity_lease, options_.tags,
+           options_.max_attempts, options_.unregistered_pause, options_.longest_unregistered_pause},
+          {[this](TimePoint due) { wake_at(due); }, [this](TimePoint due) { sweep_at(due); },
+           [this](const StolenLease& stolen, LeaseTime decided) {
+             if (stolen.owner != options_.node) return;
+             activities_.stop(stolen.lease, StopCause::cancelled, stolen.reason, decided);
+           },
+           [this](const InstanceId& instance, const detail::EndedInstance& end) {
+             store_.neighbourhood()->announce_end(instance, end);
+           }},
+          log_, instruments_, watchdog_),
       gauges_(env, provider_, *store_.neighbourhood(), options_.gauge_interval, log_) {}
 
 Node::~Node() { subscription_.reset(); }

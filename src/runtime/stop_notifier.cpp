@@ -12,7 +12,7 @@ void StopNotifier::notify(std::shared_ptr<detail::ActivityState> state, UniqueFu
   env_.run_elsewhere(Lane::cancellation,
                      [this, state = std::move(state), after = std::move(after)]() mutable {
                        const Notices::iterator notice = begin(state);
-                       state->request_stop();
+                       state->request_stop(env_.clock().lease_now());
                        end(notice);
                        if (after) after();
                      });

@@ -146,7 +146,8 @@ TEST_P(Looking, ExplainSaysWhatAnInstanceWaitsForAndWhy) {
   EXPECT_EQ(waits.exit, 0);
   EXPECT_THAT(waits.out, AllOf(HasSubstr("It waits for"), HasSubstr("event 'approved'")));
   EXPECT_THAT(run({"explain", "stopped"}).out, HasSubstr("changed her mind"));
-  EXPECT_THAT(run({"explain", "waits", "--stuck-after", "1ms"}).out, HasSubstr("It is stuck"));
+  EXPECT_THAT(run({"explain", "waits", "--stuck-after", "1ms"}).out,
+              HasSubstr("It waits for an answer from outside"));
   const auto document = json({"explain", "family"});
   ASSERT_EQ(document["waits"].size(), 1u);
   EXPECT_EQ(document["waits"][0]["kind"], "child");
