@@ -127,7 +127,8 @@ TEST_F(Refused, ARuntimeWhoseThreadsAreRefusedSaysSoAndLeavesNoneBehind) {
     }
   }
   EXPECT_NE(message.find("raise the process's limit"), std::string::npos) << message;
-  EXPECT_EQ(threads_now(), before);
+  // The system lists a thread for a moment after it was joined.
+  world.until([&] { return threads_now() <= before; });
   world.run(options);
   EXPECT_EQ(world.finish("n", "nothing", 0).status, Status::completed);
 }
@@ -149,7 +150,8 @@ TEST_F(Refused, AnAbandonedFunctionWhoseThreadCannotBeReplacedEndsNothing) {
   RuntimeOptions options;
   options.activity_threads = 1;
   options.log = [&](const LogRecord& record) {
-    if (record.message.find("refuses another thread") != std::string_view::npos) ++refusals;
+    // Not that for a stop callback, which is slow if the clock moves while it runs.
+    if (record.message.find("refuses another thread for activities") != std::string_view::npos) ++refusals;
   };
   Runtime& runtime = world.run(options);
   world.client.start("deaf", "call", "Deaf").value();
@@ -157,9 +159,10 @@ TEST_F(Refused, AnAbandonedFunctionWhoseThreadCannotBeReplacedEndsNothing) {
   {
     const FewThreads few(0);
     world.client.cancel("deaf", "enough").value();
-    world.until([&] { return runtime.abandoned_activities() == 1; }, [&] { world.clock.advance(1s); });
+    // The thread is asked for after the activity is abandoned.
+    world.until([&] { return refusals == 1; }, [&] { world.clock.advance(1s); });
   }
-  EXPECT_EQ(refusals, 1);
+  EXPECT_EQ(runtime.abandoned_activities(), 1u);
   EXPECT_EQ(world.finish("quick", "call", "Quick").output_as<int>(), 1);
   go_on.set(true);
   world.until([&] { return runtime.abandoned_activities() == 0; });
