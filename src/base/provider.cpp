@@ -1,5 +1,7 @@
 #include <duramen/provider.hpp>
 
+#include <duramen/detail/mutant.hpp>
+
 #include <algorithm>
 #include <string>
 
@@ -47,8 +49,10 @@ Result<InstanceCount> Provider::count_instances(Incarnation after, std::size_t l
   const Result<InstancePage> page = list_instances(query);
   if (!page) return page.error();
   InstanceCount count;
-  for (const InstanceInfo& info : page->instances)
+  for (const InstanceInfo& info : page->instances) {
+    if (info.unreadable && !detail::mutant("unreadable_instances_count_as_running")) continue;
     ++count.instances.at(static_cast<std::size_t>(info.status));
+  }
   count.next = page->next;
   return count;
 }

@@ -1,10 +1,12 @@
 // What only the memory provider promises: determinism, its counters, and how long it keeps what it keeps.
 #include <duramen/testing/memory_provider.hpp>
 
+#include <duramen/forwarding_provider.hpp>
 #include <duramen/testing/manual_clock.hpp>
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -182,6 +184,26 @@ TEST(MemoryProvider, CountsInstancesAsAProviderThatCanOnlyListThem) {
     EXPECT_EQ(counted.instances, listed.instances) << limit;
     EXPECT_EQ(counted.next, listed.next) << limit;
   }
+}
+
+TEST(ProviderThatCanOnlyList, LeavesOutWhatItCannotReadWhenItCounts) {
+  class Damaged final : public ForwardingProvider {
+   public:
+    using ForwardingProvider::ForwardingProvider;
+    Result<InstancePage> list_instances(const InstanceQuery& query) override {
+      auto page = ForwardingProvider::list_instances(query);
+      page->instances.front().unreadable = "damaged";
+      return page;
+    }
+  };
+  ManualClock clock;
+  const auto memory = std::make_shared<MemoryProvider>(clock);
+  Damaged provider(memory);
+  for (const char* id : {"a", "b"}) {
+    const StartRequest request{.instance = id, .start = {.orchestration = "Orch"}};
+    ASSERT_TRUE(provider.start_instances({&request, 1}));
+  }
+  EXPECT_EQ(provider.Provider::count_instances({}, 9).value().open(), 1u);
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ constexpr int busy_timeout_ms = 5000;
 Connection::Connection(const std::string& path, Mode mode) {
   // Reading a WAL needs its index to be writable, so a reading connection is opened like any other and told
   // not to.
-  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  const int create = mode == Mode::read_write ? SQLITE_OPEN_CREATE : 0;
+  const int flags = SQLITE_OPEN_READWRITE | create | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   const int code = sqlite3_open_v2(path.c_str(), &connection_, flags, nullptr);
   if (code != SQLITE_OK) {
     const std::string message = connection_ != nullptr ? sqlite3_errmsg(connection_) : sqlite3_errstr(code);
@@ -38,6 +39,11 @@ Connection::Connection(const std::string& path, Mode mode) {
 }
 
 Connection::~Connection() { sqlite3_close(connection_); }
+
+std::string Connection::file() const {
+  const char* const name = sqlite3_db_filename(connection_, "main");
+  return name != nullptr ? name : "";
+}
 
 void Connection::execute(const std::string& sql) {
   const int code = sqlite3_exec(connection_, sql.c_str(), nullptr, nullptr, nullptr);

@@ -13,12 +13,16 @@ class Connection {
  public:
   enum class Mode { read_write, read_only };
 
+  /// Only one that writes creates the file.
   Connection(const std::string& path, Mode mode);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   [[nodiscard]] sqlite3* handle() const noexcept { return connection_; }
+
+  /// The file with its whole path, whatever the working directory is later; empty in memory.
+  [[nodiscard]] std::string file() const;
 
   /// Runs statements that return nothing of interest.
   void execute(const std::string& sql);

@@ -27,7 +27,10 @@ SqliteProvider::Tables::Tables(Writer& writer)
       new_token([this] { return LeaseToken{std::max<std::uint64_t>(random() >> 1, 1)}; }) {}
 
 SqliteProvider::SqliteProvider(const Options& options)
-    : path_(options.path), writer_(options), tables_(writer_) {
+    : writer_(options),
+      tables_(writer_),
+      file_(duramen::detail::mutant("counting_follows_the_working_directory") ? options.path
+                                                                              : writer_.connection().file()) {
   if (writer_.in_memory()) {
     in_turn_ = std::make_unique<Views>(writer_.connection());
     counting_.counts = std::make_unique<StoreCounts>(writer_.connection());

@@ -180,7 +180,7 @@ class SqliteProvider final : public Provider {
     if (!reader_) return writer_.read([&](const Moment&) { return body(*counting_.counts); });
     const std::lock_guard guard{counting_.mutex};
     if (!counting_.counts) {
-      counting_.connection = std::make_unique<Connection>(path_, Connection::Mode::read_only);
+      counting_.connection = std::make_unique<Connection>(file_, Connection::Mode::read_only);
       counting_.counts = std::make_unique<StoreCounts>(*counting_.connection);
     }
     return body(*counting_.counts);
@@ -192,10 +192,10 @@ class SqliteProvider final : public Provider {
   /// After the commit: if there is no memory for it, the call has succeeded all the same.
   void announce(const News& news);
 
-  const std::string path_;
   Listeners listeners_;
   Writer writer_;
   Tables tables_;
+  const std::string file_;          // for what is opened later
   std::unique_ptr<Reader> reader_;  // null in memory
   std::unique_ptr<Views> in_turn_;  // in memory: reads on the writing connection
   Counting counting_;

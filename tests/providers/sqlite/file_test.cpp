@@ -87,6 +87,22 @@ TEST(OpeningAFile, FindsADamagedOneCorrupt) {
   EXPECT_EQ(read.error().code, ErrorCode::corrupt);
 }
 
+TEST(AStoreUnderARelativePath, IsCountedAlsoWhenTheProgramHasChangedItsDirectory) {
+  const TempDir dir;
+  std::filesystem::create_directory(dir.file("elsewhere"));
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(dir.file(""));
+  const auto provider = open_at("t.db");
+  start(*provider, "a");
+  std::filesystem::current_path(dir.file("elsewhere"));
+  const auto metrics = provider->get_metrics();
+  const bool made_another = std::filesystem::exists("t.db");
+  std::filesystem::current_path(before);
+  ASSERT_TRUE(metrics) << metrics.error().describe();
+  EXPECT_EQ(metrics->total_instances(), 1u);
+  EXPECT_FALSE(made_another);
+}
+
 TEST(AFullDisk, FailsTheCallAsRetryableAndLosesNothing) {
   const TempDir dir;
   const auto provider = open_at(dir.file("t.db"));
