@@ -1,6 +1,7 @@
 #include "providers/postgres/connection.hpp"
 
 #include "providers/postgres/error.hpp"
+#include <duramen/detail/mutant.hpp>
 #include <duramen/store.hpp>
 
 #include <libpq-fe.h>
@@ -27,10 +28,18 @@ std::int64_t steady_ms() {
       .count();
 }
 
-/// A message of libpq or the server, as it may be passed on.
-std::string fit_to_show(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return without_secrets(text);
+/// A message of libpq or the server, as it may be passed on: one line, without secrets. libpq puts its
+/// advice, and each further host, on a line of its own.
+std::string fit_to_show(std::string_view text) {
+  std::string line;
+  for (const char c : text.substr(0, text.find_last_not_of(" \t\r\n") + 1)) {
+    if (c == '\n' && !duramen::detail::mutant("errors_of_libpq_keep_their_lines")) {
+      line += "; ";
+    } else if (c != '\t' && c != '\r') {
+      line += c;
+    }
+  }
+  return without_secrets(line);
 }
 
 void hear_notice(void* connection, const pg_result* result) {

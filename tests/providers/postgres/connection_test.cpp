@@ -66,6 +66,15 @@ TEST(PostgresConnInfo, AServerThatIsNotThereIsRetryableAndNamed) {
   EXPECT_EQ(opened.error().message.find("hunter2"), std::string::npos);
 }
 
+TEST(PostgresConnInfo, AnErrorThatNamesSeveralServersIsOneLine) {
+  const auto opened =
+      postgres::open_provider({.conninfo = "host=/nonexistent,/missing user=me", .reconnect_patience = 0ms});
+  ASSERT_FALSE(opened);
+  const std::string& message = opened.error().message;
+  EXPECT_EQ(message.find_first_of("\n\t"), std::string::npos) << message;
+  EXPECT_NE(message.find("; connection to server on socket \"/missing"), std::string::npos) << message;
+}
+
 TEST(PostgresConnInfo, ALogThatThrowsHidesNoError) {
   int records = 0;
   const auto opened = postgres::open_provider(

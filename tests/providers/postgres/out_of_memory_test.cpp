@@ -3,6 +3,8 @@
 #include "store.hpp"
 #include "support/failing_memory.hpp"
 
+#include <atomic>
+#include <new>
 #include <optional>
 
 namespace duramen::test {
@@ -46,6 +48,32 @@ TEST_F(PostgresOutOfMemory, ACallThatFailsLeavesNothingOpenForTheNextOne) {
     if (!has_failed) break;
   }
   EXPECT_GT(failures, 5);
+}
+
+class ListenerWithoutMemory final : public ProviderListener {
+ public:
+  void orchestrator_work_ready() override {
+    ++calls_;
+    throw std::bad_alloc();
+  }
+  void worker_work_ready() override {}
+  void leases_stolen(std::span<const StolenLease>) override {}
+  void instances_changed(std::span<const ChangedInstance>) override {}
+  [[nodiscard]] int calls() const { return calls_; }
+
+ private:
+  std::atomic<int> calls_ = 0;
+};
+
+TEST_F(PostgresOutOfMemory, ACallWhoseHintFindsNoMemoryHasSucceeded) {
+  const auto store = open();
+  ListenerWithoutMemory listener;
+  const auto subscription = store->subscribe("node", listener);
+  const StartRequest request = start_of("a");
+  const auto started = store->start_instances({&request, 1});
+  ASSERT_TRUE(started) << started.error().describe();
+  EXPECT_EQ(started->at(0), StartOutcome::created);
+  EXPECT_GT(listener.calls(), 0);
 }
 
 }  // namespace
