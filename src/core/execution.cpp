@@ -6,6 +6,7 @@
 #include "base/same_json.hpp"
 #include "core/failures.hpp"
 #include "core/matching.hpp"
+#include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -110,6 +111,8 @@ void Execution::replay(std::span<const Event> history) {
       break;
     }
     if (!check_completion(event)) break;
+    // Recorded in a turn of its own, perhaps, whose limit of actions it kept.
+    if (!detail::mutant("refused_names_add_up")) actions_ = 0;
     ++cursor_;
     last_event_id_ = event.id;
     schedules_.note(event);
@@ -119,6 +122,7 @@ void Execution::replay(std::span<const Event> history) {
   }
   replayed_ += cursor_;
   replaying_ = false;
+  actions_ = 0;
 }
 
 bool Execution::check_order(std::span<const Event> history) {

@@ -164,6 +164,23 @@ TEST(Names, CodeThatTriesAgainAndAgainReachesTheLimitOfActions) {
   EXPECT_EQ(replayed.failure().type, "TooManyActions");
 }
 
+TEST(Names, ThoseRefusedInEarlierTurnsDoNotCountAgainstTheLimitOfActions) {
+  core::ExecutionOptions options;
+  options.max_actions_per_turn = 3;
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+                      for (int turn = 0; turn < 6; ++turn) {
+                        (void)co_await error_of(ctx, futures.front().call, too_long);
+                        (void)co_await error_of(ctx, futures.front().call, "");
+                        co_await ctx.schedule_activity("A", "");
+                      }
+                      co_return "done";
+                    },
+                    Mode::every_way, options};
+  instance.start();
+  for (int turn = 0; turn < 6; ++turn) instance.complete("A", "");
+  EXPECT_EQ(instance.output(), "done");
+}
+
 // -- ids that are made up ----------------------------------------------------------------------------------
 
 InstanceId child_of(const std::string& parent) {
