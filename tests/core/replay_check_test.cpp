@@ -87,6 +87,18 @@ TEST(ReplayCheck, TheSameCodeReplaysAHistoryThatHasEnded) {
   EXPECT_EQ(report.events, 6u);
 }
 
+TEST(ReplayCheck, AResultThatOnlyTheRuntimesOwnLimitAllowsIsReplayed) {
+  core::ExecutionOptions options;
+  options.max_payload_bytes = payload_ceiling;
+  const auto large = [](Context&) -> Task<std::string> {
+    co_return std::string(default_payload_limit + 1, 'x');
+  };
+  Instance instance{large, Mode::every_way, options};
+  instance.start();
+  const ReplayReport report = check_replay(build(large), recorded(instance));
+  EXPECT_TRUE(report.findings.empty()) << report.text();
+}
+
 TEST(ReplayCheck, TheSameCodeReplaysAHistoryThatGoesOn) {
   EXPECT_TRUE(check_replay(build(two_steps), a_history(false)).ok());
 }
