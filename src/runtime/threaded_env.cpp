@@ -90,13 +90,13 @@ bool ThreadPool::wants_waking() {
   return true;
 }
 
-void ThreadPool::stop() {
+void ThreadPool::stop(Queued queued) {
   std::deque<Job> dropped;
   Threads all;
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
-    dropped.swap(jobs_);
+    if (queued == Queued::dropped) dropped.swap(jobs_);
     all.splice(all.end(), threads_);
     all.splice(all.end(), left_);
   }
@@ -185,7 +185,10 @@ void ThreadedEnv::run_elsewhere(Lane lane, Job work) {
 }
 
 void ThreadedEnv::stop() {
-  cancellation_.stop();
+  // An activity that was abandoned before it was notified may wait for just that, and its thread is joined
+  // next.
+  cancellation_.stop(detail::mutant("stop_notices_are_dropped") ? ThreadPool::Queued::dropped
+                                                                : ThreadPool::Queued::run);
   activities_.stop();
   activity_loop_.stop();
   lease_loop_.stop();

@@ -28,8 +28,10 @@ class ThreadPool {
   void shrink();
   /// Threads that were started and not joined yet. One that leaves is joined by the next that does.
   [[nodiscard]] std::size_t unjoined();
-  /// Drops what has not begun, waits for what has.
-  void stop();
+  enum class Queued : bool { dropped, run };
+  /// Ends the threads when they have done what has begun, and what is queued if it is to be run. Later posts
+  /// are dropped.
+  void stop(Queued queued = Queued::dropped);
 
  private:
   using Threads = std::list<std::thread>;

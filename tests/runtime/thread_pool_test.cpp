@@ -6,6 +6,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <latch>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <system_error>
@@ -72,6 +73,30 @@ TEST(ThreadPool, JoinsThreadsThatLeave) {
   const auto bounded = [&] { return pool.unjoined() <= 4; };
   for (int i = 0; i < 2000 && !bounded(); ++i) std::this_thread::sleep_for(1ms);
   EXPECT_LE(pool.unjoined(), 4u);
+}
+
+TEST(ThreadedEnv, WhoIsToBeNotifiedOfAStopIsAlsoWhenTheThreadsEnd) {
+  const testing::ManualClock clock;
+  runtime::ThreadedEnv env(clock, 1);
+  std::latch begun(3);
+  std::atomic<bool> ends{false};
+  std::atomic<int> notified{0};
+  // Both threads of the lane are kept until the lane takes no more: then it drops what it is given.
+  for (int i = 0; i < 2; ++i) {
+    env.run_elsewhere(Lane::cancellation, [&] {
+      begun.arrive_and_wait();
+      while (!ends) {
+        const auto job = std::make_shared<int>();
+        env.run_elsewhere(Lane::cancellation, [job] {});
+        if (job.use_count() == 1) ends = true;
+        std::this_thread::sleep_for(1ms);
+      }
+    });
+  }
+  begun.arrive_and_wait();
+  env.run_elsewhere(Lane::cancellation, [&] { ++notified; });
+  env.stop();
+  EXPECT_EQ(notified, 1);
 }
 
 class Refused : public ::testing::Test {
