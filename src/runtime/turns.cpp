@@ -16,6 +16,8 @@ namespace {
 
 // What cannot be worked on now is looked at again after this.
 constexpr Duration short_pause{1000};
+// Instances that are remembered though nothing of them is resident, at least.
+constexpr std::size_t least_remembered = 10'000;
 
 WorkItem as_message(const FinishedActivity& activity) {
   const ActivityKey& key = activity.lease.key;
@@ -383,7 +385,7 @@ void Turns::give_up(const InstanceId& instance, const OrchestrationItem& item, D
 
 /// Doubled each time, as far as this node remembers.
 Duration Turns::unregistered_pause(const InstanceId& instance) {
-  if (unregistered_.size() > options_.max_resident) unregistered_.clear();
+  if (unregistered_.size() > max_remembered()) unregistered_.clear();
   auto [at, first] = unregistered_.try_emplace(instance, options_.unregistered_pause);
   if (!first) at->second = std::min(at->second * 2, options_.longest_unregistered_pause);
   return at->second;
@@ -603,12 +605,19 @@ void Turns::refused(TurnCommit& commit, const std::string& why, bool condemned) 
                  : "the store cannot hold a turn of an instance, which fails",
        {{"instance_id", commit.instance.value}, {"error", why}});
   if (condemned || detail::mutant("a_refused_turn_is_run_again")) return;
-  if (refused_.size() > options_.max_resident) refused_.clear();
+  if (refused_.size() > max_remembered()) refused_.clear();
   refused_.insert_or_assign(commit.instance, RefusedTurn{commit.incarnation, why});
   // What ended is not run again: its end is stored without the turn, and causes the fetch.
   for (WorkAck& ack : commit.work_acks) committer_.add(std::move(ack), [](const Result<AckResult>&) {});
   if (const auto* held = std::get_if<HeldLease>(&commit.basis))
     give_back({commit.incarnation, held->token}, {}, Attempt::uncounted);
+}
+
+/// A bound that only a store full of broken instances reaches; it must not be that of resident ones, which
+/// may be 0.
+std::size_t Turns::max_remembered() const {
+  if (detail::mutant("refusals_are_forgotten")) return options_.max_resident;
+  return std::max(options_.max_resident, least_remembered);
 }
 
 /// Why an instance that was fetched cannot go on, if the store has refused its last turn.

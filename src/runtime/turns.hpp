@@ -147,6 +147,7 @@ class Turns {
               Urgency urgency = Urgency::usual);
   void committed(const InstanceId& instance, Stored& turn, CommitResult& result);
   void refused(TurnCommit& commit, const std::string& why, bool condemned);
+  [[nodiscard]] std::size_t max_remembered() const;
   [[nodiscard]] std::optional<Failure> take_refusal(const OrchestrationItem& item);
   [[nodiscard]] core::ExecutionOptions execution_options() const;
 

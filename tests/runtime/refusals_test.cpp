@@ -113,10 +113,9 @@ class Refusals : public ::testing::Test {
       co_return answer ? "worked" : answer.error().type + ": " + answer.error().message;
     });
   }
-  Runtime& run() {
-    RuntimeOptions options;
+  Runtime& run(RuntimeOptions options = {}) {
     options.log = log.sink();
-    return world.run(options);
+    return world.run(std::move(options));
   }
   /// Time stands still: a broken test ends after some seconds.
   Failure failure_of(const InstanceId& instance) {
@@ -192,6 +191,17 @@ TEST_F(Refusals, AFailureThatTheStoreCannotHoldEitherIsTriedAgainLater) {
   const InstanceState state = world.wait("i", [this] { world.clock.advance(100ms); });
   EXPECT_EQ(state.failure->type, "TurnRefused");
   EXPECT_EQ(store->refused, 3);  // the turn, its failure, and the turn again
+}
+
+TEST_F(Refusals, ManyAtOnceAreEachRefusedOnceAlsoIfNothingIsResident) {
+  // Stored before there is a runtime: their first turns are fetched, and refused, together.
+  const std::vector<InstanceId> all{InstanceId("a"), InstanceId("b"), InstanceId("c"), InstanceId("d")};
+  for (const InstanceId& instance : all) world.client.start(instance, "at_once").value();
+  RuntimeOptions options;
+  options.max_resident_instances = 0;
+  run(options);
+  for (const InstanceId& instance : all) EXPECT_EQ(failure_of(instance).type, "TurnRefused");
+  EXPECT_EQ(store->refused, 4);
 }
 
 // -- detached starts -----------------------------------------------------------------------------
