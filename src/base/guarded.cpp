@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace duramen::inline v0::base {
+namespace duramen::base {
 
 void Swallowed::operator()() noexcept {
   if (reported_.exchange(true)) return;
@@ -41,4 +41,4 @@ LogSink guarded(LogSink sink) {
       };
 }
 
-}  // namespace duramen::inline v0::base
+}  // namespace duramen::base

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <string_view>
 
-namespace duramen::inline v0::base {
+namespace duramen::base {
 
 /// Reports the first exception of one such piece of code to standard error, and swallows all. Any thread.
 class Swallowed {
@@ -25,4 +25,4 @@ class Swallowed {
 /// `sink` without its exceptions; an empty one stays empty.
 [[nodiscard]] LogSink guarded(LogSink sink);
 
-}  // namespace duramen::inline v0::base
+}  // namespace duramen::base

@@ -1,5 +1,7 @@
 #include "base/thread_executor.hpp"
 
+#include "base/longest_wait.hpp"
+
 #include <algorithm>
 #include <pthread.h>
 #include <system_error>
@@ -81,7 +83,8 @@ void ThreadExecutor::run() {
           if (left <= Duration::zero()) break;
           asleep_ = true;
           // A clock that a test moves wakes nobody.
-          const Duration longest = clock_.moves_by_itself() ? left : std::min(left, Duration{1});
+          const Duration longest =
+              clock_.moves_by_itself() ? base::no_longer(left) : std::min(left, Duration{1});
           wake_.wait_for(lock, longest, [this] { return !asleep_; });
           asleep_ = false;
         }

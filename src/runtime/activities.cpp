@@ -2,6 +2,7 @@
 
 #include "base/bounded_failure.hpp"
 #include "base/check.hpp"
+#include "base/longest_wait.hpp"
 #include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
@@ -75,7 +76,7 @@ ActivityOutcome outcome_of(const detail::ActivityState& state, const std::varian
 std::optional<Duration> shortest_limit(const ActivityOptions& options) {
   std::optional<Duration> shortest;
   for (const Duration limit : {options.schedule_to_start, options.start_to_close, options.heartbeat}) {
-    if (limit > Duration{} && (!shortest || limit < *shortest)) shortest = limit;
+    if (limit > Duration{} && (!shortest || limit < *shortest)) shortest = base::no_longer(limit);
   }
   return shortest;
 }

@@ -1,3 +1,4 @@
+#include "base/longest_wait.hpp"
 #include "runtime/activity_state.hpp"
 #include <duramen/activity.hpp>
 #include <duramen/detail/mutant.hpp>
@@ -80,7 +81,7 @@ void ActivityContext::trace(LogLevel level, std::string text) {
 bool ActivityContext::block(Duration delay) {
   bool waited = false;
   state_->link().use([this, delay, &waited](const detail::ActivityHost& host) {
-    waited = host.env.pause_activity(delay, state_->stop_token());
+    waited = host.env.pause_activity(base::no_longer(delay), state_->stop_token());
   });
   return waited;
 }
@@ -187,7 +188,7 @@ bool PauseAwaiter::await_suspend(std::coroutine_handle<> handle) {
   const bool sleeps = state->link().use([this, &state, handle](const ActivityHost& host) {
     const auto pause = std::make_shared<Pause>(state, host.env, handle);
     std::optional<LeaseTime> until;
-    if (delay_) until = host.env.clock().lease_now() + *delay_;
+    if (delay_) until = host.env.clock().lease_now() + base::no_longer(*delay_);
     pause_ = pause;
     state->set_pausing(true);
     pause->arm(until);

@@ -1,5 +1,6 @@
 #include <duramen/runtime.hpp>
 
+#include "base/longest_wait.hpp"
 #include "runtime/node.hpp"
 #include "runtime/threaded_env.hpp"
 
@@ -31,6 +32,12 @@ void require(bool holds, const char* what) {
 RuntimeOptions completed(RuntimeOptions options) {
   if (options.node.empty()) options.node = make_node_id();
   if (!options.log) options.log = text_log();
+  for (Duration* wait : {&options.activity_lease, &options.turn_lease, &options.poll_interval,
+                         &options.sweep_interval, &options.session_lease, &options.session_idle,
+                         &options.unregistered_pause, &options.longest_unregistered_pause,
+                         &options.cancel_grace, &options.slow_turn, &options.gauge_interval}) {
+    *wait = base::no_longer(*wait);
+  }
   const TagFilter& tags = options.tags;
   require(options.node.value.size() <= 128, "node is longer than 128 bytes");
   require(options.max_activities > 0, "max_activities is 0; to run no activities, register none");
@@ -81,7 +88,7 @@ class Runtime::Impl {
     if (!node_) return;
     store_.neighbourhood()->detach(*node_);
     std::promise<void> drained;
-    node_->shut_down(deadline, [&drained] { drained.set_value(); });
+    node_->shut_down(base::no_longer(deadline), [&drained] { drained.set_value(); });
     drained.get_future().wait();
     env_.stop();
     node_.reset();

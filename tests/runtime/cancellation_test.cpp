@@ -1,9 +1,11 @@
 // What is no longer wanted is told to stop, is told why, and its result reaches nobody.
 #include "runtime/world.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
+#include <thread>
 
 namespace duramen::test {
 namespace {
@@ -72,6 +74,37 @@ class Cancellation : public ::testing::Test {
 };
 
 class CancellationOf : public Cancellation, public ::testing::WithParamInterface<std::string> {};
+
+TEST(LongPauses, AnActivityThatPausesForAsLongAsPossibleDoesSoUntilItIsStopped) {
+  World world;
+  std::atomic<int> begun{0};
+  Signal<bool> function;
+  Signal<bool> coroutine;
+  world.registry.add("Function", [&](ActivityContext& ctx, int value) {
+    ++begun;
+    function.set(ctx.wait_for(std::chrono::hours::max()));
+    return value;
+  });
+  world.registry.add("Coroutine", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
+    ++begun;
+    const bool rested = co_await ctx.sleep(std::chrono::hours::max());
+    coroutine.set(rested);
+    co_return value;
+  });
+  world.registry.add("both", [](OrchestrationContext& ctx, int value) -> Task<int> {
+    std::vector<DurableFuture<int>> both;
+    both.push_back(ctx.schedule_activity<int>("Function", value).start_to_close(std::chrono::hours::max()));
+    both.push_back(ctx.schedule_activity<int>("Coroutine", value));
+    auto values = co_await ctx.join(std::move(both));
+    co_return values.front();
+  });
+  world.run();
+  world.client.start("b", "both", 1).value();
+  for (int i = 0; i < 60'000 && begun < 2; ++i) std::this_thread::sleep_for(1ms);
+  world.client.cancel("b", "enough").value();
+  EXPECT_EQ(function.wait(), false);
+  EXPECT_EQ(coroutine.wait(), false);
+}
 
 TEST_P(CancellationOf, ALostRaceStopsTheActivityWhileTheOrchestrationGoesOn) {
   world.run();

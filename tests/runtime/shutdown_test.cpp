@@ -29,6 +29,25 @@ TEST(Shutdown, LetsARunningActivityEndAndStoresItsResult) {
   EXPECT_EQ(world.client.get_instance("w").value().status, Status::completed);
 }
 
+TEST(Shutdown, WithADeadlineThatNeverComesAsksNobodyToStop) {
+  World world;
+  Signal<bool> begun;
+  world.registry.add("Work", [&](ActivityContext& ctx, int) {
+    begun.set(true);
+    return ctx.wait_for(50ms);
+  });
+  world.registry.add("use", [](OrchestrationContext& ctx, int value) -> Task<bool> {
+    co_return co_await ctx.schedule_activity<bool>("Work", value);
+  });
+  Runtime& runtime = world.run();
+  world.client.start("w", "use", 1).value();
+  ASSERT_TRUE(begun.wait());
+  runtime.shutdown(Duration::max());
+  const InstanceInfo info = world.client.get_instance("w").value();
+  ASSERT_EQ(info.status, Status::completed);
+  EXPECT_EQ(info.output->data, "true");
+}
+
 TEST(Shutdown, TellsActivitiesAfterTheDeadlineAndGivesTheirLeasesBackUncounted) {
   World world;
   Signal<bool> begun;

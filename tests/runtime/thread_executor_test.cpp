@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace duramen::test {
@@ -61,6 +63,25 @@ TEST(ThreadExecutor, RunsTimersInTheOrderOfTheirTimes) {
   executor.post_at(now + 20ms, [&] { seen.push_back(2); });
   ASSERT_TRUE(done.wait());
   EXPECT_EQ(seen, (std::vector<int>{1, 2, 3}));
+}
+
+/// The machine's, and how often it was asked.
+class CountingClock final : public Clock {
+ public:
+  mutable std::atomic<int> asked{0};
+  [[nodiscard]] TimePoint now() const override { return system_clock().now(); }
+  [[nodiscard]] LeaseTime lease_now() const override {
+    ++asked;
+    return system_clock().lease_now();
+  }
+};
+
+TEST(ThreadExecutor, SleepsUntilATimerInAThousandYears) {
+  const CountingClock clock;
+  ThreadExecutor executor{clock, "test"};
+  executor.post_at(system_clock().lease_now() + std::chrono::hours{24 * 365 * 1000}, [] {});
+  std::this_thread::sleep_for(20ms);  // for one that does not sleep, long enough to ask very often
+  EXPECT_LT(clock.asked, 50);
 }
 
 TEST(ThreadExecutor, StopRunsWhatIsQueuedAndDropsTimers) {
