@@ -3,6 +3,7 @@
 #include "base/longest_wait.hpp"
 #include "runtime/node.hpp"
 #include "runtime/threaded_env.hpp"
+#include <duramen/detail/mutant.hpp>
 
 #include <cstdio>
 #include <future>
@@ -84,29 +85,37 @@ class Runtime::Impl {
   }
 
   void shutdown(Duration deadline) {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(shutdown_mutex_);
     if (!node_) return;
     store_.neighbourhood()->detach(*node_);
     std::promise<void> drained;
     node_->shut_down(base::no_longer(deadline), [&drained] { drained.set_value(); });
     drained.get_future().wait();
     env_.stop();
-    node_.reset();
+    {
+      std::lock_guard end(mutex_);
+      ended_ = true;
+    }
+    node_.reset();  // without the lock: it calls user code
   }
 
   [[nodiscard]] const NodeId& node() const noexcept { return options_.node; }
   [[nodiscard]] const Clock& clock() const noexcept { return store_.provider()->clock(); }
   [[nodiscard]] std::size_t abandoned() {
+    std::unique_lock<std::mutex> shutdown;
+    if (detail::mutant("shutdown_holds_up_questions")) shutdown = std::unique_lock(shutdown_mutex_);
     std::lock_guard lock(mutex_);
-    return node_ ? node_->abandoned_activities() : 0;
+    return ended_ ? 0 : node_->abandoned_activities();
   }
 
  private:
   const Store store_;
   const RuntimeOptions options_;
   runtime::ThreadedEnv env_;
+  std::mutex shutdown_mutex_;  // held for as long as a shutdown takes: for nobody else
   std::mutex mutex_;
-  std::optional<runtime::Node> node_;  // guarded by mutex_
+  bool ended_ = false;  // guarded by mutex_: the node is gone, or about to go
+  std::optional<runtime::Node> node_;
 };
 
 Runtime::Runtime(Store store, Registry registry, RuntimeOptions options)

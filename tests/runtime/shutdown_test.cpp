@@ -48,6 +48,38 @@ TEST(Shutdown, WithADeadlineThatNeverComesAsksNobodyToStop) {
   EXPECT_EQ(info.output->data, "true");
 }
 
+TEST(Shutdown, HoldsUpNobodyWhoAsksForAbandonedActivities) {
+  World world;
+  Signal<bool> begun;
+  Signal<bool> stopping;
+  Signal<bool> go_on;
+  world.registry.add("Work", [&](ActivityContext& ctx, int value) {
+    begun.set(true);
+    (void)ctx.wait_for(forever);
+    stopping.set(true);
+    (void)go_on.wait();
+    return value;
+  });
+  world.registry.add("use", [](OrchestrationContext& ctx, int value) -> Task<int> {
+    co_return co_await ctx.schedule_activity<int>("Work", value);
+  });
+  Runtime& runtime = world.run();
+  world.client.start("w", "use", 1).value();
+  ASSERT_TRUE(begun.wait());
+  std::thread shutdown([&] { runtime.shutdown(Duration{0}); });
+  EXPECT_TRUE(stopping.wait());
+  Signal<bool> answered;
+  std::thread asks([&] {
+    (void)runtime.abandoned_activities();
+    answered.set(true);
+  });
+  for (int i = 0; i < 2000 && !answered.is_set(); ++i) std::this_thread::sleep_for(1ms);
+  EXPECT_TRUE(answered.is_set());
+  go_on.set(true);
+  shutdown.join();
+  asks.join();
+}
+
 TEST(Shutdown, TellsActivitiesAfterTheDeadlineAndGivesTheirLeasesBackUncounted) {
   World world;
   Signal<bool> begun;
