@@ -97,6 +97,12 @@ bool holds(const OrchestrationItem& item) {
   });
 }
 
+/// The first execution is the store's; every further one is begun by the message that continues.
+ExecutionId execution_of(const OrchestrationItem& item) {
+  const bool next = item.status == Status::continued_as_new && holds<work::ContinueAsNew>(item);
+  return next ? item.execution.next() : item.execution;
+}
+
 /// Handed out too often without an end.
 std::optional<Failure> poison(const OrchestrationItem& item, std::uint32_t max_attempts) {
   if (item.attempt <= max_attempts) return std::nullopt;
@@ -355,13 +361,11 @@ void Turns::run_fetched(const InstanceId& instance, OrchestrationItem item, std:
            {{"instance_id", instance.value}, {"attempt", std::to_string(item.attempt)}});
       return give_up(instance, item, pause, Attempt::uncounted);
     }
-    // The first execution is the store's; every further one is begun by the message that continues.
-    const bool next = item.status == Status::continued_as_new && holds<work::ContinueAsNew>(item);
     core::ExecutionOptions options = execution_options();
     options.key_values = std::move(item.key_values);
     slot.execution = std::make_unique<core::Execution>(
-        core::ExecutionIdentity{instance, item.incarnation, next ? item.execution.next() : item.execution},
-        std::move(handler), std::move(options));
+        core::ExecutionIdentity{instance, item.incarnation, execution_of(item)}, std::move(handler),
+        std::move(options));
   }
   std::vector<WorkItem> messages;
   messages.reserve(item.messages.size());
@@ -403,9 +407,7 @@ void Turns::condemn(const InstanceId& instance, OrchestrationItem item, Failure 
           const bool has_beginning = !is_fresh(item) || put_beginning_first(item);
           if (condemned.retry_later || !has_beginning)
             return give_up(instance, item, short_pause, Attempt::uncounted);
-          const bool next_one = item.status == Status::continued_as_new && holds<work::ContinueAsNew>(item);
-          const core::ExecutionIdentity identity{instance, item.incarnation,
-                                                 next_one ? item.execution.next() : item.execution};
+          const core::ExecutionIdentity identity{instance, item.incarnation, execution_of(item)};
           std::vector<WorkItem> messages;
           for (InboxMessage& message : item.messages) messages.push_back(std::move(message.item));
           Turn turn;
@@ -606,7 +608,8 @@ void Turns::refused(TurnCommit& commit, const std::string& why, bool condemned) 
        {{"instance_id", commit.instance.value}, {"error", why}});
   if (condemned || detail::mutant("a_refused_turn_is_run_again")) return;
   if (refused_.size() > max_remembered()) refused_.clear();
-  refused_.insert_or_assign(commit.instance, RefusedTurn{commit.incarnation, why});
+  const EventId after = commit.events.empty() ? EventId{} : EventId{commit.events.front().id.value - 1};
+  refused_.insert_or_assign(commit.instance, RefusedTurn{commit.incarnation, commit.execution, after, why});
   // What ended is not run again: its end is stored without the turn, and causes the fetch.
   for (WorkAck& ack : commit.work_acks) committer_.add(std::move(ack), [](const Result<AckResult>&) {});
   if (const auto* held = std::get_if<HeldLease>(&commit.basis))
@@ -626,7 +629,11 @@ std::optional<Failure> Turns::take_refusal(const OrchestrationItem& item) {
   if (found == refused_.end()) return std::nullopt;
   const RefusedTurn refused = std::move(found->second);
   refused_.erase(found);
-  if (refused.incarnation != item.incarnation) return std::nullopt;
+  // Another node may have stored another turn in its place, or ended the instance: then it goes on from
+  // there.
+  const bool same = refused.incarnation == item.incarnation && refused.execution == execution_of(item) &&
+                    refused.after == (is_fresh(item) ? EventId{} : item.last_event_id);
+  if (!same && !detail::mutant("a_refusal_outlives_its_turn")) return std::nullopt;
   Failure failure;
   failure.kind = FailureKind::infrastructure;
   failure.type = "TurnRefused";

@@ -79,8 +79,11 @@ class Turns {
     std::list<InstanceId>::iterator recent;
   };
   using Slots = std::unordered_map<InstanceId, Slot>;
+  /// The store refused the turn that would have followed this event.
   struct RefusedTurn {
     Incarnation incarnation;
+    ExecutionId execution;
+    EventId after;
     std::string why;
   };
 

@@ -204,6 +204,58 @@ TEST_F(Refusals, ManyAtOnceAreEachRefusedOnceAlsoIfNothingIsResident) {
   EXPECT_EQ(store->refused, 4);
 }
 
+/// Cannot hold turns of the node "one" that write the key "huge", and gives it no turn after that until
+/// `again`.
+class PickyWithOneNode final : public ForwardingProvider {
+ public:
+  using ForwardingProvider::ForwardingProvider;
+  std::atomic<bool> refused{false};
+  std::atomic<bool> again{false};
+
+  Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override {
+    if (request.node == NodeId("one") && refused && !again) return OrchestrationBatch{};
+    return ForwardingProvider::fetch_orchestration_items(request);
+  }
+  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
+                                                            const std::stop_token& hurry) override {
+    const TurnCommit& commit = commits.front();
+    if (commits.size() > 1 || commit.node != NodeId("one") || commit.change.key_values.empty())
+      return ForwardingProvider::ack_orchestration_items(commits, hurry);
+    refused = true;
+    return std::vector<CommitResult>{{.outcome = CommitOutcome::invalid, .message = "it is too long"}};
+  }
+};
+
+TEST(RefusedByOneNode, AnInstanceThatWentOnElsewhereIsNotFailedForTheTurnThatWasRefused) {
+  PickyWithOneNode* store = nullptr;
+  ClockedWorld world([&](std::shared_ptr<Provider> inner) {
+    auto wrapped = std::make_shared<PickyWithOneNode>(std::move(inner));
+    store = wrapped.get();
+    return wrapped;
+  });
+  world.registry.add("two_events", [](OrchestrationContext& ctx) -> Task<int> {
+    const int first = co_await ctx.schedule_wait<int>("first");
+    ctx.set_kv_value("huge", first);
+    const int second = co_await ctx.schedule_wait<int>("second");
+    co_return first + second;
+  });
+  RuntimeOptions one;
+  one.node = NodeId("one");
+  world.run(one);
+  world.client.start("i", "two_events").value();
+  world.client.raise_event("i", "first", 1).value();
+  world.until([&] { return store->refused.load(); });
+  // Another node, perhaps with other code, stores the turn.
+  Runtime& other = world.run();
+  world.until([&] { return world.client.get_key_values("i").value().contains("huge"); },
+              [&] { world.clock.advance(100ms); });
+  other.shutdown(Duration{0});
+  store->again = true;
+  world.client.raise_event("i", "second", 2).value();
+  const InstanceState state = world.wait("i", [&] { world.clock.advance(100ms); });
+  EXPECT_EQ(state.status, Status::completed) << (state.failure ? state.failure->message : "");
+}
+
 // -- detached starts -----------------------------------------------------------------------------
 
 TEST_F(Refusals, ADetachedStartOfATakenIdIsInTheLog) {
