@@ -114,7 +114,7 @@ TEST_F(Process, LogsWhatItSaysOnStandardError) {
 TEST_F(Process, IsAskedToEndWhenItIsCancelled) {
   begin(shell("trap 'echo term > " + dir.file("got") + "; exit 0' TERM; touch " + ready +
               "; while :; do sleep 0.01; done")
-            .kill_after(60s));
+            .kill_after(std::chrono::hours::max()));
   world.client.cancel("i", "enough").value();
   EXPECT_EQ(world.client.wait("i", forever).value().status, Status::cancelled);
   wait_for(dir.file("got"));

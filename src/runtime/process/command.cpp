@@ -1,5 +1,6 @@
 #include "runtime/process/command.hpp"
 
+#include "base/longest_wait.hpp"
 #include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
@@ -240,7 +241,7 @@ class RunningCommand {
   void order_stop() {
     stopping_ = true;
     order(ShimOrder::terminate);
-    kill_at_ = SteadyClock::now() + command_.kill_after;
+    kill_at_ = SteadyClock::now() + base::no_longer(command_.kill_after);
   }
   void order(ShimOrder what) {
     if (what == ShimOrder::kill) kill_at_.reset();
