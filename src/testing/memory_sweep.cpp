@@ -1,4 +1,5 @@
 // What any node does for all: activities whose time is over, messages nobody came for, sessions nobody has.
+#include "base/longest_wait.hpp"
 #include "testing/memory_state.hpp"
 
 #include <set>
@@ -28,11 +29,13 @@ std::optional<MemoryState::Overdue> MemoryState::overdue(const WorkRow& row) con
   };
   if (is_leased(row)) {
     if (limits.start_to_close > Duration{0})
-      consider(on_the_wall(row.started_at + limits.start_to_close), TimeoutKind::start_to_close);
+      consider(on_the_wall(row.started_at + base::no_longer(limits.start_to_close)),
+               TimeoutKind::start_to_close);
     if (limits.heartbeat > Duration{0})
-      consider(on_the_wall(row.alive_at + limits.heartbeat), TimeoutKind::heartbeat);
+      consider(on_the_wall(row.alive_at + base::no_longer(limits.heartbeat)), TimeoutKind::heartbeat);
   } else if (row.attempts == 0 && limits.schedule_to_start > Duration{0}) {
-    consider(row.position.visible_at + limits.schedule_to_start, TimeoutKind::schedule_to_start);
+    consider(row.position.visible_at + base::no_longer(limits.schedule_to_start),
+             TimeoutKind::schedule_to_start);
   }
   return first;
 }
