@@ -303,6 +303,16 @@ void Execution::compare_end(const Event& recorded) {
     differs(completed->output, std::get<event::OrchestrationCompleted>(now.body).output, "result");
   } else if (const auto* continued = std::get_if<event::OrchestrationContinuedAsNew>(&recorded.body)) {
     differs(continued->input, std::get<event::OrchestrationContinuedAsNew>(now.body).input, "next input");
+  } else if (const auto* failed = std::get_if<event::OrchestrationFailed>(&recorded.body)) {
+    const Failure& today = std::get<event::OrchestrationFailed>(now.body).details;
+    // What the engine or a store refused need not be refused in the same words again.
+    const bool by_code = failed->details.kind == FailureKind::application &&
+                         today.kind == FailureKind::application && !detail::mutant("any_failure_is_the_same");
+    if (by_code && (failed->details.type != today.type || failed->details.message != today.message)) {
+      warnings_.push_back("event " + std::to_string(recorded.id.value) + " was recorded with the failure " +
+                          failed->details.type + ": " + failed->details.message + "; the code now has " +
+                          today.type + ": " + today.message);
+    }
   }
 }
 

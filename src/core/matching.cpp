@@ -86,6 +86,12 @@ bool is_recorded_value(const event::ActivityScheduled& activity) noexcept {
   return activity.name.starts_with("__duramen:");
 }
 
+bool completes_recorded_value(std::span<const Event> history, std::size_t at) noexcept {
+  if (at == 0) return false;
+  const auto* scheduled = std::get_if<event::ActivityScheduled>(&history[at - 1].body);
+  return scheduled != nullptr && is_recorded_value(*scheduled) && history[at].source == history[at - 1].id;
+}
+
 std::string describe_action(const EventBody& body) {
   return std::visit(
       Overloaded{

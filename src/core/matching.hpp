@@ -13,8 +13,10 @@
 #include <duramen/detail/leaf.hpp>
 #include <duramen/history.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <source_location>
+#include <span>
 #include <string>
 
 namespace duramen::inline v0::core {
@@ -25,6 +27,8 @@ enum class ActionMatch : std::uint8_t { same, other_input, different };
 /// The activities that stand for recorded values: completed by the very next event, never run by a worker.
 [[nodiscard]] const char* recorded_value_name(detail::RecordedValue value) noexcept;
 [[nodiscard]] bool is_recorded_value(const event::ActivityScheduled& activity) noexcept;
+/// Whether history[at] completes a recorded value: then no worker ran it.
+[[nodiscard]] bool completes_recorded_value(std::span<const Event> history, std::size_t at) noexcept;
 
 /// One line for a person: `activity "Charge" with input {"id":7}`.
 [[nodiscard]] std::string describe_action(const EventBody& body);

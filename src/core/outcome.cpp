@@ -167,10 +167,7 @@ std::vector<std::size_t> find_segments(std::span<const Event> history) {
   for (std::size_t i = 0; i < history.size(); ++i) {
     if (event_class(history[i]) != EventClass::inbound) continue;
     // A recorded value is completed by the very next event, in the same segment.
-    const auto* scheduled = i > 0 ? std::get_if<event::ActivityScheduled>(&history[i - 1].body) : nullptr;
-    const bool value =
-        scheduled != nullptr && is_recorded_value(*scheduled) && history[i].source == history[i - 1].id;
-    if (!value) starts.push_back(i);
+    if (!completes_recorded_value(history, i)) starts.push_back(i);
   }
   return starts;
 }

@@ -1,5 +1,8 @@
 #include "testing/simulation_ledger.hpp"
 
+#include "core/matching.hpp"
+#include <duramen/detail/mutant.hpp>
+
 #include <algorithm>
 
 namespace duramen::inline v0::testing {
@@ -199,7 +202,8 @@ void Ledger::stored(const TurnCommit& commit, const CommitResult& result, Known&
 /// The events of a turn go on where history ended, end an execution once, and complete each schedule once.
 void Ledger::append(const TurnCommit& commit, Incarnation incarnation, Known& known) {
   Execution& execution = known.executions[commit.execution];
-  for (const Event& event : commit.events) {
+  for (std::size_t i = 0; i < commit.events.size(); ++i) {
+    const Event& event = commit.events[i];
     const std::string where = "event " + text(event.id) + " of " + commit.instance.value + " (" +
                               std::string(event_type(event)) + ")";
     if (event.id != execution.last.next())
@@ -223,6 +227,9 @@ void Ledger::append(const TurnCommit& commit, Incarnation incarnation, Known& kn
     }
     if (schedule->second == Progress::closed) violations_.add(where + " completes a second time");
     schedule->second = Progress::closed;
+    // The turn itself gives new_guid() and utc_now() their values.
+    if (core::completes_recorded_value(commit.events, i) && !detail::mutant("simulation_distrusts_new_guid"))
+      continue;
     complete({incarnation, commit.execution, event.source}, event);
   }
   if (is_final(commit.change.status)) {

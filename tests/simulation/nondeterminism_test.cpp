@@ -59,6 +59,36 @@ TEST(Nondeterminism, AResultThatIsNotTheSameAgainIsFound) {
   EXPECT_THAT(run(registry).violations, Contains(HasSubstr("was recorded with the result 1")));
 }
 
+TEST(Nondeterminism, AFailureThatIsNotTheSameAgainIsFound) {
+  int runs = 0;
+  Registry registry;
+  registry.add("it", [&runs](OrchestrationContext&) -> Task<int> {
+    throw std::runtime_error("try " + std::to_string(++runs));
+    co_return 0;
+  });
+  EXPECT_THAT(run(registry).violations,
+              Contains(HasSubstr("recorded with the failure std::runtime_error: try 1")));
+}
+
+TEST(Nondeterminism, GuidsAndTimesOfTheContextAreDeterministic) {
+  Registry registry = with_activity();
+  registry.add("it", [](OrchestrationContext& ctx) -> Task<std::string> {
+    const std::string guid = co_await ctx.new_guid();
+    const TimePoint now = co_await ctx.utc_now();
+    co_await ctx.schedule_activity<std::int64_t>("Add", to_unix_ms(now));
+    co_return guid + co_await ctx.new_guid();
+  });
+  for (const std::uint64_t seed : testing::simulation_seeds(1, 20)) {
+    testing::SimulationOptions options;
+    options.seed = seed;
+    options.nodes = 2;
+    options.crash_rate = 0.05;
+    options.fault_rate = 0.05;
+    const SimulationReport report = run(registry, options);
+    EXPECT_TRUE(report.ok()) << report.describe();
+  }
+}
+
 TEST(Nondeterminism, AnInstanceThatFailedOfItIsFound) {
   int runs = 0;
   Registry registry = with_activity();
