@@ -49,8 +49,10 @@ def main():
     parser.add_argument("after")
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--json", help="write every line of every run there")
-    parser.add_argument("bench", nargs="*", help="arguments of duramen_bench, after --")
-    options = parser.parse_args()
+    words = sys.argv[1:]
+    at = words.index("--") if "--" in words else len(words)
+    options = parser.parse_args(words[:at])
+    options.bench = words[at + 1:]
     if options.pairs < 6:
         parser.error("fewer than 6 pairs have no 95 % interval")
 

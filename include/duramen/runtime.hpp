@@ -116,16 +116,18 @@ class Runtime {
   /// Who this runtime is among those that share the store.
   [[nodiscard]] const NodeId& node() const noexcept;
 
-  /// Activities that were asked to stop, did not within the grace period, and still run.
+  /// Activities that were asked to stop, did not within the grace period, and still run. Any thread, also
+  /// during a shutdown; 0 after it.
   [[nodiscard]] std::size_t abandoned_activities() const noexcept;
 
   /// Takes no new work, lets running activities end until `deadline` has passed, then asks them to stop and
   /// gives their leases back, so that they are run again; results that they return after that are dropped.
   /// Activities that have not begun by then are given back at once. Blocks until done; later calls do
   /// nothing. An activity function that does not return even then keeps its thread and this call waiting: a
-  /// function cannot be ended from outside. A coroutine that waits in an awaitable of yours keeps nothing
-  /// waiting. Its frame stays until you resume it and it ends, also after the Runtime; the log counts and
-  /// names these when the runtime ends.
+  /// function cannot be ended from outside. A coroutine that waits in an awaitable of yours is waited for
+  /// until its grace period is over (RuntimeOptions::cancel_grace). Then its lease is given back, and its
+  /// frame stays until you resume it and it ends, also after the Runtime; the log counts and names these when
+  /// the runtime ends.
   void shutdown(Duration deadline = std::chrono::seconds{5});
 
  private:

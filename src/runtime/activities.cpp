@@ -384,6 +384,10 @@ void Activities::abandon(const WorkLease& lease) {
   if (const auto& session = found->second.state->item().session_id) {
     if (--sessions_[*session] == 0) sessions_.erase(*session);
   }
+  // At a shutdown its lease was kept until now; nothing renews it once the runtime has ended.
+  const bool shutdown = found->second.state->cause() == StopCause::shutdown;
+  if (shutdown && !detail::mutant("abandoned_at_shutdown_keeps_its_lease"))
+    events_.given_back({lease, host_.leases.release(lease)});
   abandoned_.emplace(AttemptKey{lease.key, lease.token}, std::move(found->second));
   running_.erase(found);
   abandoned_count_.store(abandoned_.size());

@@ -7,7 +7,8 @@
 //
 // Dropped: it was cancelled or its lease was lost, and nobody waits for a result. Given back: at a shutdown,
 // for another node. Destroyed: a coroutine that sleeps. Abandoned: anything else; its place is free, and it
-// is counted until it returns.
+// is counted until it returns. At a shutdown, a function is waited for instead, and the lease of an abandoned
+// coroutine is given back.
 #pragma once
 
 #include "runtime/activity_state.hpp"

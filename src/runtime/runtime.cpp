@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <random>
 #include <stdexcept>
@@ -78,44 +79,44 @@ class Runtime::Impl {
       : store_(std::move(store)),
         options_(completed(std::move(options))),
         env_(store_.provider()->clock(), options_.activity_threads),
-        node_(std::in_place, env_, store_, std::move(registry), options_) {
+        node_(std::make_unique<runtime::Node>(env_, store_, std::move(registry), options_)) {
     node_->run();
     node_->watch_turns();
     store_.neighbourhood()->attach(*node_);
   }
 
   void shutdown(Duration deadline) {
-    std::lock_guard lock(shutdown_mutex_);
+    std::lock_guard one_at_a_time(shutdown_mutex_);
     if (!node_) return;
     store_.neighbourhood()->detach(*node_);
     std::promise<void> drained;
     node_->shut_down(base::no_longer(deadline), [&drained] { drained.set_value(); });
     drained.get_future().wait();
     env_.stop();
+    std::unique_ptr<runtime::Node> ended;
     {
-      std::lock_guard end(mutex_);
-      ended_ = true;
+      std::lock_guard lock(node_mutex_);
+      ended = std::move(node_);
     }
-    node_.reset();  // without the lock: it calls user code
+    // Destroyed without a lock: its end is logged, and the sink may ask for the count.
   }
 
   [[nodiscard]] const NodeId& node() const noexcept { return options_.node; }
   [[nodiscard]] const Clock& clock() const noexcept { return store_.provider()->clock(); }
   [[nodiscard]] std::size_t abandoned() {
-    std::unique_lock<std::mutex> shutdown;
-    if (detail::mutant("shutdown_holds_up_questions")) shutdown = std::unique_lock(shutdown_mutex_);
-    std::lock_guard lock(mutex_);
-    return ended_ ? 0 : node_->abandoned_activities();
+    std::unique_lock<std::mutex> mutant;
+    if (detail::mutant("shutdown_holds_up_questions")) mutant = std::unique_lock(shutdown_mutex_);
+    std::lock_guard lock(node_mutex_);
+    return node_ ? node_->abandoned_activities() : 0;
   }
 
  private:
   const Store store_;
   const RuntimeOptions options_;
   runtime::ThreadedEnv env_;
-  std::mutex shutdown_mutex_;  // held for as long as a shutdown takes: for nobody else
-  std::mutex mutex_;
-  bool ended_ = false;  // guarded by mutex_: the node is gone, or about to go
-  std::optional<runtime::Node> node_;
+  std::mutex shutdown_mutex_;            // held by a shutdown from its begin to its end
+  std::mutex node_mutex_;                // held for moments only: activities and sinks may ask
+  std::unique_ptr<runtime::Node> node_;  // changed under both mutexes
 };
 
 Runtime::Runtime(Store store, Registry registry, RuntimeOptions options)

@@ -182,6 +182,32 @@ TEST_F(CoroutineLifetime, AFrameThatWaitsInTheUsersCodeOutlivesTheRuntimeAndMayU
   EXPECT_EQ(lines_after_the_end, 0);
 }
 
+// Nothing renewed its lease any more, and nobody could run it before that was over.
+TEST_F(CoroutineLifetime, AnActivityThatTheRuntimeLeavesBehindIsGivenBack) {
+  std::atomic<bool> first_time{true};
+  std::atomic<std::uint32_t> second_attempt{0};
+  world->registry.add("Work", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
+    if (first_time.exchange(false)) {
+      ctx.heartbeat(value);
+      co_await elsewhere;
+    }
+    second_attempt = ctx.attempt();
+    co_return ctx.heartbeat_details<int>().value_or(-1) + 7;
+  });
+  world->run(options);
+  world->client.start("a", "all", 1).value();
+  wait_until([&] { return elsewhere.waiting() == 1; });
+  world->runtimes.at(0)->shutdown(Duration{0});
+  const QueueDepths depths = world->client.queue_depths().value();
+  EXPECT_EQ(depths.worker_leased, 0u);
+  ASSERT_EQ(depths.worker_due, 1u);
+
+  world->run(options);
+  EXPECT_EQ(world->client.wait("a", forever).value().output_as<int>(), 7);
+  EXPECT_EQ(second_attempt, 1u);
+  elsewhere.resume_all();
+}
+
 TEST_F(CoroutineLifetime, ACoroutineThatSleepsOnAfterTheRuntimeIsDestroyedWhereItSleeps) {
   std::atomic<int> cut_short{0};
   world->registry.add("Work", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
