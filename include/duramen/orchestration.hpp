@@ -6,10 +6,10 @@
 // values. All calls happen on the runtime's loop; an orchestration must not block.
 //
 // Names and ids are UTF-8 text without NUL and at most max_name_bytes long (<duramen/limits.hpp>); names of
-// orchestrations, activities, events and queues, and ids of instances, are not empty. A name that is too long
-// is a LimitError, any other wrong one a DurableError of type "InvalidName". Calls that act at once throw it;
-// of those that return a future, awaiting the future does. Nothing is recorded then, and a replay does the
-// same.
+// orchestrations, activities, events and queues, tags, and ids of instances are not empty. A name that is too
+// long is a LimitError, any other wrong one a DurableError of type "InvalidName". Calls that act at once
+// throw it; of those that return a future, awaiting the future does. Nothing is recorded then, and a replay
+// does the same.
 #pragma once
 
 #include <duramen/codec.hpp>
@@ -261,6 +261,7 @@ class OrchestrationContext {
   }
   /// All of them, by key.
   [[nodiscard]] const KeyValues& get_kv_all_values() const noexcept;
+  /// A key of any length: it may have been set when keys had no limit.
   void clear_kv_value(std::string key, std::source_location where = std::source_location::current());
   void clear_all_kv_values(std::source_location where = std::source_location::current());
   /// Clears what was last set before `time`; returns how many.

@@ -59,18 +59,17 @@ void require(const std::optional<base::NameProblem>& problem) {
   throw DurableError(engine_failure(FailureKind::application, "InvalidName", problem->message));
 }
 
-void require_name(const char* what, const std::string& name) {
+void require_name(const char* what, const std::string& name, std::size_t limit = max_name_bytes) {
   if (name.empty() && detail::mutant("empty_names_are_scheduled")) return;
-  require(base::name_problem(what, name));
+  require(base::name_problem(what, name, limit));
 }
 
 void require_text(const char* what, const std::string& text, std::size_t limit = max_name_bytes) {
   require(base::text_problem(what, text, limit));
 }
 
-void require_optional(const char* what, const std::optional<std::string>& text,
-                      std::size_t limit = max_name_bytes) {
-  if (text) require_text(what, *text, limit);
+void require_optional(const char* what, const std::optional<std::string>& text) {
+  if (text) require_text(what, *text);
 }
 
 void require_names(const EventBody& body) {
@@ -83,7 +82,7 @@ void require_names(const EventBody& body) {
   std::visit(Overloaded{
                  [](const event::ActivityScheduled& e) {
                    require_name("the name of an activity", e.name);
-                   require_optional("a tag", e.tag, max_tag_bytes);
+                   if (e.tag) require_name("a tag", *e.tag, max_tag_bytes);
                    require_optional("a session id", e.session_id);
                  },
                  [&](const event::SubOrchestrationScheduled& e) { require_start(e); },
@@ -303,6 +302,11 @@ void Execution::chain(event::OrchestrationChained start, const std::source_locat
 
 void Execution::continue_as_new(Payload input, std::optional<std::string> version) {
   if (torn_down_ || stopped_ || continue_) return;
+  const auto problem = base::text_problem("a version", version.value_or(""));
+  if (problem && !detail::mutant("any_version_continues")) {
+    if (count_action()) require(problem);  // counted: code may try again and again
+    return;
+  }
   continue_ = Continued{std::move(input), std::move(version)};
 }
 

@@ -2,25 +2,36 @@
 #include "core/execution.hpp"
 #include <duramen/orchestration.hpp>
 
+#include <exception>
 #include <utility>
 
 namespace duramen::inline v0 {
 
 namespace {
 
-/// Ends the execution when it is awaited, and is never done.
+/// Ends the execution when it is awaited, and is never done, unless its version is refused.
 class ContinueAsNew final : public detail::Operation {
  public:
   ContinueAsNew(core::Execution& execution, Payload input, std::optional<std::string> version)
       : Operation(execution), input_(std::move(input)), version_(std::move(version)) {}
   void drop(CancelReason /*reason*/) noexcept override {}
-  static Never take(detail::Operation& /*operation*/, void (* /*unused*/)()) { return {}; }
+  static Never take(detail::Operation& operation, void (* /*unused*/)()) {
+    std::rethrow_exception(static_cast<ContinueAsNew&>(operation).refused_);
+  }
 
  private:
-  void do_start() override { execution().continue_as_new(std::move(input_), std::move(version_)); }
+  void do_start() override {
+    try {
+      execution().continue_as_new(std::move(input_), std::move(version_));
+    } catch (const DurableError&) {
+      refused_ = std::current_exception();
+      complete();
+    }
+  }
 
   Payload input_;
   std::optional<std::string> version_;
+  std::exception_ptr refused_;
 };
 
 TimePoint read_time(detail::Operation& operation, void (* /*unused*/)()) {

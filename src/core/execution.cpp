@@ -1,7 +1,6 @@
 #include "core/execution.hpp"
 
 #include "base/bounded_failure.hpp"
-#include "base/name_check.hpp"
 #include "base/overloaded.hpp"
 #include "base/same_json.hpp"
 #include "core/failures.hpp"
@@ -510,11 +509,8 @@ void Execution::refuse_unfit_end() {
   const std::size_t limit = options_.max_payload_bytes;
   if (const auto* returned = std::get_if<Returned>(&*end_))
     failure = unfit(returned->output, limit, "the result");
-  if (const auto* continued = std::get_if<Continued>(&*end_)) {
+  if (const auto* continued = std::get_if<Continued>(&*end_))
     failure = unfit(continued->input, limit, "the next input");
-    if (const auto problem = base::text_problem("a version", continued->version.value_or("")))
-      failure = engine_failure(FailureKind::application, "InvalidName", problem->message);
-  }
   if (failure) end_ = Threw{std::move(*failure)};
 }
 

@@ -92,6 +92,38 @@ TEST(Names, AnEmptyOneThatNobodyCouldAnswerToIsRefused) {
   for (const Named& named : futures) EXPECT_EQ(refused(named, ""), "InvalidName") << named.what;
 }
 
+TEST(Names, AnEmptyTagThatNoNodeCouldTakeIsRefused) {
+  EXPECT_EQ(refused(optional_texts.back(), ""), "InvalidName");
+}
+
+TEST(Names, AVersionToContinueWithIsRefusedWhereTheCodeGivesIt) {
+  for (const std::string& version : {too_long, std::string("a\xFFz")}) {
+    Instance instance{[&version](Context& ctx) -> Task<std::string> {
+      std::string error;
+      try {
+        co_return co_await ctx.continue_as_new("next", version);
+      } catch (const LimitError&) {
+        error = "LimitError";
+      } catch (const DurableError& refusal) {
+        error = refusal.failure().type;
+      }
+      co_await ctx.schedule_activity("After", "");
+      co_return error;
+    }};
+    instance.start();
+    instance.complete("After", "");
+    EXPECT_EQ(instance.output(), version == too_long ? "LimitError" : "InvalidName");
+  }
+}
+
+TEST(Names, CodeThatContinuesAgainAndAgainWithAWrongVersionIsStopped) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    while (true) (void)co_await ctx.continue_as_new("next", too_long).as_result();
+  }};
+  instance.start();
+  EXPECT_EQ(instance.failure().type, "TooManyActions");
+}
+
 TEST(Names, OneThatIsNoTextIsRefused) {
   for (const Named& named : futures) EXPECT_EQ(refused(named, "a\xFFz"), "InvalidName") << named.what;
 }
