@@ -30,16 +30,6 @@
 
 namespace duramen::inline v0::detail {
 
-/// Containers that codec.hpp does not know are read by nlohmann; their elements must own what they hold, too.
-template <class T>
-struct OwnedElements {};
-template <class T>
-  requires(requires(T& container) {
-    container.begin();
-    typename T::value_type;
-  } && !std::is_same_v<typename T::value_type, T>)
-struct OwnedElements<T> : Owned<typename T::value_type> {};
-
 template <class T>
 concept NlohmannConvertible =
     !std::is_arithmetic_v<T> && !HasOwnCodec<T> &&
@@ -65,7 +55,6 @@ struct JsonFormat<T> {
   }
   static T read(const JsonValue& value) { return parse(value.text()); }
   static T parse(std::string_view text) {
-    static_assert(sizeof(OwnedElements<T>) != 0);
     try {
       return nlohmann::json::parse(text).template get<T>();
     } catch (const nlohmann::json::exception& e) {

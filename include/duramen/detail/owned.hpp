@@ -56,6 +56,13 @@ template <class... T>
 struct IsView<std::tuple<T...>> : std::disjunction<IsView<T>...> {};
 template <class... T>
 struct IsView<std::variant<T...>> : std::disjunction<IsView<T>...> {};
+/// Any other container. One whose elements are of its own type, like nlohmann::json, is none.
+template <class T>
+  requires(requires(T& container) {
+    container.begin();
+    typename T::value_type;
+  } && !std::is_same_v<typename T::value_type, T>)
+struct IsView<T> : IsView<typename T::value_type> {};
 
 /// With a Codec of its own even a pointer can be read: its Codec may find something that lives for good. The
 /// order matters: a Codec may be specialised further down, so only that of a view is looked for here.

@@ -46,3 +46,7 @@ struct Order {
   std::vector<std::vector<std::string_view>> names;
 };
 DURAMEN_JSON(Order, cents, items, names)  // refused
+struct Basket {
+  std::deque<std::list<std::string_view>> names;
+};
+DURAMEN_JSON(Basket, names)  // refused
