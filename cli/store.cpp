@@ -1,6 +1,7 @@
 #include "store.hpp"
 
 #include "postgres_address.hpp"
+#include <duramen/detail/mutant.hpp>
 #include <duramen/sqlite.hpp>
 #ifdef DURAMEN_CLI_POSTGRES
 #include <duramen/postgres.hpp>
@@ -77,6 +78,13 @@ Result<Store> open_store(const std::string& address, StoreAccess access) {
   if (address.starts_with("sqlite:")) return open_sqlite(address.substr(7), access);
   if (address.starts_with("postgres://") || address.starts_with("postgresql://"))
     return open_postgres(address, access);
+  // Without a scheme nothing shows where a password may stand in it.
+  if (address.find('@') != std::string::npos && address.find("://") == std::string::npos &&
+      !detail::mutant("a_mistyped_address_is_shown")) {
+    return usage(
+        "that is no address of a store (it is not shown: it may hold a password); write "
+        "postgres://user@host/database or sqlite:FILE");
+  }
   const std::string shown = shown_address(address);
   if (shown.find("://") != std::string::npos || shown.find('=') != std::string::npos) {
     return usage("\"" + shown +

@@ -98,6 +98,7 @@ TEST(PasswordsInErrors, AreShownByNoCommandThatFails) {
     fails_silently({"list"}, address);
     expect_silent(duramen({"list", std::string("--stoer=") + address}));
   }
+  for (const char* mistyped : {"postgres//u:hunter2@h/db", "u:hunter2@h"}) fails_silently({"list"}, mistyped);
 }
 
 }  // namespace
