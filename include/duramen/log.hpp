@@ -42,7 +42,8 @@ enum class LogSource : std::uint8_t { runtime, orchestration, activity };
 }
 
 /// What a record is about. Keys: instance_id, execution_id, orchestration_name, orchestration_version,
-/// activity_name, activity_id, worker_id, attempt, reason, error, duration_ms.
+/// activity_name, activity_id, worker_id, attempt, reason, error, duration_ms, refused_id (of a
+/// detached start).
 struct LogField {
   std::string_view key;
   std::string value;
