@@ -1,6 +1,7 @@
 #include <duramen/retry.hpp>
 
 #include "core/execution.hpp"
+#include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -58,6 +59,10 @@ Task<Payload> try_repeatedly(core::Execution& execution, event::ActivitySchedule
       co_return co_await std::move(activity);
     } catch (const CancelledError&) {
       throw;  // not the attempt's failure, but the orchestration's end
+    } catch (const LimitError& error) {
+      // The engine refused to schedule it, as it would each time.
+      if (detail::mutant("retries_hide_refused_names")) throw ActivityError(error.failure());
+      throw;
     } catch (...) {
       failure = failure_from(std::current_exception());
     }
@@ -83,6 +88,8 @@ Task<Payload> retry(core::Execution& execution, event::ActivityScheduled request
   try {
     co_return co_await std::move(limited);
   } catch (const CancelledError&) {
+    throw;
+  } catch (const LimitError&) {
     throw;
   } catch (const DurableError& error) {
     throw ActivityError(error.failure());

@@ -79,6 +79,22 @@ TEST(Names, OneThatIsTooLongIsALimitErrorThatTheCodeCanCatch) {
   }
 }
 
+TEST(Names, ARetryPolicyReportsOneThatIsTooLongAsTheCallDoes) {
+  for (const bool limited : {false, true}) {
+    const Named retried{"the name of an activity", [limited](Context& ctx, const std::string& n) {
+                          RetryPolicy policy;
+                          policy.attempts(3);
+                          if (limited) policy.total_timeout(std::chrono::minutes{1});
+                          return ctx.schedule_activity(n).with_retry(policy);
+                        }};
+    Instance instance{[&retried](Context& ctx) -> Task<std::string> {
+      co_return co_await error_of(ctx, retried.call, too_long);
+    }};
+    instance.start();
+    EXPECT_THAT(instance.output(), HasSubstr("LimitError: the name of an activity"));
+  }
+}
+
 TEST(Names, OneOfTheGreatestLengthIsScheduled) {
   for (const Named& named : futures) {
     Instance instance{
