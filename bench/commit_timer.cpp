@@ -11,7 +11,7 @@ auto CommitTimer::time(F&& call) {
   const Instant began = now();
   auto answer = call();
   const double ms = milliseconds_between(began, now());
-  if (answer && answer->empty()) return answer;  // in a hurry, nothing was stored
+  if (answer && answer->empty()) return answer;  // in a preempt, nothing was stored
   const std::lock_guard lock(mutex_);
   calls_ms_.push_back(ms);
   return answer;
@@ -33,14 +33,14 @@ dm::Result<std::vector<dm::StartOutcome>> CommitTimer::start_instances(
   return time([&] { return inner().start_instances(requests); });
 }
 
-dm::Result<std::vector<dm::EnqueueOutcome>> CommitTimer::enqueue_for_orchestrator(
+dm::Result<std::vector<dm::EnqueueOutcome>> CommitTimer::enqueue_messages(
     std::span<const dm::OutboundMessage> messages) {
-  return time([&] { return inner().enqueue_for_orchestrator(messages); });
+  return time([&] { return inner().enqueue_messages(messages); });
 }
 
-dm::Result<std::vector<dm::CommitResult>> CommitTimer::ack_orchestration_items(
-    std::span<const dm::TurnCommit> commits, const std::stop_token& hurry) {
-  return time([&] { return inner().ack_orchestration_items(commits, hurry); });
+dm::Result<std::vector<dm::CommitResult>> CommitTimer::commit_turns(std::span<const dm::TurnCommit> commits,
+                                                                    const std::stop_token& preempt) {
+  return time([&] { return inner().commit_turns(commits, preempt); });
 }
 
 }  // namespace bench

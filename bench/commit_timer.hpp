@@ -19,10 +19,10 @@ class CommitTimer final : public duramen::testing::ForwardingProvider {
 
   [[nodiscard]] duramen::Result<std::vector<duramen::StartOutcome>> start_instances(
       std::span<const duramen::StartRequest> requests) override;
-  [[nodiscard]] duramen::Result<std::vector<duramen::EnqueueOutcome>> enqueue_for_orchestrator(
+  [[nodiscard]] duramen::Result<std::vector<duramen::EnqueueOutcome>> enqueue_messages(
       std::span<const duramen::OutboundMessage> messages) override;
-  [[nodiscard]] duramen::Result<std::vector<duramen::CommitResult>> ack_orchestration_items(
-      std::span<const duramen::TurnCommit> commits, const std::stop_token& hurry) override;
+  [[nodiscard]] duramen::Result<std::vector<duramen::CommitResult>> commit_turns(
+      std::span<const duramen::TurnCommit> commits, const std::stop_token& preempt) override;
 
  private:
   template <class F>

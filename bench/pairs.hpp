@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bench/bench_store.hpp"
-#include "bench/lanes.hpp"
+#include "bench/in_flight.hpp"
 #include "bench/recording.hpp"
 #include "bench/replay.hpp"
 #include "bench/scene.hpp"

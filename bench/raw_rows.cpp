@@ -59,8 +59,8 @@ RawRows::RawRows(const HelloTurns& turns, const std::filesystem::path& parent) {
   completed = read_row(store.file(), "instances");
   second_turn = read_row(store.file(), "history");
   const auto other = commit_all(*store.provider(), {turns.first(1)});
-  const dm::WorkAck ack = turns.ack(1, other[0].incarnation);
-  (void)store.provider()->ack_work_items({&ack, 1}).value();
+  const dm::ActivityAck ack = turns.ack(1, other[0].incarnation);
+  (void)store.provider()->ack_activities({&ack, 1}).value();
   message = read_row(store.file(), "orchestrator_queue");
 }
 

@@ -39,31 +39,29 @@ dm::Result<std::vector<dm::StartOutcome>> RecordingProvider::start_instances(
   return outcomes;
 }
 
-dm::Result<std::vector<dm::EnqueueOutcome>> RecordingProvider::enqueue_for_orchestrator(
+dm::Result<std::vector<dm::EnqueueOutcome>> RecordingProvider::enqueue_messages(
     std::span<const dm::OutboundMessage> messages) {
   const std::lock_guard lock(mutex_);
-  auto outcomes = inner().enqueue_for_orchestrator(messages);
+  auto outcomes = inner().enqueue_messages(messages);
   if (outcomes) keep(EnqueueCall{{messages.begin(), messages.end()}});
   return outcomes;
 }
 
-dm::Result<dm::OrchestrationBatch> RecordingProvider::fetch_orchestration_items(
-    const dm::OrchestrationFetch& request) {
+dm::Result<dm::TurnBatch> RecordingProvider::fetch_turns(const dm::TurnFetch& request) {
   const std::lock_guard lock(mutex_);
-  auto batch = inner().fetch_orchestration_items(request);
+  auto batch = inner().fetch_turns(request);
   if (batch && !batch->items.empty()) {
     TurnFetchCall call{request, {}};
-    for (const dm::OrchestrationItem& item : batch->items)
-      call.leased.emplace_back(item.instance, item.lease);
+    for (const dm::LeasedInstance& item : batch->items) call.leased.emplace_back(item.instance, item.lease);
     keep(std::move(call));
   }
   return batch;
 }
 
-dm::Result<std::vector<dm::CommitResult>> RecordingProvider::ack_orchestration_items(
-    std::span<const dm::TurnCommit> commits, const std::stop_token& hurry) {
+dm::Result<std::vector<dm::CommitResult>> RecordingProvider::commit_turns(
+    std::span<const dm::TurnCommit> commits, const std::stop_token& preempt) {
   const std::lock_guard lock(mutex_);
-  auto results = inner().ack_orchestration_items(commits, hurry);
+  auto results = inner().commit_turns(commits, preempt);
   if (results) {
     const auto stored = commits.first(results->size());
     keep(CommitCall{{stored.begin(), stored.end()}, *results});
@@ -71,20 +69,21 @@ dm::Result<std::vector<dm::CommitResult>> RecordingProvider::ack_orchestration_i
   return results;
 }
 
-dm::Result<dm::WorkBatch> RecordingProvider::fetch_work_items(const dm::WorkFetch& request) {
+dm::Result<dm::ActivityBatch> RecordingProvider::fetch_activities(const dm::ActivityFetch& request) {
   const std::lock_guard lock(mutex_);
-  auto batch = inner().fetch_work_items(request);
+  auto batch = inner().fetch_activities(request);
   if (batch && !batch->items.empty()) {
-    WorkFetchCall call{request, {}};
-    for (const dm::WorkItemLeased& item : batch->items) call.leased.push_back(item.lease);
+    ActivityFetchCall call{request, {}};
+    for (const dm::LeasedActivity& item : batch->items) call.leased.push_back(item.lease);
     keep(std::move(call));
   }
   return batch;
 }
 
-dm::Result<std::vector<dm::AckResult>> RecordingProvider::ack_work_items(std::span<const dm::WorkAck> acks) {
+dm::Result<std::vector<dm::AckResult>> RecordingProvider::ack_activities(
+    std::span<const dm::ActivityAck> acks) {
   const std::lock_guard lock(mutex_);
-  auto results = inner().ack_work_items(acks);
+  auto results = inner().ack_activities(acks);
   if (results) keep(AckCall{{acks.begin(), acks.end()}});
   return results;
 }

@@ -16,7 +16,7 @@ struct CommitCall {
   std::vector<duramen::CommitResult> results;
 };
 struct AckCall {
-  std::vector<duramen::WorkAck> acks;
+  std::vector<duramen::ActivityAck> acks;
 };
 struct StartCall {
   std::vector<duramen::StartRequest> requests;
@@ -25,14 +25,14 @@ struct EnqueueCall {
   std::vector<duramen::OutboundMessage> messages;
 };
 struct TurnFetchCall {
-  duramen::OrchestrationFetch request;
+  duramen::TurnFetch request;
   std::vector<std::pair<duramen::InstanceId, duramen::LeaseToken>> leased;
 };
-struct WorkFetchCall {
-  duramen::WorkFetch request;
-  std::vector<duramen::WorkLease> leased;
+struct ActivityFetchCall {
+  duramen::ActivityFetch request;
+  std::vector<duramen::ActivityLease> leased;
 };
-using Call = std::variant<CommitCall, AckCall, StartCall, EnqueueCall, TurnFetchCall, WorkFetchCall>;
+using Call = std::variant<CommitCall, AckCall, StartCall, EnqueueCall, TurnFetchCall, ActivityFetchCall>;
 
 /// The calls that changed something, in the order in which they returned.
 struct Recording {
@@ -54,16 +54,15 @@ class RecordingProvider final : public duramen::testing::ForwardingProvider {
 
   [[nodiscard]] duramen::Result<std::vector<duramen::StartOutcome>> start_instances(
       std::span<const duramen::StartRequest> requests) override;
-  [[nodiscard]] duramen::Result<std::vector<duramen::EnqueueOutcome>> enqueue_for_orchestrator(
+  [[nodiscard]] duramen::Result<std::vector<duramen::EnqueueOutcome>> enqueue_messages(
       std::span<const duramen::OutboundMessage> messages) override;
-  [[nodiscard]] duramen::Result<duramen::OrchestrationBatch> fetch_orchestration_items(
-      const duramen::OrchestrationFetch& request) override;
-  [[nodiscard]] duramen::Result<std::vector<duramen::CommitResult>> ack_orchestration_items(
-      std::span<const duramen::TurnCommit> commits, const std::stop_token& hurry) override;
-  [[nodiscard]] duramen::Result<duramen::WorkBatch> fetch_work_items(
-      const duramen::WorkFetch& request) override;
-  [[nodiscard]] duramen::Result<std::vector<duramen::AckResult>> ack_work_items(
-      std::span<const duramen::WorkAck> acks) override;
+  [[nodiscard]] duramen::Result<duramen::TurnBatch> fetch_turns(const duramen::TurnFetch& request) override;
+  [[nodiscard]] duramen::Result<std::vector<duramen::CommitResult>> commit_turns(
+      std::span<const duramen::TurnCommit> commits, const std::stop_token& preempt) override;
+  [[nodiscard]] duramen::Result<duramen::ActivityBatch> fetch_activities(
+      const duramen::ActivityFetch& request) override;
+  [[nodiscard]] duramen::Result<std::vector<duramen::AckResult>> ack_activities(
+      std::span<const duramen::ActivityAck> acks) override;
 
  private:
   void keep(Call call);

@@ -24,10 +24,10 @@ class Names {
   void apply(dm::TurnCommit& commit) const {
     apply(commit.incarnation);
     if (auto* held = std::get_if<dm::HeldLease>(&commit.basis)) apply(held->token);
-    for (dm::WorkAck& ack : commit.work_acks) apply(ack);
-    for (dm::WorkerItem& item : commit.worker_items) apply(item.activity.key.incarnation);
+    for (dm::ActivityAck& ack : commit.activity_acks) apply(ack);
+    for (dm::NewActivity& item : commit.new_activities) apply(item.request.key.incarnation);
   }
-  void apply(dm::WorkAck& ack) const {
+  void apply(dm::ActivityAck& ack) const {
     apply(ack.lease.key.incarnation);
     apply(ack.lease.token);
   }
@@ -79,8 +79,8 @@ class Replayer {
     std::vector<dm::TurnCommit> commits = call.commits;
     for (dm::TurnCommit& commit : commits) names_.apply(commit);
     const auto results = time([&] {
-      auto answers = store_.ack_orchestration_items(commits);
-      store_.tidy({});
+      auto answers = store_.commit_turns(commits);
+      store_.maintain({});
       return answers;
     });
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -89,20 +89,20 @@ class Replayer {
     }
   }
   void make(const AckCall& call) {
-    std::vector<dm::WorkAck> acks = call.acks;
-    for (dm::WorkAck& ack : acks) names_.apply(ack);
-    (void)time([&] { return store_.ack_work_items(acks); });
+    std::vector<dm::ActivityAck> acks = call.acks;
+    for (dm::ActivityAck& ack : acks) names_.apply(ack);
+    (void)time([&] { return store_.ack_activities(acks); });
   }
   void make(const StartCall& call) {
     (void)time([&] { return store_.start_instances(call.requests); });
   }
   void make(const EnqueueCall& call) {
-    (void)time([&] { return store_.enqueue_for_orchestrator(call.messages); });
+    (void)time([&] { return store_.enqueue_messages(call.messages); });
   }
   void make(const TurnFetchCall& call) {
-    const auto batch = time([&] { return store_.fetch_orchestration_items(call.request); });
+    const auto batch = time([&] { return store_.fetch_turns(call.request); });
     for (const auto& [instance, token] : call.leased) {
-      const auto item = std::ranges::find(batch.items, instance, &dm::OrchestrationItem::instance);
+      const auto item = std::ranges::find(batch.items, instance, &dm::LeasedInstance::instance);
       if (item == batch.items.end()) {
         ++result_.differences;
       } else {
@@ -110,13 +110,13 @@ class Replayer {
       }
     }
   }
-  void make(const WorkFetchCall& call) {
-    const auto batch = time([&] { return store_.fetch_work_items(call.request); });
-    for (const dm::WorkLease& recorded : call.leased) {
+  void make(const ActivityFetchCall& call) {
+    const auto batch = time([&] { return store_.fetch_activities(call.request); });
+    for (const dm::ActivityLease& recorded : call.leased) {
       dm::ActivityKey key = recorded.key;
       names_.apply(key.incarnation);
       const auto item = std::ranges::find_if(
-          batch.items, [&key](const dm::WorkItemLeased& leased) { return leased.lease.key == key; });
+          batch.items, [&key](const dm::LeasedActivity& leased) { return leased.lease.key == key; });
       if (item == batch.items.end()) {
         ++result_.differences;
       } else {

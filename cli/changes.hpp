@@ -24,8 +24,8 @@ class Changes final : private ProviderListener {
   }
 
  private:
-  void orchestrator_work_ready() override {}
-  void worker_work_ready() override {}
+  void turns_ready() override {}
+  void activities_ready() override {}
   void leases_stolen(std::span<const StolenLease> /*stolen*/) override {}
   void instances_changed(std::span<const ChangedInstance> /*instances*/) override {
     std::lock_guard lock(mutex_);

@@ -144,32 +144,32 @@ Event make_event(Bytes& bytes, EventId id) {
   return event;
 }
 
-WorkItem make_message(Bytes& bytes) {
+MessageBody make_message(Bytes& bytes) {
   const ExecutionId execution{bytes.below(8) == 7 ? 2u : 1u};
   switch (bytes.below(12)) {
     case 0:
-      return work::StartOrchestration{"subject", payload(bytes), {}, {}};
+      return message::StartOrchestration{"subject", payload(bytes), {}, {}};
     case 1:
-      return work::ContinueAsNew{"subject", payload(bytes), {}, carried(bytes), "status", link(bytes)};
+      return message::ContinueAsNew{"subject", payload(bytes), {}, carried(bytes), "status", link(bytes)};
     case 2:
     case 3:
-      return work::ActivityCompleted{execution, EventId{number(bytes)}, payload(bytes)};
+      return message::ActivityCompleted{execution, EventId{number(bytes)}, payload(bytes)};
     case 4:
-      return work::ActivityFailed{execution, EventId{number(bytes)}, failure(bytes)};
+      return message::ActivityFailed{execution, EventId{number(bytes)}, failure(bytes)};
     case 5:
     case 6:
-      return work::TimerFired{execution, EventId{number(bytes)}, time(bytes)};
+      return message::TimerFired{execution, EventId{number(bytes)}, time(bytes)};
     case 7:
-      return work::SubOrchCompleted{link(bytes), payload(bytes)};
+      return message::SubOrchestrationCompleted{link(bytes), payload(bytes)};
     case 8:
-      return work::SubOrchFailed{link(bytes), failure(bytes)};
+      return message::SubOrchestrationFailed{link(bytes), failure(bytes)};
     case 9:
-      return work::ExternalRaised{named("e", bytes), payload(bytes)};
+      return message::ExternalRaised{named("e", bytes), payload(bytes)};
     case 10:
-      return work::QueueMessage{named("q", bytes), payload(bytes)};
+      return message::QueueMessage{named("q", bytes), payload(bytes)};
     default: {
-      work::CancelInstance cancel{"enough",
-                                  bytes.below(2) == 0 ? CancelMode::graceful : CancelMode::terminate};
+      message::CancelInstance cancel{"enough",
+                                     bytes.below(2) == 0 ? CancelMode::graceful : CancelMode::terminate};
       if (bytes.below(3) == 0) cancel.parent = link(bytes);
       return cancel;
     }

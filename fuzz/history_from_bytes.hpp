@@ -3,7 +3,7 @@
 #pragma once
 
 #include <duramen/history.hpp>
-#include <duramen/work_item.hpp>
+#include <duramen/message.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@ class Bytes {
 
 /// One of the kinds of event, with a source and names among the few that programs use.
 [[nodiscard]] Event make_event(Bytes& bytes, EventId id);
-[[nodiscard]] WorkItem make_message(Bytes& bytes);
+[[nodiscard]] MessageBody make_message(Bytes& bytes);
 /// Deletes, repeats, swaps, renumbers or replaces events.
 void damage(Bytes& bytes, std::vector<Event>& history);
 

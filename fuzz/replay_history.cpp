@@ -69,7 +69,7 @@ class Subject {
   }
 
   void turn() {
-    std::vector<WorkItem> messages;
+    std::vector<MessageBody> messages;
     const std::size_t count = 1 + bytes_.below(3);
     for (std::size_t i = 0; i < count; ++i) messages.push_back(fuzz::make_message(bytes_));
     now_ += Duration(bytes_.byte());

@@ -4,10 +4,10 @@
 // of instructions depends on the code alone, so that it can be compared from one change to the next on any
 // machine. The difference between two counts leaves out what starting and stopping cost.
 
-#include "base/neighbourhood.hpp"
 #include "bench/workloads/greeting.hpp"
 #include "runtime/node.hpp"
-#include "testing/simulated_env.hpp"
+#include "store/local_hub.hpp"
+#include "testing/simulation/env.hpp"
 #include <duramen/orchestration.hpp>
 #include <duramen/registry.hpp>
 #include <duramen/sqlite.hpp>
@@ -51,7 +51,7 @@ class OneThread {
   /// Returns whether the instance has ended, when nothing is left to do.
   bool run(const std::string& instance, const std::string& orchestration, dm::Payload input) {
     bool ended = false;
-    std::ignore = store_.neighbourhood()->await_end(
+    std::ignore = store_.local_hub()->await_end(
         instance, [&](const auto& end) { ended = end.status == dm::Status::completed; });
     dm::StartRequest request;
     request.instance = instance;

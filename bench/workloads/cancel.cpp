@@ -3,7 +3,7 @@
 #include "bench/bench_store.hpp"
 #include "bench/commit_timer.hpp"
 #include "bench/disk.hpp"
-#include "bench/lanes.hpp"
+#include "bench/in_flight.hpp"
 #include "bench/workload.hpp"
 #include "bench/workloads/cancels.hpp"
 #include "bench/workloads/greeting.hpp"
@@ -41,8 +41,8 @@ void measure(const Scene& scene, const std::string& workload, const char* orches
   const dm::Runtime runtime(store, std::move(registry), {.activity_lease = std::chrono::seconds{30}});
   dm::Client client(store);
   const bool loaded = load > 0;
-  Lanes lanes(client, "Hello", "load", load);
-  if (loaded) lanes.start({});
+  InFlight in_flight(client, "Hello", "load", load);
+  if (loaded) in_flight.start({});
 
   StoreCounts before;
   double synced = 0;
@@ -68,8 +68,8 @@ void measure(const Scene& scene, const std::string& workload, const char* orches
   row.cpu_cores = usage.cores();
   row.rss_mib = usage.rss_mib();
   if (loaded) {
-    lanes.stop();
-    lanes.wait();
+    in_flight.stop();
+    in_flight.wait();
   }
   set_percentiles(row, latencies);
   if (arguments.store != "memory") {

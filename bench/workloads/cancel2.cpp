@@ -3,7 +3,7 @@
 #include "bench/bench_store.hpp"
 #include "bench/commit_timer.hpp"
 #include "bench/disk.hpp"
-#include "bench/lanes.hpp"
+#include "bench/in_flight.hpp"
 #include "bench/workload.hpp"
 #include "bench/workloads/cancels.hpp"
 #include "bench/workloads/greeting.hpp"
@@ -47,8 +47,8 @@ void measure(const Scene& scene, const std::string& workload, bool turns_here, b
     runtime.emplace(store, std::move(registry));
   }
   dm::Client client(store);
-  Lanes lanes(client, "Hello", "load", loaded ? load_width : 0);
-  if (loaded) lanes.start({});
+  InFlight in_flight(client, "Hello", "load", loaded ? load_width : 0);
+  if (loaded) in_flight.start({});
 
   const Usage usage;
   auto latencies =
@@ -64,8 +64,8 @@ void measure(const Scene& scene, const std::string& workload, bool turns_here, b
   row.rss_mib = usage.rss_mib();
   row.width = loaded ? load_width : 1;
   if (loaded) {
-    lanes.stop();
-    lanes.wait();
+    in_flight.stop();
+    in_flight.wait();
   }
   set_percentiles(row, latencies);
   row.disk_rate = rate;

@@ -23,20 +23,21 @@ dm::core::ExecutionOptions without_limits() {
 }
 
 /// What the world would answer to the turn.
-void add_answers(const dm::core::TurnOutcome& turn, std::deque<dm::WorkItem>& answers) {
-  for (const dm::ActivityExecute& activity : turn.activities) {
+void add_answers(const dm::core::TurnOutcome& turn, std::deque<dm::MessageBody>& answers) {
+  for (const dm::ActivityRequest& activity : turn.activities) {
     answers.push_back(completion_of(activity.key.activity));
   }
   for (const dm::OutboundMessage& message : turn.messages) {
-    if (std::holds_alternative<dm::work::TimerFired>(message.item)) answers.push_back(message.item);
-    if (const auto* child = std::get_if<dm::work::StartOrchestration>(&message.item)) {
-      answers.push_back(dm::work::SubOrchCompleted{child->parent.value(), dm::Payload::json("1")});
+    if (std::holds_alternative<dm::message::TimerFired>(message.body)) answers.push_back(message.body);
+    if (const auto* child = std::get_if<dm::message::StartOrchestration>(&message.body)) {
+      answers.push_back(
+          dm::message::SubOrchestrationCompleted{child->parent.value(), dm::Payload::json("1")});
     }
   }
   for (const dm::Event& event : turn.events) {
     const auto* wait = std::get_if<dm::event::ExternalSubscribed>(&event.body);
     if (wait != nullptr && wait->name == answered_event) {
-      answers.push_back(dm::work::ExternalRaised{wait->name, dm::Payload::json("1")});
+      answers.push_back(dm::message::ExternalRaised{wait->name, dm::Payload::json("1")});
     }
   }
 }
@@ -47,10 +48,11 @@ CoreSubject::CoreSubject(const OrchestrationCode& code)
     : execution_({"subject", dm::Incarnation{1}, first_execution}, code, without_limits()) {}
 
 dm::core::TurnOutcome CoreSubject::start(std::size_t size) {
-  return deliver(dm::work::StartOrchestration{"Subject", dm::encode_payload(static_cast<int>(size)), {}, {}});
+  return deliver(
+      dm::message::StartOrchestration{"Subject", dm::encode_payload(static_cast<int>(size)), {}, {}});
 }
 
-dm::core::TurnOutcome CoreSubject::deliver(std::span<const dm::WorkItem> messages) {
+dm::core::TurnOutcome CoreSubject::deliver(std::span<const dm::MessageBody> messages) {
   return execution_.run_turn({{}, messages, dm::TimePoint{}, 0});
 }
 
@@ -62,14 +64,14 @@ dm::core::TurnOutcome CoreSubject::replay(std::span<const dm::Event> history) {
   return turn;
 }
 
-dm::WorkItem completion_of(dm::EventId activity) {
-  return dm::work::ActivityCompleted{first_execution, activity, dm::Payload::json("1")};
+dm::MessageBody completion_of(dm::EventId activity) {
+  return dm::message::ActivityCompleted{first_execution, activity, dm::Payload::json("1")};
 }
 
 std::vector<dm::Event> record_history(const OrchestrationCode& code, std::size_t size) {
   CoreSubject subject(code);
   std::vector<dm::Event> history;
-  std::deque<dm::WorkItem> answers;
+  std::deque<dm::MessageBody> answers;
   const auto take = [&](dm::core::TurnOutcome turn) {
     if (turn.ended()) throw std::runtime_error("the code of a benchmark ended before its time");
     add_answers(turn, answers);
@@ -77,7 +79,7 @@ std::vector<dm::Event> record_history(const OrchestrationCode& code, std::size_t
   };
   take(subject.start(size));
   while (!answers.empty()) {
-    const dm::WorkItem answer = std::move(answers.front());
+    const dm::MessageBody answer = std::move(answers.front());
     answers.pop_front();
     take(subject.deliver(answer));
   }

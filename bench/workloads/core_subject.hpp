@@ -3,8 +3,8 @@
 
 #include "core/execution.hpp"
 #include <duramen/history.hpp>
+#include <duramen/message.hpp>
 #include <duramen/registry.hpp>
-#include <duramen/work_item.hpp>
 
 #include <memory>
 #include <span>
@@ -31,8 +31,8 @@ class CoreSubject {
 
   /// The first turn.
   duramen::core::TurnOutcome start(std::size_t size);
-  duramen::core::TurnOutcome deliver(std::span<const duramen::WorkItem> messages);
-  duramen::core::TurnOutcome deliver(const duramen::WorkItem& message) { return deliver({&message, 1}); }
+  duramen::core::TurnOutcome deliver(std::span<const duramen::MessageBody> messages);
+  duramen::core::TurnOutcome deliver(const duramen::MessageBody& message) { return deliver({&message, 1}); }
   duramen::core::TurnOutcome replay(std::span<const duramen::Event> history);
 
  private:
@@ -40,7 +40,7 @@ class CoreSubject {
 };
 
 /// Every activity gives back the number 1.
-[[nodiscard]] duramen::WorkItem completion_of(duramen::EventId activity);
+[[nodiscard]] duramen::MessageBody completion_of(duramen::EventId activity);
 
 /// The event that record_history() raises for whoever waits for it, and the one it never raises.
 inline constexpr std::string_view answered_event = "go";

@@ -48,7 +48,7 @@ dm::Registry event_registry() {
 
 void send(dm::Provider& provider, std::vector<dm::OutboundMessage>& messages, std::size_t least) {
   if (messages.size() < least || messages.empty()) return;
-  (void)provider.enqueue_for_orchestrator(messages).value();
+  (void)provider.enqueue_messages(messages).value();
   messages.clear();
 }
 
@@ -69,7 +69,7 @@ RunResult run_queue(const RunStore& place, std::uint64_t count) {
   std::vector<dm::OutboundMessage> messages;
   for (std::uint64_t i = 0; i < count; ++i) {
     messages.push_back({.target = "drain",
-                        .item = dm::work::QueueMessage{.name = "jobs", .data = dm::Payload::text("job")}});
+                        .body = dm::message::QueueMessage{.name = "jobs", .data = dm::Payload::text("job")}});
     send(*place.provider, messages, messages_per_call);
   }
   send(*place.provider, messages, 1);
@@ -114,7 +114,7 @@ RunResult run_each(const RunStore& place, std::uint64_t count) {
   std::vector<dm::OutboundMessage> messages;
   for (std::uint64_t i = 0; i < count; ++i) {
     messages.push_back({.target = "one-" + std::to_string(i),
-                        .item = dm::work::ExternalRaised{.name = "go", .data = dm::Payload::text("now")}});
+                        .body = dm::message::ExternalRaised{.name = "go", .data = dm::Payload::text("now")}});
     send(*place.provider, messages, messages_per_call);
   }
   send(*place.provider, messages, 1);

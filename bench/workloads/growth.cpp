@@ -56,12 +56,10 @@ class FilledStore {
 
     // Cancel: asked for, found, and decided with the lease of the activity taken away.
     const dm::OutboundMessage request{.target = first[0].instance,
-                                      .item = dm::work::CancelInstance{.reason = "bench"}};
-    dm::OrchestrationBatch batch;
-    double cancelled =
-        nanoseconds_of([&] { (void)provider_->enqueue_for_orchestrator({&request, 1}).value(); });
-    timed(fetch,
-          [&] { batch = provider_->fetch_orchestration_items({.node = "bench", .lease = 30s}).value(); });
+                                      .body = dm::message::CancelInstance{.reason = "bench"}};
+    dm::TurnBatch batch;
+    double cancelled = nanoseconds_of([&] { (void)provider_->enqueue_messages({&request, 1}).value(); });
+    timed(fetch, [&] { batch = provider_->fetch_turns({.node = "bench", .lease = 30s}).value(); });
     if (batch.items.size() != 1) throw std::runtime_error("growth: one instance was expected");
     dm::TurnCommit last;
     last.token = dm::CommitToken{~number};

@@ -1,7 +1,7 @@
 // hello, latency and fanout: many short instances, some of them in flight at all times.
 
 #include "bench/bars.hpp"
-#include "bench/lanes.hpp"
+#include "bench/in_flight.hpp"
 #include "bench/pairs.hpp"
 #include "bench/workload.hpp"
 #include "bench/workloads/greeting.hpp"
@@ -47,24 +47,24 @@ RunResult run_lanes(const Shape& shape, const RunStore& place, const Limit& limi
   const dm::Runtime runtime(store, greeting_registry());
   dm::Client client(store);
   {
-    Lanes warm_up(client, orchestration, "warm-up", width, input_of(shape));
+    InFlight warm_up(client, orchestration, "warm-up", width, input_of(shape));
     warm_up.start({warm_up_instances(shape), {}});
     warm_up.wait();
   }
   place.mark();
 
-  Lanes lanes(client, orchestration, "run", width, input_of(shape));
+  InFlight in_flight(client, orchestration, "run", width, input_of(shape));
   const StoreCounts before = place.store.counts();
   const Usage usage;
-  lanes.start(limit);
-  lanes.wait();
+  in_flight.start(limit);
+  in_flight.wait();
   RunResult result;
   result.cpu_cores = usage.cores();
   result.rss_mib = usage.rss_mib();
   const Spent spent = place.store.spent_since(before);
-  result.instances = result.count = lanes.count();
-  result.seconds = lanes.seconds();
-  result.latencies_ms = lanes.latencies_ms();
+  result.instances = result.count = in_flight.count();
+  result.seconds = in_flight.seconds();
+  result.latencies_ms = in_flight.latencies_ms();
   const auto each = static_cast<double>(result.count);
   result.syncs = spent.synced_commits / each;
   if (spent.row_writes) result.row_writes = *spent.row_writes / each;

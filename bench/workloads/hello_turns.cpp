@@ -38,8 +38,8 @@ dm::TurnCommit HelloTurns::first(std::uint64_t number) const {
   commit.token = dm::CommitToken{2 * number + 1};
   commit.instance = name(number);
   std::get<dm::FusedStart>(commit.basis).request.instance = commit.instance;
-  dm::WorkerItem& item = commit.worker_items.at(0);
-  item.activity.instance = commit.instance;
+  dm::NewActivity& item = commit.new_activities.at(0);
+  item.request.instance = commit.instance;
   item.born_leased = dm::LeaseToken{number + 1};
   return commit;
 }
@@ -49,12 +49,12 @@ dm::TurnCommit HelloTurns::second(std::uint64_t number, dm::Incarnation incarnat
   commit.token = dm::CommitToken{2 * number + 2};
   commit.instance = name(number);
   commit.incarnation = incarnation;
-  commit.work_acks.at(0) = ack(number, incarnation);
+  commit.activity_acks.at(0) = ack(number, incarnation);
   return commit;
 }
 
-dm::WorkAck HelloTurns::ack(std::uint64_t number, dm::Incarnation incarnation) const {
-  dm::WorkAck ack = turns_[1].work_acks.at(0);
+dm::ActivityAck HelloTurns::ack(std::uint64_t number, dm::Incarnation incarnation) const {
+  dm::ActivityAck ack = turns_[1].activity_acks.at(0);
   ack.instance = name(number);
   ack.lease.key.incarnation = incarnation;
   ack.lease.token = dm::LeaseToken{number + 1};
@@ -62,7 +62,7 @@ dm::WorkAck HelloTurns::ack(std::uint64_t number, dm::Incarnation incarnation) c
 }
 
 std::vector<dm::CommitResult> commit_all(dm::Provider& provider, const std::vector<dm::TurnCommit>& batch) {
-  auto results = provider.ack_orchestration_items(batch).value();
+  auto results = provider.commit_turns(batch).value();
   for (const dm::CommitResult& result : results) {
     if (result.outcome != dm::CommitOutcome::committed) throw std::runtime_error("a turn was not stored");
   }

@@ -20,7 +20,7 @@ class HelloTurns {
   /// Ends it: the activity has returned.
   [[nodiscard]] duramen::TurnCommit second(std::uint64_t number, duramen::Incarnation incarnation) const;
   /// The end of the activity alone.
-  [[nodiscard]] duramen::WorkAck ack(std::uint64_t number, duramen::Incarnation incarnation) const;
+  [[nodiscard]] duramen::ActivityAck ack(std::uint64_t number, duramen::Incarnation incarnation) const;
 
   [[nodiscard]] static std::string name(std::uint64_t number) { return "run-" + std::to_string(number); }
 

@@ -32,19 +32,19 @@ void report(const std::string& line) {
 
 void run(dm::Client& client, const std::string& name, std::size_t width, const Limit& limit) {
   {
-    Lanes lanes(client, "Hello", name + "-warm-up", width);
-    lanes.start({warm_up, {}});
-    lanes.wait();
+    InFlight in_flight(client, "Hello", name + "-warm-up", width);
+    in_flight.start({warm_up, {}});
+    in_flight.wait();
   }
   report("ready");
   char byte = 0;
   if (::read(STDIN_FILENO, &byte, 1) != 1) return;
-  Lanes lanes(client, "Hello", name, width);
-  lanes.start(limit);
-  lanes.wait();
+  InFlight in_flight(client, "Hello", name, width);
+  in_flight.start(limit);
+  in_flight.wait();
   char text[96];
-  std::snprintf(text, sizeof text, "%llu %.6f %.3f", static_cast<unsigned long long>(lanes.count()),
-                lanes.seconds(), current_rss_mib());
+  std::snprintf(text, sizeof text, "%llu %.6f %.3f", static_cast<unsigned long long>(in_flight.count()),
+                in_flight.seconds(), current_rss_mib());
   report(text);
 }
 

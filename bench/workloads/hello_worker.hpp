@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bench/child_program.hpp"
-#include "bench/lanes.hpp"
+#include "bench/in_flight.hpp"
 
 #include <cstdint>
 #include <string>

@@ -3,7 +3,7 @@
 
 #include "bench/bench_store.hpp"
 #include "bench/disk.hpp"
-#include "bench/lanes.hpp"
+#include "bench/in_flight.hpp"
 #include "bench/measure.hpp"
 #include "bench/workload.hpp"
 #include "bench/workloads/greeting.hpp"
@@ -43,9 +43,9 @@ constexpr const char* crowded = "crowd";
 class CommitCounter final : public dm::ForwardingProvider {
  public:
   using ForwardingProvider::ForwardingProvider;
-  dm::Result<std::vector<dm::CommitResult>> ack_orchestration_items(std::span<const dm::TurnCommit> commits,
-                                                                    const std::stop_token& hurry) override {
-    auto answers = ForwardingProvider::ack_orchestration_items(commits, hurry);
+  dm::Result<std::vector<dm::CommitResult>> commit_turns(std::span<const dm::TurnCommit> commits,
+                                                         const std::stop_token& preempt) override {
+    auto answers = ForwardingProvider::commit_turns(commits, preempt);
     for (std::size_t i = 0; answers && i < answers->size(); ++i) turns += commits[i].instance == crowded;
     return answers;
   }
@@ -128,8 +128,8 @@ void measure(const Scene& scene, const std::string& workload, const Shape& shape
     const dm::Store store(counter);
     const dm::Runtime runtime(store, std::move(registry), {.max_activities = shape.places + shape.load});
     dm::Client client(store);
-    Lanes lanes(client, "Hello", "load", shape.load);
-    if (shape.load > 0) lanes.start({});
+    InFlight in_flight(client, "Hello", "load", shape.load);
+    if (shape.load > 0) in_flight.start({});
     (void)client.start(crowded, "Many", shape.activities).value();
     crowd.await_running(std::min<std::size_t>(shape.places, shape.activities));
 
@@ -150,8 +150,8 @@ void measure(const Scene& scene, const std::string& workload, const Shape& shape
     slowest_ms = std::max(slowest_ms, last_ms);
     cancelling_seconds += last_ms / 1000;
     if (shape.load > 0) {
-      lanes.stop();
-      lanes.wait();
+      in_flight.stop();
+      in_flight.wait();
     }
   }
   Row row;

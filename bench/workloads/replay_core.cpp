@@ -143,7 +143,7 @@ void require(bool as_expected, const char* otherwise) {
 std::vector<dm::EventId> ids_of(const TurnOutcome& turn) {
   std::vector<dm::EventId> ids;
   ids.reserve(turn.activities.size());
-  for (const dm::ActivityExecute& activity : turn.activities) ids.push_back(activity.key.activity);
+  for (const dm::ActivityRequest& activity : turn.activities) ids.push_back(activity.key.activity);
   return ids;
 }
 
@@ -233,7 +233,7 @@ Run join_of(std::size_t size, Turns turns, Order order) {
   return [=, code = as_code(join_steps)] {
     return repeated(size, [&] {
       CoreSubject subject(code);
-      std::vector<dm::WorkItem> completions;
+      std::vector<dm::MessageBody> completions;
       for (const dm::EventId id : ids_of(subject.start(size))) completions.push_back(completion_of(id));
       if (order == Order::reverse) std::reverse(completions.begin(), completions.end());
       TurnOutcome last;
@@ -241,7 +241,7 @@ Run join_of(std::size_t size, Turns turns, Order order) {
         if (turns == Turns::one) {
           last = subject.deliver(completions);
         } else {
-          for (const dm::WorkItem& completion : completions) last = subject.deliver(completion);
+          for (const dm::MessageBody& completion : completions) last = subject.deliver(completion);
         }
       });
       require(last.status == dm::Status::completed, "a join did not end with its last branch");
@@ -257,7 +257,7 @@ Run select_of(std::size_t size, Winner winner) {
     return repeated(size, [&] {
       CoreSubject subject(code);
       const std::vector<dm::EventId> ids = ids_of(subject.start(size));
-      const dm::WorkItem completion = completion_of(winner == Winner::first ? ids.front() : ids.back());
+      const dm::MessageBody completion = completion_of(winner == Winner::first ? ids.front() : ids.back());
       TurnOutcome last;
       const double seconds = timed([&] { last = subject.deliver(completion); });
       require(last.status == dm::Status::completed && last.cancelled_activities.size() == size - 1,
@@ -274,7 +274,8 @@ Run select_of_waits(std::size_t size) {
       (void)subject.start(size);
       TurnOutcome last;
       const double seconds = timed([&] {
-        last = subject.deliver(dm::work::ExternalRaised{std::string(answered_event), dm::Payload::json("1")});
+        last =
+            subject.deliver(dm::message::ExternalRaised{std::string(answered_event), dm::Payload::json("1")});
       });
       require(last.status == dm::Status::completed, "a select did not end with its first event");
       return seconds;

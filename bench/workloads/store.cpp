@@ -136,7 +136,7 @@ class ProviderAcks final : public Subject {
     ready_.resize(ready_.size() - width_);
   }
   void perform() override {
-    const auto results = provider_.ack_work_items(batch_).value();
+    const auto results = provider_.ack_activities(batch_).value();
     for (const dm::AckResult& result : results) {
       if (result.outcome != dm::AckOutcome::done)
         throw std::runtime_error("the end of an activity was not stored");
@@ -148,7 +148,7 @@ class ProviderAcks final : public Subject {
     std::vector<dm::TurnCommit> firsts;
     for (std::size_t i = 0; i < stock; ++i) {
       firsts.push_back(turns_.first(number_ + i));
-      firsts.back().worker_lease = 1h;
+      firsts.back().activity_lease = 1h;
     }
     const auto created = commit_all(provider_, firsts);
     for (std::size_t i = 0; i < stock; ++i) ready_.push_back(turns_.ack(number_ + i, created[i].incarnation));
@@ -159,8 +159,8 @@ class ProviderAcks final : public Subject {
   const HelloTurns& turns_;
   const std::size_t width_;
   std::uint64_t number_ = 0;
-  std::vector<dm::WorkAck> ready_;
-  std::vector<dm::WorkAck> batch_;
+  std::vector<dm::ActivityAck> ready_;
+  std::vector<dm::ActivityAck> batch_;
 };
 
 class RawAcks final : public Subject {
@@ -192,7 +192,7 @@ class ProviderRenewals final : public Subject {
     std::vector<dm::TurnCommit> firsts;
     for (std::size_t i = 0; i < width; ++i) {
       firsts.push_back(turns.first(i));
-      firsts.back().worker_lease = 1h;
+      firsts.back().activity_lease = 1h;
     }
     const auto created = commit_all(provider, firsts);
     for (std::size_t i = 0; i < width; ++i) renewals_.push_back({turns.ack(i, created[i].incarnation).lease});
@@ -200,7 +200,7 @@ class ProviderRenewals final : public Subject {
   // Another end every time: one that is there already would not be written.
   void prepare() override { extend_ += 10s; }
   void perform() override {
-    const auto results = provider_.renew_work_item_locks(renewals_, extend_).value();
+    const auto results = provider_.renew_activities(renewals_, extend_).value();
     for (const dm::RenewResult& result : results) {
       if (result.outcome != dm::RenewOutcome::renewed) throw std::runtime_error("a lease was not renewed");
     }
@@ -208,7 +208,7 @@ class ProviderRenewals final : public Subject {
 
  private:
   dm::Provider& provider_;
-  std::vector<dm::WorkRenewal> renewals_;
+  std::vector<dm::ActivityRenewal> renewals_;
   dm::Duration extend_ = 1h;
 };
 

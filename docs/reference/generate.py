@@ -37,7 +37,7 @@ class Scope:
         self.hidden = False     # behind an internal mark
 
 
-def tidy(text):
+def maintain(text):
     """A declaration on one line."""
     text = re.sub(r"\s+", " ", text).strip()
     text = re.sub(r"\[\[nodiscard(\(\"[^\"]*\"\))?\]\] ?", "", text)
@@ -134,7 +134,7 @@ def parse(path):
     def add(text, doc, line):
         if not visible() or not text:
             return None
-        text = tidy(text)
+        text = maintain(text)
         plain = strip_template_head(text)
         if re.match(r"(friend|static_assert|namespace|extern)\b", plain) or re.match(r"using [\w:]*::\w+$", plain):
             return None
@@ -231,7 +231,7 @@ def parse(path):
                 scopes.append(Scope("detail" if name.split("::")[-1] in ("detail", "core") else "namespace", name=name))
                 buffer, doc = "", []
             elif re.match(r"(class|struct|enum class)\b", plain) and "(" not in re.sub(r"\[\[.*?\]\]|DURAMEN_API", "", plain).split(" : ")[0]:
-                head = tidy(text)
+                head = maintain(text)
                 m = re.search(r"(?:class|struct|enum class) (\w[\w:]*(?:<.*>)?)(?: final)?(?: :.*)?$", strip_template_head(head))
                 name = m[1] if m else "?"
                 if not visible() or name == "Awaiter":
@@ -258,7 +258,7 @@ def parse(path):
                 buffer, doc = "", []
             else:
                 # a function's body, or an initialiser in braces
-                name, is_function = declared_name(tidy(text))
+                name, is_function = declared_name(maintain(text))
                 if is_function or text.endswith("operator T() const"):
                     add(re.sub(r"\)( noexcept)? : \w.*$", r")\1", text) if is_function else text, doc, buffer_line)
                     buffer, doc, skip_depth = "", [], 1

@@ -164,13 +164,14 @@ class Client {
   template <class T>
   Result<EnqueueOutcome> raise_event(const InstanceId& instance, std::string name, const T& data,
                                      std::optional<std::string> message_id = std::nullopt) {
-    return send(instance, work::ExternalRaised{std::move(name), encode_input(data)}, std::move(message_id));
+    return send(instance, message::ExternalRaised{std::move(name), encode_input(data)},
+                std::move(message_id));
   }
   /// The same for a queue of the instance: first in, first out, each message to one taker.
   template <class T>
   Result<EnqueueOutcome> enqueue_event(const InstanceId& instance, std::string queue, const T& data,
                                        std::optional<std::string> message_id = std::nullopt) {
-    return send(instance, work::QueueMessage{std::move(queue), encode_input(data)}, std::move(message_id));
+    return send(instance, message::QueueMessage{std::move(queue), encode_input(data)}, std::move(message_id));
   }
 
   // -- look -------------------------------------------------------------------------------------------------
@@ -279,7 +280,7 @@ class Client {
       return Outcome<R>::completed_with(*std::move(value));
     }
   }
-  Result<EnqueueOutcome> send(const InstanceId& instance, WorkItem item,
+  Result<EnqueueOutcome> send(const InstanceId& instance, MessageBody item,
                               std::optional<std::string> message_id);
   Result<StartOutcome> start_payload(InstanceId instance, std::string_view orchestration, Payload input,
                                      StartOptions options);

@@ -16,7 +16,7 @@ namespace duramen::inline v0 {
 
 /// One call on its way to a provider.
 struct ProviderCall {
-  std::string_view operation;  ///< the method's name: "ack_orchestration_items"
+  std::string_view operation;  ///< the method's name: "commit_turns"
   bool changes = true;         ///< false for pure reads
   std::uint64_t note = 0;      ///< for `before`, to tell `after` something
 };
@@ -31,23 +31,22 @@ class ForwardingProvider : public Provider {
 
   [[nodiscard]] Result<std::vector<StartOutcome>> start_instances(
       std::span<const StartRequest> requests) override;
-  [[nodiscard]] Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
+  [[nodiscard]] Result<std::vector<EnqueueOutcome>> enqueue_messages(
       std::span<const OutboundMessage> messages) override;
-  [[nodiscard]] Result<OrchestrationBatch> fetch_orchestration_items(
-      const OrchestrationFetch& request) override;
+  [[nodiscard]] Result<TurnBatch> fetch_turns(const TurnFetch& request) override;
   [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
                                                         EventId after) override;
-  using Provider::ack_orchestration_items;
-  [[nodiscard]] Result<std::vector<CommitResult>> ack_orchestration_items(
-      std::span<const TurnCommit> commits, const std::stop_token& hurry) override;
-  [[nodiscard]] Result<void> abandon_orchestration_items(std::span<const TurnAbandon> items) override;
-  [[nodiscard]] Result<std::vector<bool>> renew_orchestration_item_locks(std::span<const TurnLease> leases,
-                                                                         Duration extend) override;
-  [[nodiscard]] Result<WorkBatch> fetch_work_items(const WorkFetch& request) override;
-  [[nodiscard]] Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override;
-  [[nodiscard]] Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
-                                                                       Duration extend) override;
-  [[nodiscard]] Result<void> abandon_work_items(std::span<const WorkAbandon> items) override;
+  using Provider::commit_turns;
+  [[nodiscard]] Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                               const std::stop_token& preempt) override;
+  [[nodiscard]] Result<void> release_turns(std::span<const TurnRelease> items) override;
+  [[nodiscard]] Result<std::vector<bool>> renew_turns(std::span<const TurnLease> leases,
+                                                      Duration extend) override;
+  [[nodiscard]] Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override;
+  [[nodiscard]] Result<std::vector<AckResult>> ack_activities(std::span<const ActivityAck> acks) override;
+  [[nodiscard]] Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> leases,
+                                                                  Duration extend) override;
+  [[nodiscard]] Result<void> release_activities(std::span<const ActivityRelease> items) override;
   [[nodiscard]] Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) override;
   [[nodiscard]] Result<std::size_t> renew_sessions(std::span<const std::string> owners, Duration extend,
                                                    Duration idle_timeout) override;
@@ -63,9 +62,9 @@ class ForwardingProvider : public Provider {
                                                                    DeleteMode mode) override;
   [[nodiscard]] Result<std::vector<PruneResult>> prune_executions(std::span<const InstanceId> instances,
                                                                   const PruneOptions& options) override;
-  [[nodiscard]] bool wants_tidying() const noexcept override { return inner_->wants_tidying(); }
+  [[nodiscard]] bool wants_maintenance() const noexcept override { return inner_->wants_maintenance(); }
   [[nodiscard]] bool is_contended() const noexcept override { return inner_->is_contended(); }
-  void tidy(const std::stop_token& hurry) noexcept override { inner_->tidy(hurry); }
+  void maintain(const std::stop_token& preempt) noexcept override { inner_->maintain(preempt); }
   [[nodiscard]] Result<StoreMetrics> get_metrics() override;
   [[nodiscard]] Result<InstanceCount> count_instances(Incarnation after, std::size_t limit) override;
   [[nodiscard]] Result<QueueDepths> get_queue_depths() override;

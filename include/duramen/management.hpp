@@ -107,7 +107,7 @@ struct PendingActivity {
 
 /// A message in the orchestrator queue.
 struct PendingMessage {
-  std::string type;       ///< work_item_type(); empty if it cannot be read
+  std::string type;       ///< message_type(); empty if it cannot be read
   ExecutionId execution;  ///< of a timer or a completion: which execution,
   EventId event;          ///< and which event of it scheduled what this is about
   TimePoint visible_at;

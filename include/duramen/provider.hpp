@@ -18,11 +18,11 @@
 #include <duramen/key_values.hpp>
 #include <duramen/limits.hpp>
 #include <duramen/management.hpp>
+#include <duramen/message.hpp>
 #include <duramen/payload.hpp>
 #include <duramen/result.hpp>
 #include <duramen/status.hpp>
 #include <duramen/time.hpp>
-#include <duramen/work_item.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -47,7 +47,7 @@ enum class IdReuse : std::uint8_t {
 
 struct StartRequest {
   InstanceId instance;
-  work::StartOrchestration start;
+  message::StartOrchestration start;
   IdReuse reuse = IdReuse::reject;
 };
 
@@ -61,12 +61,12 @@ enum class StartOutcome : std::uint8_t {
 /// A message to an instance, now or at a later time.
 struct OutboundMessage {
   InstanceId target;
-  WorkItem item;
+  MessageBody body;
   TimePoint visible_at{};                 ///< in the past or zero: now
   std::optional<std::string> message_id;  ///< unique per instance: a second message of that id is not stored
   /// With a StartOrchestration in a TurnCommit: delivered to the committing instance instead when the id is
   /// taken.
-  std::optional<WorkItem> if_refused = std::nullopt;
+  std::optional<MessageBody> if_refused = std::nullopt;
 };
 
 enum class EnqueueOutcome : std::uint8_t {
@@ -85,7 +85,7 @@ struct RegisteredOrchestration {
   std::vector<std::string> versions = {};  ///< empty: any
 };
 
-struct OrchestrationFetch {
+struct TurnFetch {
   NodeId node;
   std::size_t limit = 16;
   Duration lease{};
@@ -105,12 +105,12 @@ struct HistoryRequest {
 
 /// A message as delivered.
 struct InboxMessage {
-  WorkItem item;
+  MessageBody body;
   std::uint32_t attempt = 1;  ///< how often it has been handed out, this time included
 };
 
 /// An instance with something new to react to, leased to the caller.
-struct OrchestrationItem {
+struct LeasedInstance {
   InstanceId instance;
   Incarnation incarnation;
   LeaseToken lease;
@@ -128,31 +128,31 @@ struct OrchestrationItem {
   KeyValues key_values;  ///< as earlier executions left them: replay repeats the changes of this one
 };
 
-struct OrchestrationBatch {
-  std::vector<OrchestrationItem> items;
+struct TurnBatch {
+  std::vector<LeasedInstance> items;
   /// A hint, may be too early: when the next message becomes visible, or the lease of an instance that has
   /// some ends.
   std::optional<TimePoint> next_due;
 };
 
 /// The lease under which a worker runs an activity.
-struct WorkLease {
+struct ActivityLease {
   ActivityKey key;
   LeaseToken token;
-  friend bool operator==(const WorkLease&, const WorkLease&) = default;
+  friend bool operator==(const ActivityLease&, const ActivityLease&) = default;
 };
 
 /// The end of one activity. Deletes the worker row held under `lease`; the completion reaches the instance
 /// only if the row was still there.
-struct WorkAck {
-  WorkLease lease;
+struct ActivityAck {
+  ActivityLease lease;
   InstanceId instance;
   std::optional<std::variant<Payload, Failure>> completion;  ///< absent: delete only
 };
 
 /// A new row for the worker queue.
-struct WorkerItem {
-  ActivityExecute activity;
+struct NewActivity {
+  ActivityRequest request;
   /// Present: the row is born leased to the committing node under this token, and no fetch hands it out.
   std::optional<LeaseToken> born_leased;
 };
@@ -168,7 +168,7 @@ struct HeldLease {
   LeaseToken token;
 };
 /// The commit takes the instance and commits in one step: only if nobody has it leased, its last event is
-/// `last_event_id`, no visible message waits for it, and every row of `work_acks` is still held under its
+/// `last_event_id`, no visible message waits for it, and every row of `activity_acks` is still held under its
 /// lease.
 struct ConditionalLease {
   EventId last_event_id;
@@ -207,14 +207,14 @@ struct TurnCommit {
   ExecutionId execution;
 
   /// With a ConditionalLease only: the completions that caused this turn, all of this instance.
-  std::vector<WorkAck> work_acks;
+  std::vector<ActivityAck> activity_acks;
   std::vector<Event> events;  ///< appended to the execution's history; ids go on where it ended
   InstanceChange change;
-  std::vector<WorkerItem> worker_items;
-  Duration worker_lease{};                ///< for rows born leased
+  std::vector<NewActivity> new_activities;
+  Duration activity_lease{};              ///< for rows born leased
   std::vector<OutboundMessage> messages;  ///< timers, child starts, cancels, answers to the parent
 
-  /// Removed from the worker queue after `worker_items` was inserted, whoever holds them.
+  /// Removed from the worker queue after `new_activities` was inserted, whoever holds them.
   std::vector<CancelledActivity> cancelled_activities;
   /// Set on terminal turns: every remaining worker row and timer of the execution goes, with this reason.
   std::optional<CancelReason> cancel_rest;
@@ -227,7 +227,7 @@ enum class CommitOutcome : std::uint8_t {
                       ///< empty
   lease_lost,         ///< HeldLease only: the lease ended; nothing was stored
   condition_failed,  ///< the ConditionalLease does not hold, or the row of a work ack is gone: nothing of the
-                     ///< turn was stored; its work acks were performed as ack_work_items would have, see
+                     ///< turn was stored; its work acks were performed as ack_activities would have, see
                      ///< `acks`
   start_refused,     ///< FusedStart only: the id is taken, see `start`; nothing was stored
   invalid,  ///< can never be stored (event ids that do not go on where history ended, a wrong execution, a
@@ -248,7 +248,7 @@ struct AckResult {
 /// A worker lease that a commit took away from its holder.
 struct StolenLease {
   NodeId owner;
-  WorkLease lease;
+  ActivityLease lease;
   CancelReason reason{};
 };
 
@@ -273,7 +273,7 @@ struct TurnLease {
 };
 
 /// Gives a leased instance back untouched.
-struct TurnAbandon {
+struct TurnRelease {
   TurnLease lease;
   Duration delay{};           ///< its messages stay invisible that long
   bool count_attempt = true;  ///< false: this delivery did not count
@@ -314,7 +314,7 @@ struct SessionClaim {
   std::size_t max_active = 10;      ///< the fetch returns work of at most so many sessions, `active` counted
 };
 
-struct WorkFetch {
+struct ActivityFetch {
   NodeId node;
   std::size_t limit = 16;
   Duration lease{};
@@ -326,9 +326,9 @@ struct WorkFetch {
   std::optional<SessionClaim> sessions;
 };
 
-struct WorkItemLeased {
-  ActivityExecute activity;
-  WorkLease lease;
+struct LeasedActivity {
+  ActivityRequest request;
+  ActivityLease lease;
   LeaseTime lease_until;
   std::uint32_t attempt = 1;
   std::uint64_t fence = 1;  ///< grows with every lease on this row, also if the attempt did not count
@@ -337,14 +337,14 @@ struct WorkItemLeased {
       unreadable;  ///< what was wrong with a row that cannot be read; only its key is right
 };
 
-struct WorkBatch {
-  std::vector<WorkItemLeased> items;
+struct ActivityBatch {
+  std::vector<LeasedActivity> items;
   /// A hint, may be too early: when the next row becomes visible or its lease ends, or work becomes overdue.
   std::optional<TimePoint> next_due;
 };
 
-struct WorkAbandon {
-  WorkLease lease;
+struct ActivityRelease {
+  ActivityLease lease;
   Duration delay{};
   bool count_attempt = true;
 };
@@ -354,8 +354,8 @@ struct Heartbeat {
   std::optional<Payload> details;  ///< kept for the next attempt; absent: those before stay
 };
 
-struct WorkRenewal {
-  WorkLease lease;
+struct ActivityRenewal {
+  ActivityLease lease;
   std::optional<Heartbeat> heartbeat = std::nullopt;
 };
 
@@ -366,7 +366,7 @@ struct RenewResult {
 };
 
 /// How an activity fails whose time limit has passed; for providers, so that all say the same.
-[[nodiscard]] Failure overdue_failure(const ActivityExecute& activity, TimeoutKind which,
+[[nodiscard]] Failure overdue_failure(const ActivityRequest& activity, TimeoutKind which,
                                       std::uint32_t attempt);
 
 // -- what any node does for all -------------------------------------------------------------------
@@ -398,8 +398,8 @@ class ProviderListener {
  public:
   virtual ~ProviderListener() = default;
   /// There may be something to fetch: messages for instances, or activities.
-  virtual void orchestrator_work_ready() = 0;
-  virtual void worker_work_ready() = 0;
+  virtual void turns_ready() = 0;
+  virtual void activities_ready() = 0;
   /// Leases held by this listener's node were stolen: by somebody else's commit, a delete or a sweep. Empty:
   /// ask `read_stolen_leases`.
   virtual void leases_stolen(std::span<const StolenLease> stolen) = 0;
@@ -429,14 +429,13 @@ class Provider {
   /// Inserts each instance as pending together with its start message.
   [[nodiscard]] virtual Result<std::vector<StartOutcome>> start_instances(
       std::span<const StartRequest> requests) = 0;
-  [[nodiscard]] virtual Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
+  [[nodiscard]] virtual Result<std::vector<EnqueueOutcome>> enqueue_messages(
       std::span<const OutboundMessage> messages) = 0;
 
   /// Leases instances that have visible messages and are not leased, longest waiting first, and counts an
   /// attempt for each message. An instance whose messages were handed out before without an end is returned
   /// alone.
-  [[nodiscard]] virtual Result<OrchestrationBatch> fetch_orchestration_items(
-      const OrchestrationFetch& request) = 0;
+  [[nodiscard]] virtual Result<TurnBatch> fetch_turns(const TurnFetch& request) = 0;
   /// The events of one execution after `after`, oldest first. Empty for an unknown instance or execution.
   [[nodiscard]] virtual Result<std::vector<Event>> read_history(const InstanceId& instance,
                                                                 ExecutionId execution, EventId after) = 0;
@@ -447,30 +446,29 @@ class Provider {
   /// Stores turns. One answer per commit, in order; commits in one batch are independent of each other. At
   /// most one commit per instance in a batch; all are decided before any message of the batch is stored.
   ///
-  /// Once `hurry` is requested, something urgent waits behind this call. Then the last commits may be left
+  /// Once `preempt` is requested, something urgent waits behind this call. Then the last commits may be left
   /// out: nothing of them is done, and there are fewer answers, perhaps none. The caller brings them again.
   /// What a `std::stop_callback` does then it does on the runtime's loop, so it must be quick.
-  [[nodiscard]] virtual Result<std::vector<CommitResult>> ack_orchestration_items(
-      std::span<const TurnCommit> commits, const std::stop_token& hurry) = 0;
+  [[nodiscard]] virtual Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                                       const std::stop_token& preempt) = 0;
   /// For who is in no hurry: as many answers as commits.
-  [[nodiscard]] Result<std::vector<CommitResult>> ack_orchestration_items(
-      std::span<const TurnCommit> commits) {
-    return ack_orchestration_items(commits, {});
+  [[nodiscard]] Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits) {
+    return commit_turns(commits, {});
   }
   /// Entries whose lease is gone are skipped.
-  [[nodiscard]] virtual Result<void> abandon_orchestration_items(std::span<const TurnAbandon> items) = 0;
+  [[nodiscard]] virtual Result<void> release_turns(std::span<const TurnRelease> items) = 0;
   /// Extends turn leases that still exist; false for those that do not.
-  [[nodiscard]] virtual Result<std::vector<bool>> renew_orchestration_item_locks(
-      std::span<const TurnLease> leases, Duration extend) = 0;
+  [[nodiscard]] virtual Result<std::vector<bool>> renew_turns(std::span<const TurnLease> leases,
+                                                              Duration extend) = 0;
 
   /// Leases activities to a worker; ends them, each with its result as a message to its instance. A lease
   /// that is gone fails its own entry.
-  [[nodiscard]] virtual Result<WorkBatch> fetch_work_items(const WorkFetch& request) = 0;
-  [[nodiscard]] virtual Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) = 0;
+  [[nodiscard]] virtual Result<ActivityBatch> fetch_activities(const ActivityFetch& request) = 0;
+  [[nodiscard]] virtual Result<std::vector<AckResult>> ack_activities(std::span<const ActivityAck> acks) = 0;
   /// Extends leases that still exist and keeps their heartbeats.
-  [[nodiscard]] virtual Result<std::vector<RenewResult>> renew_work_item_locks(
-      std::span<const WorkRenewal> leases, Duration extend) = 0;
-  [[nodiscard]] virtual Result<void> abandon_work_items(std::span<const WorkAbandon> items) = 0;
+  [[nodiscard]] virtual Result<std::vector<RenewResult>> renew_activities(
+      std::span<const ActivityRenewal> leases, Duration extend) = 0;
+  [[nodiscard]] virtual Result<void> release_activities(std::span<const ActivityRelease> items) = 0;
   /// Leases of this node that were stolen by others. May return one more than once: renew answers `cancelled`
   /// for it until the lease would have ended, whether it was read here or not.
   [[nodiscard]] virtual Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) = 0;
@@ -521,11 +519,11 @@ class Provider {
   [[nodiscard]] virtual Result<QueueDepths> get_queue_depths() = 0;
 
   /// Housekeeping that need not hold up an answer, such as moving a log into its file; ends early once
-  /// `hurry` is requested. The runtime asks after every batch of turns whether it is due, which must cost
+  /// `preempt` is requested. The runtime asks after every batch of turns whether it is due, which must cost
   /// next to nothing, and does it before the next batch. What cannot wait for that, a provider does in its
   /// other calls: some callers never call these.
-  [[nodiscard]] virtual bool wants_tidying() const noexcept;
-  virtual void tidy(const std::stop_token& hurry) noexcept;
+  [[nodiscard]] virtual bool wants_maintenance() const noexcept;
+  virtual void maintain(const std::stop_token& preempt) noexcept;
   /// Whether a transaction had to wait lately because another process was writing. Then the runtime rather
   /// gathers what it is about to have than send less at once. It asks on its loop, also during other calls:
   /// this must cost next to nothing.

@@ -53,7 +53,7 @@ class RecordedHistoryReader {
     Event event;
   };
   [[nodiscard]] Result<std::optional<Line>> read_line();
-  [[nodiscard]] Error wrong(std::string what) const;
+  [[nodiscard]] Error corrupt_line(std::string what) const;
   void skip_instance(const InstanceId& instance);
 
   std::istream& stream_;

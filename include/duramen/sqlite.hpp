@@ -36,7 +36,7 @@ struct Counters {
   std::uint64_t row_writes = 0;        ///< rows inserted, updated or deleted
   std::uint64_t expired_messages = 0;  ///< parked for an instance that never came, and dropped
   std::uint64_t unreadable_messages =
-      0;  ///< found by fetches that could not read them; see OrchestrationItem::unreadable
+      0;  ///< found by fetches that could not read them; see LeasedInstance::unreadable
 };
 
 /// Opens or creates. The error says what is wrong with the file and what to do.

@@ -11,8 +11,8 @@
 namespace duramen::inline v0 {
 
 namespace detail {
-class Neighbourhood;
-std::shared_ptr<Neighbourhood> make_neighbourhood();
+class LocalHub;
+std::shared_ptr<LocalHub> make_neighbourhood();
 }  // namespace detail
 
 /// A copy of `text` that may be shown and logged: where it holds the address of a store or a connection
@@ -31,13 +31,11 @@ class Store {
 
   /// What is behind the handle.
   [[nodiscard]] const std::shared_ptr<Provider>& provider() const noexcept { return provider_; }
-  [[nodiscard]] const std::shared_ptr<detail::Neighbourhood>& neighbourhood() const noexcept {
-    return neighbourhood_;
-  }
+  [[nodiscard]] const std::shared_ptr<detail::LocalHub>& local_hub() const noexcept { return neighbourhood_; }
 
  private:
   std::shared_ptr<Provider> provider_;
-  std::shared_ptr<detail::Neighbourhood> neighbourhood_;
+  std::shared_ptr<detail::LocalHub> neighbourhood_;
 };
 
 }  // namespace duramen::inline v0

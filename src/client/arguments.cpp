@@ -69,15 +69,15 @@ Result<void> check_message(const OutboundMessage& message, std::size_t max_paylo
                       check_data(operation, data, max_payload_bytes)});
   };
   return std::visit(Overloaded{
-                        [&](const work::ExternalRaised& m) {
+                        [&](const message::ExternalRaised& m) {
                           return check("raise_event", "the name of an event", m.name, m.data);
                         },
-                        [&](const work::QueueMessage& m) {
+                        [&](const message::QueueMessage& m) {
                           return check("enqueue_event", "the name of a queue", m.name, m.data);
                         },
                         [](const auto&) { return Result<void>{}; },
                     },
-                    message.item);
+                    message.body);
 }
 
 Result<void> check_cancel(const char* operation, std::string_view reason) {

@@ -1,12 +1,12 @@
 // Starting, waiting, sending. Looking and looking after are in management.cpp, explaining in explain.cpp.
 #include <duramen/client.hpp>
 
-#include "base/answers.hpp"
-#include "base/neighbourhood.hpp"
 #include "base/thread_executor.hpp"
 #include "client/arguments.hpp"
 #include "client/errors.hpp"
 #include "client/impl.hpp"
+#include "store/answers.hpp"
+#include "store/local_hub.hpp"
 #include <duramen/detail/mutant.hpp>
 
 #include <stdexcept>
@@ -55,15 +55,15 @@ Result<std::optional<Payload>> value_of(Provider& provider, const InstanceId& in
 constexpr Duration patience{1000};
 
 /// Whether a runtime in this process has cancelled it, in one commit. If not, nothing has happened.
-bool cancelled_at_hand(detail::Neighbourhood& neighbourhood, const InstanceId& instance,
-                       const work::CancelInstance& message) {
+bool cancel_resident(detail::LocalHub& local_hub, const InstanceId& instance,
+                     const message::CancelInstance& message) {
   if (ThreadExecutor::is_this_thread()) return false;  // in a callback: the runtime may be waiting for us
-  client::Once<bool> answer;
+  client::OneShot<bool> answer;
   auto request = std::make_shared<detail::LocalCancel>();
   request->instance = instance;
   request->message = message;
   request->done = answer.setter();
-  if (!neighbourhood.offer(request)) return false;
+  if (!local_hub.offer(request)) return false;
   if (const auto stored = answer.wait_for(patience)) return *stored;
   return !request->claim() && answer.wait();
 }
@@ -112,7 +112,7 @@ Result<StartOutcome> Client::start_payload(InstanceId instance, std::string_view
   request.start.input = std::move(input);
   request.start.version = std::move(options.version);
   request.reuse = options.reuse;
-  client::Once<Result<StartOutcome>> answer;
+  client::OneShot<Result<StartOutcome>> answer;
   start_async(std::move(request), answer.setter());
   return answer.wait();
 }
@@ -124,7 +124,7 @@ void Client::start_async(StartRequest request, StartDone done) {
   StartDone settle = [instance, done = std::move(done)](Result<StartOutcome> outcome) mutable {
     done(settled(std::move(outcome), instance));
   };
-  if (impl_->store.neighbourhood()->offer(request, settle)) return;
+  if (impl_->store.local_hub()->offer(request, settle)) return;
   impl_->waits->run_in_background([this, request = std::move(request), settle = std::move(settle)]() mutable {
     settle(base::the_one("start", impl_->provider.start_instances(std::span(&request, 1))));
   });
@@ -183,28 +183,26 @@ Result<Payload> Client::wait_for_key_value(const InstanceId& instance, const std
 Result<bool> Client::cancel(const InstanceId& instance, std::string reason, CancelMode mode) {
   if (Result<void> ok = client::check_instance("cancel", instance); !ok) return ok.error();
   if (Result<void> ok = client::check_cancel("cancel", reason); !ok) return ok.error();
-  work::CancelInstance request{std::move(reason), mode, CancelOrigin::client, {}};
-  if (cancelled_at_hand(*impl_->store.neighbourhood(), instance, request)) return true;
+  message::CancelInstance request{std::move(reason), mode, CancelOrigin::client, {}};
+  if (cancel_resident(*impl_->store.local_hub(), instance, request)) return true;
   OutboundMessage message;
   message.target = instance;
-  message.item = std::move(request);
-  const auto outcome =
-      base::the_one("cancel", impl_->provider.enqueue_for_orchestrator(std::span(&message, 1)));
+  message.body = std::move(request);
+  const auto outcome = base::the_one("cancel", impl_->provider.enqueue_messages(std::span(&message, 1)));
   if (!outcome) return outcome.error();
   if (*outcome == EnqueueOutcome::not_found) return client::no_instance("cancel", instance);
   return *outcome != EnqueueOutcome::finished;
 }
 
-Result<EnqueueOutcome> Client::send(const InstanceId& instance, WorkItem item,
+Result<EnqueueOutcome> Client::send(const InstanceId& instance, MessageBody item,
                                     std::optional<std::string> message_id) {
   OutboundMessage message;
   message.target = instance;
-  message.item = std::move(item);
+  message.body = std::move(item);
   message.message_id = std::move(message_id);
   if (Result<void> ok = client::check_message(message, impl_->options.max_payload_bytes); !ok)
     return ok.error();
-  return base::the_one("enqueue_for_orchestrator",
-                       impl_->provider.enqueue_for_orchestrator(std::span(&message, 1)));
+  return base::the_one("enqueue_messages", impl_->provider.enqueue_messages(std::span(&message, 1)));
 }
 
 }  // namespace duramen::inline v0

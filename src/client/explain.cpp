@@ -4,8 +4,8 @@
 #include "client/arguments.hpp"
 #include "client/errors.hpp"
 #include "client/explanation_text.hpp"
+#include "client/history_scan.hpp"
 #include "client/impl.hpp"
-#include "client/open_steps.hpp"
 #include <duramen/client.hpp>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ class Explainer {
     const bool blind = !pending && pending.error().code == ErrorCode::invalid_argument;
     if (!pending && !blind) return pending.error();
 
-    client::Steps steps = client::read_steps(*history);
+    client::HistoryScan steps = client::read_steps(*history);
     result.cancelled = std::move(steps.cancelled);
     result.cancel_request = std::move(steps.cancel_request);
     if (!is_final(result.info.status)) {

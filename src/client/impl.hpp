@@ -1,7 +1,7 @@
 // What a Client is made of, for the files that implement it.
 #pragma once
 
-#include "client/waits.hpp"
+#include "client/wait_registry.hpp"
 #include <duramen/client.hpp>
 
 #include <memory>
@@ -15,7 +15,7 @@ class Client::Impl {
       : options(o),
         store(std::move(s)),
         provider(*store.provider()),
-        waits(std::make_shared<client::Waits>(store)) {}
+        waits(std::make_shared<client::WaitRegistry>(store)) {}
 
   /// Refuses a call that waits on a thread that it would wait for: it would never return.
   [[nodiscard]] Result<void> check_may_wait(const char* operation) const;
@@ -23,7 +23,7 @@ class Client::Impl {
   const ClientOptions options;
   Store store;
   Provider& provider;
-  std::shared_ptr<client::Waits> waits;
+  std::shared_ptr<client::WaitRegistry> waits;
 };
 
 namespace client {

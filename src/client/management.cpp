@@ -1,8 +1,8 @@
 // Looking at instances, and looking after them.
-#include "base/answers.hpp"
 #include "client/arguments.hpp"
 #include "client/errors.hpp"
 #include "client/impl.hpp"
+#include "store/answers.hpp"
 #include <duramen/client.hpp>
 
 #include <algorithm>
@@ -165,10 +165,10 @@ Result<CancelReport> Client::cancel_instances(InstanceFilter filter, std::string
     std::vector<OutboundMessage> messages(ids.size());
     for (std::size_t i = 0; i < ids.size(); ++i) {
       messages[i].target = ids[i];
-      messages[i].item = work::CancelInstance{reason, mode, CancelOrigin::client, {}};
+      messages[i].body = message::CancelInstance{reason, mode, CancelOrigin::client, {}};
     }
     const auto outcomes =
-        base::one_for_each(operation, ids.size(), impl_->provider.enqueue_for_orchestrator(messages));
+        base::one_for_each(operation, ids.size(), impl_->provider.enqueue_messages(messages));
     if (!outcomes) return outcomes.error();
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const EnqueueOutcome outcome = (*outcomes)[i];
@@ -192,7 +192,7 @@ Result<DeleteResult> Client::delete_instance(const InstanceId& instance, DeleteM
   if (!result) return result.error();
   switch (result->outcome) {
     case DeleteOutcome::deleted:
-      impl_->waits->look_at_all();  // whoever waits for it need not wait for the poll
+      impl_->waits->check_all();  // whoever waits for it need not wait for the poll
       return result;
     case DeleteOutcome::not_found:
       return client::no_instance(operation, instance);
@@ -243,7 +243,7 @@ Result<DeleteReport> Client::delete_instances(InstanceFilter filter, DeleteMode 
     return {};
   };
   Result<void> done = for_each_page(impl_->provider, filter, options.limit, delete_page);
-  if (!report.deleted.empty()) impl_->waits->look_at_all();
+  if (!report.deleted.empty()) impl_->waits->check_all();
   if (!done) return done.error();
   return report;
 }

@@ -8,9 +8,9 @@
 
 namespace duramen::inline v0::core {
 
-std::optional<Event> Execution::admit(const WorkItem& message) {
+std::optional<Event> Execution::admit(const MessageBody& message) {
   return std::visit(Overloaded{
-                        [this](const work::StartOrchestration& m) -> std::optional<Event> {
+                        [this](const message::StartOrchestration& m) -> std::optional<Event> {
                           event::OrchestrationStarted started;
                           started.name = m.orchestration;
                           started.version = handler_ ? handler_->version : m.version.value_or("");
@@ -19,7 +19,7 @@ std::optional<Event> Execution::admit(const WorkItem& message) {
                           started.parent = m.parent;
                           return Event{{}, {}, {}, std::move(started)};
                         },
-                        [this](const work::ContinueAsNew& m) -> std::optional<Event> {
+                        [this](const message::ContinueAsNew& m) -> std::optional<Event> {
                           event::OrchestrationStarted started;
                           started.name = m.orchestration;
                           started.version = handler_ ? handler_->version : m.version.value_or("");
@@ -30,33 +30,33 @@ std::optional<Event> Execution::admit(const WorkItem& message) {
                           started.initial_custom_status = m.initial_custom_status;
                           return Event{{}, {}, {}, std::move(started)};
                         },
-                        [this](const work::ActivityCompleted& m) {
+                        [this](const message::ActivityCompleted& m) {
                           return admit_completion(m.execution, m.id, ScheduleKind::activity,
                                                   event::ActivityCompleted{m.result});
                         },
-                        [this](const work::ActivityFailed& m) {
+                        [this](const message::ActivityFailed& m) {
                           return admit_completion(m.execution, m.id, ScheduleKind::activity,
                                                   event::ActivityFailed{m.details});
                         },
-                        [this](const work::TimerFired& m) -> std::optional<Event> {
+                        [this](const message::TimerFired& m) -> std::optional<Event> {
                           if (schedules_.state(m.id) == ScheduleState::cancelled)
                             return std::nullopt;  // a dropped timer is no event
                           return admit_completion(m.execution, m.id, ScheduleKind::timer,
                                                   event::TimerFired{m.fire_at});
                         },
-                        [this](const work::SubOrchCompleted& m) {
+                        [this](const message::SubOrchestrationCompleted& m) {
                           return admit_child(m.parent, event::SubOrchestrationCompleted{m.result});
                         },
-                        [this](const work::SubOrchFailed& m) {
+                        [this](const message::SubOrchestrationFailed& m) {
                           return admit_child(m.parent, event::SubOrchestrationFailed{m.details});
                         },
-                        [](const work::ExternalRaised& m) -> std::optional<Event> {
+                        [](const message::ExternalRaised& m) -> std::optional<Event> {
                           return Event{{}, {}, {}, event::ExternalEvent{m.name, m.data}};
                         },
-                        [](const work::QueueMessage& m) -> std::optional<Event> {
+                        [](const message::QueueMessage& m) -> std::optional<Event> {
                           return Event{{}, {}, {}, event::QueueEventDelivered{m.name, m.data}};
                         },
-                        [this](const work::CancelInstance& m) { return admit_cancel(m); },
+                        [this](const message::CancelInstance& m) { return admit_cancel(m); },
                     },
                     message);
 }
@@ -89,7 +89,7 @@ std::optional<Event> Execution::admit_child(const ParentLink& parent, EventBody 
   return admit_completion(parent.execution, parent.event, ScheduleKind::sub_orchestration, std::move(body));
 }
 
-std::optional<Event> Execution::admit_cancel(const work::CancelInstance& cancel) {
+std::optional<Event> Execution::admit_cancel(const message::CancelInstance& cancel) {
   if (cancel.parent) {
     // From a parent: only if it is the one that started this instance.
     const bool own_parent = parent_ && parent_->instance == cancel.parent->instance &&
@@ -105,7 +105,7 @@ std::optional<Event> Execution::admit_cancel(const work::CancelInstance& cancel)
 
 bool Execution::decided_without_code(const TurnInput& input) const {
   if (input.history.empty() || input.messages.empty()) return false;
-  const auto* cancel = std::get_if<work::CancelInstance>(&input.messages.front());
+  const auto* cancel = std::get_if<message::CancelInstance>(&input.messages.front());
   const auto* started = std::get_if<event::OrchestrationStarted>(&input.history.front().body);
   return cancel != nullptr && started != nullptr && !cancel->parent &&
          (!started->graceful || cancel->mode == CancelMode::terminate);

@@ -1,8 +1,8 @@
 #include "core/execution.hpp"
 
 #include "base/bounded_failure.hpp"
+#include "base/json_equal.hpp"
 #include "base/overloaded.hpp"
-#include "base/same_json.hpp"
 #include "core/failures.hpp"
 #include "core/matching.hpp"
 #include <duramen/detail/mutant.hpp>
@@ -74,7 +74,7 @@ TurnOutcome Execution::run_turn(const TurnInput& input) {
   if (input.condemned != nullptr) {
     condemn(input);
   } else {
-    for (const WorkItem& message : input.messages) {
+    for (const MessageBody& message : input.messages) {
       if (stopped_) break;
       react(message);
     }
@@ -117,7 +117,7 @@ void Execution::replay(std::span<const Event> history) {
     schedules_.note(event);
     apply(event);
     run_code();
-    if (!stopped_) settle_recorded();
+    if (!stopped_) close_recorded_segment();
   }
   replayed_ += cursor_;
   replaying_ = false;
@@ -232,7 +232,7 @@ void Execution::follow_mail(const Event& event) {
 }
 
 /// The code has gone as far as it can after a recorded inbound event; so must history have.
-void Execution::settle_recorded() {
+void Execution::close_recorded_segment() {
   // The terminal event, if this is the last segment.
   const Event* const end = event_class(recorded_.back()) == EventClass::terminal &&
                                    std::ranges::none_of(recorded_.subspan(cursor_),
@@ -294,7 +294,7 @@ void Execution::compare_end(const Event& recorded) {
     return mismatch(recorded.id, std::string(event_type(recorded)), how, nullptr);
   }
   const auto differs = [&](const Payload& then, const Payload& today, const char* what) {
-    if (then.encoding == today.encoding && base::same_json(then.data, today.data)) return;
+    if (then.encoding == today.encoding && base::json_equal(then.data, today.data)) return;
     warnings_.push_back("event " + std::to_string(recorded.id.value) + " was recorded with the " + what +
                         " " + then.data + "; the code now has " + today.data);
   };
@@ -317,10 +317,10 @@ void Execution::compare_end(const Event& recorded) {
 
 // -- new segments ---------------------------------------------------------------------------------
 
-void Execution::react(const WorkItem& message) {
+void Execution::react(const MessageBody& message) {
   // A history begins with its start: whatever comes before that reaches nobody.
-  const bool begins = std::holds_alternative<work::StartOrchestration>(message) ||
-                      std::holds_alternative<work::ContinueAsNew>(message);
+  const bool begins = std::holds_alternative<message::StartOrchestration>(message) ||
+                      std::holds_alternative<message::ContinueAsNew>(message);
   if (pass_on(message)) return;
   std::optional<Event> inbound =
       end_ || begins == static_cast<bool>(last_event_id_) ? std::nullopt : admit(message);
@@ -334,18 +334,18 @@ void Execution::react(const WorkItem& message) {
   run_code();
   if (stopped_) return;
   segment_open_ = false;
-  settle_new();
+  close_new_segment();
 }
 
 /// What came behind a continue-as-new in its batch is for the next execution: events are carried, a cancel
 /// follows.
-bool Execution::pass_on(const WorkItem& message) {
+bool Execution::pass_on(const MessageBody& message) {
   if (!end_ || !std::holds_alternative<Continued>(*end_) || delta_.empty()) return false;
-  if (const auto* raised = std::get_if<work::ExternalRaised>(&message)) {
+  if (const auto* raised = std::get_if<message::ExternalRaised>(&message)) {
     arrive(Mailboxes::Kind::external, raised->name, raised->data);
-  } else if (const auto* queued = std::get_if<work::QueueMessage>(&message)) {
+  } else if (const auto* queued = std::get_if<message::QueueMessage>(&message)) {
     arrive(Mailboxes::Kind::queue, queued->name, queued->data);
-  } else if (std::holds_alternative<work::CancelInstance>(message)) {
+  } else if (std::holds_alternative<message::CancelInstance>(message)) {
     passed_on_.push_back(message);
   } else {
     return false;
@@ -366,7 +366,7 @@ Event& Execution::append(EventBody body, EventId source) {
   return delta_.back();
 }
 
-void Execution::settle_new() {
+void Execution::close_new_segment() {
   if (end_) drop_what_is_open();
   for (const auto& [id, drop] : std::exchange(cancels_, {})) {
     mailboxes_.drop(id);
@@ -548,7 +548,7 @@ void Execution::impose_failure() {
     segments_.push_back(delta_.size());
   }
   end_ = Threw{*stopped_};
-  settle_new();
+  close_new_segment();
 }
 
 }  // namespace duramen::inline v0::core

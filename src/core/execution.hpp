@@ -142,8 +142,8 @@ class Execution {
   void read_rest();
   void read_end(const Event& terminal);
   void follow_mail(const Event& event);
-  void react(const WorkItem& message);
-  [[nodiscard]] bool pass_on(const WorkItem& message);
+  void react(const MessageBody& message);
+  [[nodiscard]] bool pass_on(const MessageBody& message);
 
   // The parts of a segment.
   void apply(const Event& inbound);
@@ -154,21 +154,21 @@ class Execution {
   void resolve(EventId source, Outcome outcome);
   void run_code();
   void refuse_unfit_end();
-  void settle_recorded();
+  void close_recorded_segment();
   void compare_end(const Event& recorded);
   void drop_what_is_open();
   [[nodiscard]] EventBody end_event() const;
-  void settle_new();
+  void close_new_segment();
   void record_end();
   void begin_segment(Event inbound);
   Event& append(EventBody body, EventId source = {});
 
   // admission.cpp
-  [[nodiscard]] std::optional<Event> admit(const WorkItem& message);
+  [[nodiscard]] std::optional<Event> admit(const MessageBody& message);
   [[nodiscard]] std::optional<Event> admit_completion(ExecutionId execution, EventId source,
                                                       ScheduleKind kind, EventBody body);
   [[nodiscard]] std::optional<Event> admit_child(const ParentLink& parent, EventBody body);
-  [[nodiscard]] std::optional<Event> admit_cancel(const work::CancelInstance& cancel);
+  [[nodiscard]] std::optional<Event> admit_cancel(const message::CancelInstance& cancel);
   [[nodiscard]] bool is_mine(const ParentLink& link) const;
   [[nodiscard]] bool decided_without_code(const TurnInput& input) const;
 
@@ -231,7 +231,7 @@ class Execution {
   std::vector<Event> delta_;
   std::vector<std::size_t> segments_;
   std::vector<EventId> dropped_timers_;
-  std::vector<WorkItem> passed_on_;  // to the next execution
+  std::vector<MessageBody> passed_on_;  // to the next execution
   std::vector<TraceLine> traces_;
   std::vector<std::string> warnings_;
   std::size_t actions_ = 0;

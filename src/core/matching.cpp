@@ -1,7 +1,7 @@
 #include "core/matching.hpp"
 
+#include "base/json_equal.hpp"
 #include "base/overloaded.hpp"
-#include "base/same_json.hpp"
 
 #include <string_view>
 #include <type_traits>
@@ -13,7 +13,7 @@ namespace {
 
 bool same_payload(const Payload& a, const Payload& b) {
   if (a.data == b.data) return a.encoding == b.encoding;
-  return a.encoding == Encoding::json && b.encoding == Encoding::json && base::same_json(a.data, b.data);
+  return a.encoding == Encoding::json && b.encoding == Encoding::json && base::json_equal(a.data, b.data);
 }
 
 ActionMatch with_input(bool same_rest, const Payload& a, const Payload& b) {

@@ -36,7 +36,7 @@ TurnOutcome Execution::finish_turn() {
   for (EventId timer : std::exchange(dropped_timers_, {})) {
     if (timer < first_new) outcome.dropped_timers.push_back(timer);
   }
-  for (WorkItem& item : std::exchange(passed_on_, {})) {
+  for (MessageBody& item : std::exchange(passed_on_, {})) {
     outcome.messages.push_back(OutboundMessage{identity_.instance, std::move(item), {}, {}});
   }
   outcome.events = std::exchange(delta_, {});
@@ -72,7 +72,7 @@ void Execution::fill_end(TurnOutcome& outcome) const {
 void Execution::send_end(TurnOutcome& outcome) const {
   outcome.cancel_rest = terminal_reason();
   if (const auto* continued = std::get_if<Continued>(&*end_)) {
-    work::ContinueAsNew next;
+    message::ContinueAsNew next;
     next.orchestration = name_;
     next.input = continued->input;
     next.version = continued->version;
@@ -81,8 +81,9 @@ void Execution::send_end(TurnOutcome& outcome) const {
     next.parent = parent_;
     outcome.messages.push_back(OutboundMessage{identity_.instance, std::move(next), {}, {}});
   } else if (parent_) {
-    WorkItem answer = outcome.failure ? WorkItem(work::SubOrchFailed{*parent_, *outcome.failure})
-                                      : WorkItem(work::SubOrchCompleted{*parent_, *outcome.output});
+    MessageBody answer = outcome.failure
+                             ? MessageBody(message::SubOrchestrationFailed{*parent_, *outcome.failure})
+                             : MessageBody(message::SubOrchestrationCompleted{*parent_, *outcome.output});
     outcome.messages.push_back(OutboundMessage{parent_->instance, std::move(answer), {}, {}});
   }
 }
@@ -97,7 +98,7 @@ void Execution::fill_effects(TurnOutcome& outcome, const Event& event, EventId f
           [&](const event::ActivityScheduled& e) {
             if (!leaves) return;
             outcome.activities.push_back(
-                ActivityExecute{identity_.instance,
+                ActivityRequest{identity_.instance,
                                 {identity_.incarnation, identity_.execution, event.id},
                                 e.name,
                                 e.input,
@@ -111,7 +112,7 @@ void Execution::fill_effects(TurnOutcome& outcome, const Event& event, EventId f
             if (!leaves) return;
             outcome.messages.push_back(
                 OutboundMessage{identity_.instance,
-                                work::TimerFired{identity_.execution, event.id, e.fire_at},
+                                message::TimerFired{identity_.execution, event.id, e.fire_at},
                                 e.fire_at,
                                 {}});
           },
@@ -120,7 +121,7 @@ void Execution::fill_effects(TurnOutcome& outcome, const Event& event, EventId f
           },
           [&](const event::OrchestrationChained& e) {
             outcome.messages.push_back(OutboundMessage{
-                e.instance, work::StartOrchestration{e.name, e.input, e.version, {}}, {}, {}});
+                e.instance, message::StartOrchestration{e.name, e.input, e.version, {}}, {}, {}});
           },
           [&](const event::ActivityCancelRequested& e) {
             if (has_row) outcome.cancelled_activities.push_back({event.source, e.reason});
@@ -128,8 +129,8 @@ void Execution::fill_effects(TurnOutcome& outcome, const Event& event, EventId f
           [&](const event::SubOrchestrationCancelRequested& e) {
             const auto child = children_.find(event.source);
             if (!has_row || child == children_.end()) return;
-            work::CancelInstance cancel{std::string(to_string(e.reason)), CancelMode::graceful,
-                                        CancelOrigin::parent, link_to(event.source)};
+            message::CancelInstance cancel{std::string(to_string(e.reason)), CancelMode::graceful,
+                                           CancelOrigin::parent, link_to(event.source)};
             outcome.messages.push_back(OutboundMessage{child->second, std::move(cancel), {}, {}});
           },
           [&](const event::CustomStatusUpdated& e) { outcome.custom_status = CustomStatusChange{e.status}; },
@@ -156,10 +157,10 @@ OutboundMessage Execution::start_of(const event::SubOrchestrationScheduled& chil
   Failure taken = engine_failure(FailureKind::application, "AlreadyExists",
                                  "an instance \"" + child.instance.value + "\" exists already");
   return OutboundMessage{child.instance,
-                         work::StartOrchestration{child.name, child.input, child.version, link},
+                         message::StartOrchestration{child.name, child.input, child.version, link},
                          {},
                          {},
-                         work::SubOrchFailed{link, std::move(taken)}};
+                         message::SubOrchestrationFailed{link, std::move(taken)}};
 }
 
 std::vector<std::size_t> find_segments(std::span<const Event> history) {

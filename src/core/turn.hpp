@@ -4,10 +4,10 @@
 #include <duramen/history.hpp>
 #include <duramen/ids.hpp>
 #include <duramen/log.hpp>
+#include <duramen/message.hpp>
 #include <duramen/provider.hpp>
 #include <duramen/status.hpp>
 #include <duramen/time.hpp>
-#include <duramen/work_item.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,7 @@ struct TurnInput {
   /// since its last turn, those of other nodes' turns in between.
   std::span<const Event> history;
   /// What arrived since, in queue order.
-  std::span<const WorkItem> messages;
+  std::span<const MessageBody> messages;
   TimePoint now;
   /// What new_guid() is made of. Recorded, so it may differ each time.
   std::uint64_t entropy = 0;
@@ -52,7 +52,7 @@ struct TurnOutcome {
   std::optional<CustomStatusChange> custom_status;
   std::vector<KeyValueChange> key_values;
 
-  std::vector<ActivityExecute> activities;
+  std::vector<ActivityRequest> activities;
   std::vector<OutboundMessage>
       messages;  ///< timers, child and detached starts, cancels, answers, the next execution
   std::vector<CancelledActivity> cancelled_activities;

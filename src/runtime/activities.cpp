@@ -36,7 +36,7 @@ std::variant<Payload, Failure> failed(const std::exception_ptr& error, std::uint
 }
 
 /// What became of one that was handed out too often, or cannot even be read.
-Failure poison(const WorkItemLeased& work, std::uint32_t max_attempts) {
+Failure poison(const LeasedActivity& work, std::uint32_t max_attempts) {
   Failure failure;
   failure.kind = FailureKind::poison;
   failure.attempt = work.attempt;
@@ -45,7 +45,7 @@ Failure poison(const WorkItemLeased& work, std::uint32_t max_attempts) {
     failure.message = "the activity cannot be read: " + *work.unreadable;
   } else {
     failure.type = "PoisonActivity";
-    failure.message = "activity '" + work.activity.name + "' was handed out " +
+    failure.message = "activity '" + work.request.name + "' was handed out " +
                       std::to_string(work.attempt - 1) + " times without coming to an end (limit " +
                       std::to_string(max_attempts) +
                       "): does it crash its process, or block longer than its lease?";
@@ -109,7 +109,7 @@ Activities::~Activities() {
       run->task.reset();
     } else if (!run->state->has_returned()) {
       ++left;
-      if (names.size() < named_at_the_end) names.insert(run->state->item().name);
+      if (names.size() < named_at_the_end) names.insert(run->state->request().name);
     }
   }
   if (left == 0) return;
@@ -122,7 +122,7 @@ Activities::~Activities() {
           "). Each keeps its memory until your code resumes it; do so when the stop token fires");
 }
 
-Activities::Activities(const detail::ActivityHost& host, const Registry& registry, ActivityLimits limits,
+Activities::Activities(const detail::ActivityHost& host, const Registry& registry, ActivityCapacity limits,
                        const Instruments& instruments, Events events)
     : host_(host),
       env_(host.env),
@@ -141,30 +141,30 @@ std::vector<std::string> Activities::active_sessions() const {
   return active;
 }
 
-void Activities::run(WorkItemLeased work, LeaseTime since) {
-  const WorkLease lease = work.lease;
+void Activities::run(LeasedActivity work, LeaseTime since) {
+  const ActivityLease lease = work.lease;
   if (stopping_ && !detail::mutant("activity_begins_after_shutdown"))
     return events_.given_back({lease, std::nullopt});
   if (work.unreadable || work.attempt > limits_.max_attempts) return condemn(std::move(work));
-  auto handler = registry_.find_activity(work.activity.name);
+  auto handler = registry_.find_activity(work.request.name);
   DURAMEN_CHECK(handler != nullptr);  // only what is registered is fetched or born leased
   const auto before = running_.find(lease.key);
   const bool twice = before != running_.end() && before->second.lease().token == lease.token;
   if (twice || abandoned_.contains({lease.key, lease.token})) {
     host_.log(LogLevel::error, "the store handed out a lease that is held here already; ignored",
-              {{"instance_id", work.activity.instance.value},
+              {{"instance_id", work.request.instance.value},
                {"activity_id", std::to_string(lease.key.activity.value)}});
     return;
   }
   if (before != running_.end()) {
     // We were away for longer than the lease, and were given it again before we noticed. The attempt under
     // way is not the one that counts; nobody will ask for it by its lease any more.
-    const WorkLease old = before->second.lease();
+    const ActivityLease old = before->second.lease();
     stop(old, StopCause::lease_lost, {});
     abandon(old);
   }
-  if (work.activity.session_id) ++sessions_[*work.activity.session_id];
-  host_.leases.keep(lease, since, work.activity.options.heartbeat);
+  if (work.request.session_id) ++sessions_[*work.request.session_id];
+  host_.leases.keep(lease, since, work.request.options.heartbeat);
   auto state = std::make_shared<detail::ActivityState>(std::move(work), link_);
   const Running running{std::move(state), std::move(handler), env_.clock().lease_now()};
   running_.insert_or_assign(lease.key, running);
@@ -179,14 +179,14 @@ void Activities::run(WorkItemLeased work, LeaseTime since) {
 }
 
 /// Fails it without running it. Goes the way of every end, so that it reaches the instance as one.
-void Activities::condemn(WorkItemLeased work) {
+void Activities::condemn(LeasedActivity work) {
   Failure failure = poison(work, limits_.max_attempts);
   host_.log(LogLevel::error, failure.message,
-            {{"instance_id", work.activity.instance.value},
+            {{"instance_id", work.request.instance.value},
              {"activity_id", std::to_string(work.lease.key.activity.value)},
              {"attempt", std::to_string(work.attempt)}});
-  instruments_.activity_ended(work.activity, ActivityOutcome::poison, {});
-  events_.finished(FinishedActivity{work.activity.instance, work.lease, std::move(failure)});
+  instruments_.activity_ended(work.request, ActivityOutcome::poison, {});
+  events_.finished(FinishedActivity{work.request.instance, work.lease, std::move(failure)});
 }
 
 /// On the thread that is about to run the activity's code. Null if that must not run: it was asked to stop,
@@ -194,7 +194,7 @@ void Activities::condemn(WorkItemLeased work) {
 std::shared_ptr<detail::ActivityState> Activities::begin(const std::weak_ptr<detail::ActivityState>& queued) {
   std::shared_ptr<detail::ActivityState> state = queued.lock();
   if (!state) return nullptr;
-  const WorkLease& lease = state->work().lease;
+  const ActivityLease& lease = state->work().lease;
   const Standing standing = host_.leases.standing(lease);
   if (standing == Standing::over && !detail::mutant("activity_begins_without_its_lease")) {
     env_.loop().post([this, lease] { stop(lease, StopCause::lease_lost, {}); });
@@ -216,7 +216,7 @@ void Activities::run_function(const Running& running) {
         try {
           ActivityContext context(state);
           const auto& function = std::get<ActivityHandler::Function>(handler->run);
-          result = checked(function(context, state->item().input), *state);
+          result = checked(function(context, state->request().input), *state);
         } catch (...) {
           result = failed(std::current_exception(), state->attempt());
         }
@@ -234,7 +234,7 @@ void Activities::run_coroutine(const Running& running) {
     auto run = std::make_shared<CoroutineRun>(handler, state);
     coroutines_[{state->work().lease.key, state->work().lease.token}] = run;
     const auto& coroutine = std::get<ActivityHandler::Coroutine>(handler->run);
-    run->task.emplace(coroutine(run->context, state->item().input));
+    run->task.emplace(coroutine(run->context, state->request().input));
     state->set_frame(std::shared_ptr<std::optional<ActivityTask<Payload>>>(run, &run->task));
     // Called where the coroutine ends, on any thread and at any time.
     run->task->start([this, link = link_, run]() mutable {
@@ -248,7 +248,7 @@ void Activities::run_coroutine(const Running& running) {
 }
 
 void Activities::coroutine_ended(CoroutineRun& run) {
-  const WorkLease lease = run.state->work().lease;
+  const ActivityLease lease = run.state->work().lease;
   coroutines_.erase({lease.key, lease.token});
   std::variant<Payload, Failure> result;
   try {
@@ -262,7 +262,7 @@ void Activities::coroutine_ended(CoroutineRun& run) {
 
 // -- stopping -------------------------------------------------------------------------------------
 
-void Activities::stop(const WorkLease& lease, StopCause cause, CancelReason reason,
+void Activities::stop(const ActivityLease& lease, StopCause cause, CancelReason reason,
                       std::optional<LeaseTime> decided) {
   const auto found = running_.find(lease.key);
   if (found == running_.end() || found->second.lease().token != lease.token) {
@@ -299,7 +299,7 @@ void Activities::ask_to_stop(const ActivityKey& key, StopCause cause, CancelReas
                              std::optional<LeaseTime> decided) {
   Running& running = running_.at(key);
   const std::shared_ptr<detail::ActivityState> state = running.state;
-  const WorkLease& lease = state->work().lease;
+  const ActivityLease& lease = state->work().lease;
   switch (state->ask_to_stop(cause, reason)) {
     case detail::StopAnswer::not_begun:
       if (detail::mutant("dropped_activity_is_waited_for")) break;
@@ -327,11 +327,11 @@ void Activities::ask_to_stop(const ActivityKey& key, StopCause cause, CancelReas
 
 // -- those that do not ----------------------------------------------------------------------------
 
-void Activities::look_after_grace(const WorkLease& lease, LeaseTime when) {
+void Activities::look_after_grace(const ActivityLease& lease, LeaseTime when) {
   env_.loop().post_at(when, [this, lease] { grace_over(lease); });
 }
 
-void Activities::grace_over(const WorkLease& lease) {
+void Activities::grace_over(const ActivityLease& lease) {
   const auto found = running_.find(lease.key);
   if (found == running_.end() || found->second.lease().token != lease.token) return;
   const detail::ActivityState& state = *found->second.state;
@@ -344,11 +344,11 @@ void Activities::grace_over(const WorkLease& lease) {
   const std::string reason = state.cause() == StopCause::cancelled ? std::string(to_string(state.reason()))
                                                                    : std::string(to_string(state.cause()));
   host_.log(LogLevel::warning,
-            "activity '" + state.item().name +
+            "activity '" + state.request().name +
                 "' was asked to stop and still runs after the grace period of " +
                 std::to_string(limits_.grace.count()) + " ms",
-            {{"instance_id", state.item().instance.value},
-             {"activity_name", state.item().name},
+            {{"instance_id", state.request().instance.value},
+             {"activity_name", state.request().name},
              {"activity_id", std::to_string(lease.key.activity.value)},
              {"reason", reason},
              {"attempt", std::to_string(state.attempt())}});
@@ -361,7 +361,7 @@ void Activities::grace_over(const WorkLease& lease) {
 }
 
 /// On the activity loop, where no pause ends meanwhile.
-void Activities::destroy_or_abandon(const WorkLease& lease) {
+void Activities::destroy_or_abandon(const ActivityLease& lease) {
   const auto found = coroutines_.find({lease.key, lease.token});
   if (found == coroutines_.end()) return;  // its end is on its way
   if (!found->second->state->pausing()) {
@@ -377,11 +377,11 @@ void Activities::destroy_or_abandon(const WorkLease& lease) {
   });
 }
 
-void Activities::abandon(const WorkLease& lease) {
+void Activities::abandon(const ActivityLease& lease) {
   const auto found = running_.find(lease.key);
   if (found == running_.end() || found->second.lease().token != lease.token) return;
   const bool is_function = std::holds_alternative<ActivityHandler::Function>(found->second.handler->run);
-  if (const auto& session = found->second.state->item().session_id) {
+  if (const auto& session = found->second.state->request().session_id) {
     if (--sessions_[*session] == 0) sessions_.erase(*session);
   }
   // At a shutdown its lease was kept until now; nothing renews it once the runtime has ended.
@@ -402,7 +402,7 @@ void Activities::abandon(const WorkLease& lease) {
 
 // -- the end --------------------------------------------------------------------------------------
 
-void Activities::ended(const WorkLease& lease, std::variant<Payload, Failure> result) {
+void Activities::ended(const ActivityLease& lease, std::variant<Payload, Failure> result) {
   if (const auto late = abandoned_.find({lease.key, lease.token}); late != abandoned_.end()) {
     const bool is_function = std::holds_alternative<ActivityHandler::Function>(late->second.handler->run);
     abandoned_.erase(late);
@@ -417,11 +417,11 @@ void Activities::ended(const WorkLease& lease, std::variant<Payload, Failure> re
   const Running running = std::move(found->second);
   running_.erase(found);
   std::optional<Heartbeat> unsent = host_.leases.release(lease);
-  if (const auto& session = running.state->item().session_id) {
+  if (const auto& session = running.state->request().session_id) {
     if (--sessions_[*session] == 0) sessions_.erase(*session);
   }
   if (instruments_.on()) {
-    instruments_.activity_ended(running.state->item(), outcome_of(*running.state, result),
+    instruments_.activity_ended(running.state->request(), outcome_of(*running.state, result),
                                 env_.clock().lease_now() - running.began);
   }
   // Whoever was refused a place comes first: the turn that this end causes may want it, too, and the turns of
@@ -440,7 +440,8 @@ void Activities::deliver(const Running& running, std::optional<Heartbeat> unsent
     case ActivityOutcome::given_back:
       return events_.given_back({running.lease(), std::move(unsent)});
     default:
-      events_.finished(FinishedActivity{running.state->item().instance, running.lease(), std::move(result)});
+      events_.finished(
+          FinishedActivity{running.state->request().instance, running.lease(), std::move(result)});
   }
 }
 

@@ -39,14 +39,14 @@ namespace duramen::inline v0::runtime {
 /// An activity that came to its end while this node still held it.
 struct FinishedActivity {
   InstanceId instance;
-  WorkLease lease;
+  ActivityLease lease;
   std::variant<Payload, Failure> result;
 };
 
 /// The first of an activity's time limits that can pass; absent if it has none.
 [[nodiscard]] std::optional<Duration> shortest_limit(const ActivityOptions& options);
 
-struct ActivityLimits {
+struct ActivityCapacity {
   std::size_t places = 4096;
   std::size_t max_abandoned = 64;
   Duration grace{};
@@ -58,10 +58,10 @@ class Activities {
  public:
   struct Events {
     UniqueFunction<void(FinishedActivity)> finished;
-    UniqueFunction<void(WorkRenewal)> given_back;  ///< the runtime is stopping: it is to be run elsewhere
-    UniqueFunction<void()> place_free;             ///< called at each end, before anybody is told of it
+    UniqueFunction<void(ActivityRenewal)> given_back;  ///< the runtime is stopping: it is to be run elsewhere
+    UniqueFunction<void()> place_free;                 ///< called at each end, before anybody is told of it
   };
-  Activities(const detail::ActivityHost& host, const Registry& registry, ActivityLimits limits,
+  Activities(const detail::ActivityHost& host, const Registry& registry, ActivityCapacity limits,
              const Instruments& instruments, Events events);
   /// After the env has stopped. Destroys coroutines that sleep in one of our awaitables; one that waits in an
   /// awaitable of the user's stays until that resumes it, and is named in the log.
@@ -93,11 +93,11 @@ class Activities {
   [[nodiscard]] std::vector<std::string> active_sessions() const;
 
   /// `since`: when the call that gave the lease was sent. After stop_all() it is given back instead.
-  void run(WorkItemLeased work, LeaseTime since);
+  void run(LeasedActivity work, LeaseTime since);
   /// Asks the activity held under `lease` to stop. One that is not known yet is remembered while a fetch or a
   /// commit that may bring it is under way: the news of a stolen lease can overtake the news that we have it.
   /// `decided`: when, if it was decided here.
-  void stop(const WorkLease& lease, StopCause cause, CancelReason reason,
+  void stop(const ActivityLease& lease, StopCause cause, CancelReason reason,
             std::optional<LeaseTime> decided = std::nullopt);
   /// The same by identity, for what runs here whatever its token.
   void stop(const ActivityKey& key, CancelReason reason);
@@ -111,7 +111,7 @@ class Activities {
     std::shared_ptr<const ActivityHandler> handler;
     LeaseTime began;
     LeaseTime asked{};  // to stop
-    [[nodiscard]] const WorkLease& lease() const noexcept { return state->work().lease; }
+    [[nodiscard]] const ActivityLease& lease() const noexcept { return state->work().lease; }
   };
   using AttemptKey = std::pair<ActivityKey, LeaseToken>;
   struct CoroutineRun;
@@ -122,20 +122,20 @@ class Activities {
       const std::weak_ptr<detail::ActivityState>& queued);
   void ask_to_stop(const ActivityKey& key, StopCause cause, CancelReason reason,
                    std::optional<LeaseTime> decided);
-  void ended(const WorkLease& lease, std::variant<Payload, Failure> result);
+  void ended(const ActivityLease& lease, std::variant<Payload, Failure> result);
   void deliver(const Running& running, std::optional<Heartbeat> unsent,
                std::variant<Payload, Failure> result);
-  void condemn(WorkItemLeased work);
-  void look_after_grace(const WorkLease& lease, LeaseTime when);
-  void grace_over(const WorkLease& lease);
-  void destroy_or_abandon(const WorkLease& lease);
-  void abandon(const WorkLease& lease);
+  void condemn(LeasedActivity work);
+  void look_after_grace(const ActivityLease& lease, LeaseTime when);
+  void grace_over(const ActivityLease& lease);
+  void destroy_or_abandon(const ActivityLease& lease);
+  void abandon(const ActivityLease& lease);
 
   // Fixed at construction.
   const detail::ActivityHost host_;
   Env& env_;
   const Registry& registry_;
-  const ActivityLimits limits_;
+  const ActivityCapacity limits_;
   const Instruments& instruments_;
   Events events_;
   const std::shared_ptr<detail::ActivityLink> link_;  // for activities; they may outlive us

@@ -25,19 +25,19 @@ std::string_view to_string(StopCause cause) noexcept {
   return "none";
 }
 
-const InstanceId& ActivityContext::instance_id() const noexcept { return state_->item().instance; }
-ExecutionId ActivityContext::execution_id() const noexcept { return state_->item().key.execution; }
-EventId ActivityContext::activity_id() const noexcept { return state_->item().key.activity; }
-const std::string& ActivityContext::activity_name() const noexcept { return state_->item().name; }
+const InstanceId& ActivityContext::instance_id() const noexcept { return state_->request().instance; }
+ExecutionId ActivityContext::execution_id() const noexcept { return state_->request().key.execution; }
+EventId ActivityContext::activity_id() const noexcept { return state_->request().key.activity; }
+const std::string& ActivityContext::activity_name() const noexcept { return state_->request().name; }
 const std::string& ActivityContext::orchestration_name() const noexcept {
-  return state_->item().orchestration_name;
+  return state_->request().orchestration_name;
 }
 const std::string& ActivityContext::orchestration_version() const noexcept {
-  return state_->item().orchestration_version;
+  return state_->request().orchestration_version;
 }
-const std::optional<std::string>& ActivityContext::tag() const noexcept { return state_->item().tag; }
+const std::optional<std::string>& ActivityContext::tag() const noexcept { return state_->request().tag; }
 const std::optional<std::string>& ActivityContext::session_id() const noexcept {
-  return state_->item().session_id;
+  return state_->request().session_id;
 }
 const NodeId& ActivityContext::node() const noexcept { return state_->link().node(); }
 std::uint32_t ActivityContext::attempt() const noexcept { return state_->attempt(); }
@@ -64,7 +64,7 @@ const std::optional<Payload>& ActivityContext::last_heartbeat() const noexcept {
 
 void ActivityContext::trace(LogLevel level, std::string text) {
   state_->link().use([this, level, &text](const detail::ActivityHost& host) {
-    const ActivityExecute& item = state_->item();
+    const ActivityRequest& item = state_->request();
     host.log(level, text,
              {{"instance_id", item.instance.value},
               {"execution_id", std::to_string(item.key.execution.value)},
@@ -87,7 +87,7 @@ bool ActivityContext::block(Duration delay) {
 }
 
 std::string ActivityContext::idempotency_key() const {
-  const ActivityKey& key = state_->item().key;
+  const ActivityKey& key = state_->request().key;
   return std::to_string(key.incarnation.value) + "-" + std::to_string(key.execution.value) + "-" +
          std::to_string(key.activity.value);
 }

@@ -5,8 +5,8 @@
 #include <duramen/activity.hpp>
 #include <duramen/detail/mutant.hpp>
 #include <duramen/failure.hpp>
+#include <duramen/message.hpp>
 #include <duramen/provider.hpp>
-#include <duramen/work_item.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -28,11 +28,11 @@ enum class StopAnswer : std::uint8_t {
 
 class ActivityState {
  public:
-  ActivityState(WorkItemLeased work, std::shared_ptr<ActivityLink> link)
+  ActivityState(LeasedActivity work, std::shared_ptr<ActivityLink> link)
       : work_(std::move(work)), link_(std::move(link)) {}
 
-  [[nodiscard]] const ActivityExecute& item() const noexcept { return work_.activity; }
-  [[nodiscard]] const WorkItemLeased& work() const noexcept { return work_; }
+  [[nodiscard]] const ActivityRequest& request() const noexcept { return work_.request; }
+  [[nodiscard]] const LeasedActivity& work() const noexcept { return work_; }
   [[nodiscard]] std::uint32_t attempt() const noexcept { return work_.attempt; }
   /// To the node that runs it.
   [[nodiscard]] ActivityLink& link() const noexcept { return *link_; }
@@ -97,7 +97,7 @@ class ActivityState {
   }
 
  private:
-  const WorkItemLeased work_;
+  const LeasedActivity work_;
   const std::shared_ptr<ActivityLink> link_;
   std::stop_source stop_;
   // StopCause in the lowest byte, CancelReason in the next, then how far it got. In one word, so that an

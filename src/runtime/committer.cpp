@@ -1,7 +1,7 @@
 #include "runtime/committer.hpp"
 
-#include "base/answers.hpp"
 #include "base/check.hpp"
+#include "store/answers.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -25,8 +25,8 @@ constexpr std::size_t few = 8;
 constexpr int most_rounds = 4;
 constexpr Duration longest_pause{1000};
 
-template <class Waiting, class Entry, class Done>
-void move_some(std::deque<Waiting>& from, std::size_t most, std::vector<Entry>& entries,
+template <class Queued, class Entry, class Done>
+void move_some(std::deque<Queued>& from, std::size_t most, std::vector<Entry>& entries,
                std::vector<Done>& done) {
   for (; most > 0 && !from.empty(); --most) {
     entries.push_back(std::move(from.front().entry));
@@ -35,9 +35,9 @@ void move_some(std::deque<Waiting>& from, std::size_t most, std::vector<Entry>& 
   }
 }
 
-template <class Waiting, class Entry, class Done>
+template <class Queued, class Entry, class Done>
 void move_back(std::size_t kept, std::vector<Entry>& entries, std::vector<Done>& done,
-               std::deque<Waiting>& to) {
+               std::deque<Queued>& to) {
   for (; entries.size() > kept; entries.pop_back(), done.pop_back()) {
     to.push_front({std::move(entries.back()), std::move(done.back())});
   }
@@ -54,20 +54,20 @@ void Committer::add(TurnCommit commit, TurnDone done) {
   flush_soon();
 }
 
-void Committer::add_first(TurnCommit commit, TurnDone done) {
-  first_.push_back({std::move(commit), std::move(done)});
-  hurry_.request_stop();
+void Committer::add_urgent(TurnCommit commit, TurnDone done) {
+  urgent_.push_back({std::move(commit), std::move(done)});
+  preempt_.request_stop();
   if (!in_flight_) env_.loop().post_first([this] { flush(); });
 }
 
-void Committer::add(WorkAck ack, AckDone done) {
+void Committer::add(ActivityAck ack, AckDone done) {
   acks_.push_back({std::move(ack), std::move(done)});
   flush_soon();
 }
 
 /// While another process writes, a batch waits for its turn anyway, and its turn should carry much.
-bool Committer::rather_gathers() const noexcept {
-  if (in_flight_ || !first_.empty()) return false;
+bool Committer::should_gather() const noexcept {
+  if (in_flight_ || !urgent_.empty()) return false;
   const std::size_t waiting = turns_.size() + acks_.size();
   if (waiting == 0 || waiting >= std::min(early_flush, options_.max_batch)) return false;
   return waiting < few || provider_.is_contended();
@@ -81,7 +81,7 @@ void Committer::flush_soon() {
 
 void Committer::flush_when_gathered(int rounds) {
   env_.loop().post([this, rounds] {
-    if (rounds < most_rounds && rather_gathers() && !env_.loop_is_idle())
+    if (rounds < most_rounds && should_gather() && !env_.loop_is_idle())
       return flush_when_gathered(rounds + 1);
     flush_posted_ = false;
     flush();
@@ -91,9 +91,9 @@ void Committer::flush_when_gathered(int rounds) {
 void Committer::flush() {
   if (in_flight_ || nothing_waits()) return;
   auto batch = next_batch();
-  // A store that is tidying up would make the loop wait, and then nobody could tell it of a hurry; so would
+  // A store that is tidying up would make the loop wait, and then nobody could tell it of a preempt; so would
   // one that waits for another process.
-  if (in_flight_size_ == 1 && !tidying_ && !provider_.is_contended() && env_.loop_is_idle()) {
+  if (in_flight_size_ == 1 && !maintaining_ && !provider_.is_contended() && env_.loop_is_idle()) {
     store(*batch);
     finish(batch);
   } else {
@@ -103,20 +103,20 @@ void Committer::flush() {
 
 std::shared_ptr<Committer::Batch> Committer::next_batch() {
   auto batch = std::make_shared<Batch>();
-  const bool urgent = !first_.empty();
+  const bool urgent = !urgent_.empty();
   if (urgent)
-    hurry_ = std::stop_source{};
+    preempt_ = std::stop_source{};
   else
-    batch->hurry = hurry_.get_token();
+    batch->preempt = preempt_.get_token();
   const std::size_t limit =
-      urgent ? std::min(options_.max_batch, first_.size() + beside_urgent) : options_.max_batch;
-  const std::size_t most = std::min(first_.size() + turns_.size(), limit);
+      urgent ? std::min(options_.max_batch, urgent_.size() + beside_urgent) : options_.max_batch;
+  const std::size_t most = std::min(urgent_.size() + turns_.size(), limit);
   batch->commits.reserve(most);
   batch->commit_done.reserve(most);
-  move_some(first_, limit, batch->commits, batch->commit_done);
+  move_some(urgent_, limit, batch->commits, batch->commit_done);
   move_some(turns_, limit - batch->commits.size(), batch->commits, batch->commit_done);
   move_some(acks_, urgent ? beside_urgent : options_.max_batch, batch->acks, batch->ack_done);
-  if (!first_.empty()) hurry_.request_stop();
+  if (!urgent_.empty()) preempt_.request_stop();
   batch->give_up = env_.clock().lease_now() + options_.retry_for;
   in_flight_ = true;
   in_flight_size_ = batch->commits.size() + batch->acks.size();
@@ -137,12 +137,12 @@ void Committer::store(Batch& batch) {
   const auto began = std::chrono::steady_clock::now();
   std::size_t stored = 0;
   if (!batch.acks.empty() && (!batch.ack_results || batch.ack_results->empty()) &&
-      !batch.hurry.stop_requested()) {
-    batch.ack_results = provider_.ack_work_items(batch.acks);
+      !batch.preempt.stop_requested()) {
+    batch.ack_results = provider_.ack_activities(batch.acks);
     if (batch.ack_results) stored += batch.ack_results->size();
   }
   if (!batch.commits.empty() && (!batch.commit_results || batch.commit_results->empty())) {
-    batch.commit_results = provider_.ack_orchestration_items(batch.commits, batch.hurry);
+    batch.commit_results = provider_.commit_turns(batch.commits, batch.preempt);
     if (batch.commit_results) stored += batch.commit_results->size();
   }
   if (stored > 0 && instruments_.on()) {
@@ -152,8 +152,8 @@ void Committer::store(Batch& batch) {
 }
 
 void Committer::finish(const std::shared_ptr<Batch>& batch) {
-  check_number_of_answers(*batch);
-  take_back_what_was_left(*batch);
+  check_answer_count(*batch);
+  requeue_skipped(*batch);
   const Error* error = !batch->commit_results ? &batch->commit_results.error()
                        : !batch->ack_results  ? &batch->ack_results.error()
                                               : nullptr;
@@ -162,7 +162,7 @@ void Committer::finish(const std::shared_ptr<Batch>& batch) {
          {{"error", error->describe()}});
     const LeaseTime when = env_.clock().lease_now() + batch->pause;
     batch->pause = std::min(batch->pause * 2, longest_pause);
-    batch->hurry = {};  // it may be stored already, and whether it is should be known soon
+    batch->preempt = {};  // it may be stored already, and whether it is should be known soon
     env_.loop().post_at(when, [this, batch]() mutable { send(std::move(batch)); });
     return;
   }
@@ -170,9 +170,9 @@ void Committer::finish(const std::shared_ptr<Batch>& batch) {
 
   in_flight_ = false;
   in_flight_size_ = 0;
-  tidy_if_due();
+  maintain_if_due();
   // What gathered meanwhile leaves first, so that the store works while the loop tells everyone.
-  if (rather_gathers()) {
+  if (should_gather()) {
     flush_soon();
   } else if (!nothing_waits()) {
     send(next_batch());
@@ -181,28 +181,28 @@ void Committer::finish(const std::shared_ptr<Batch>& batch) {
 }
 
 /// A provider may be anybody's. Fewer answers than entries are for a hurry alone.
-void Committer::check_number_of_answers(Batch& batch) {
+void Committer::check_answer_count(Batch& batch) {
   const auto check = [&](auto& results, std::size_t entries, const char* operation) {
     if (!results || results->size() == entries) return;
-    if (results->size() < entries && batch.hurry.stop_requested()) return;
+    if (results->size() < entries && batch.preempt.stop_requested()) return;
     results = base::wrong_number_of_answers(operation, results->size(), entries);
   };
-  check(batch.commit_results, batch.commits.size(), "ack_orchestration_items");
-  check(batch.ack_results, batch.acks.size(), "ack_work_items");
+  check(batch.commit_results, batch.commits.size(), "commit_turns");
+  check(batch.ack_results, batch.acks.size(), "ack_activities");
 }
 
-void Committer::take_back_what_was_left(Batch& batch) {
+void Committer::requeue_skipped(Batch& batch) {
   if (batch.commit_results) move_back(batch.commit_results->size(), batch.commits, batch.commit_done, turns_);
   if (batch.ack_results) move_back(batch.ack_results->size(), batch.acks, batch.ack_done, acks_);
   in_flight_size_ = batch.commits.size() + batch.acks.size();
 }
 
-void Committer::tidy_if_due() {
-  if (tidying_ || !first_.empty() || !provider_.wants_tidying()) return;
-  tidying_ = true;
-  env_.run_elsewhere(Lane::store, [this, hurry = hurry_.get_token()] {
-    provider_.tidy(hurry);
-    env_.loop().post([this] { tidying_ = false; });
+void Committer::maintain_if_due() {
+  if (maintaining_ || !urgent_.empty() || !provider_.wants_maintenance()) return;
+  maintaining_ = true;
+  env_.run_elsewhere(Lane::store, [this, preempt = preempt_.get_token()] {
+    provider_.maintain(preempt);
+    env_.loop().post([this] { maintaining_ = false; });
   });
 }
 

@@ -40,38 +40,38 @@ class Committer {
 
   void add(TurnCommit commit, TurnDone done);
   /// In the next batch, before those that wait already: somebody wants something stopped.
-  void add_first(TurnCommit commit, TurnDone done);
-  void add(WorkAck ack, AckDone done);
+  void add_urgent(TurnCommit commit, TurnDone done);
+  void add(ActivityAck ack, AckDone done);
 
   /// Nothing gathered, nothing on its way.
   [[nodiscard]] bool idle() const noexcept { return !in_flight_ && nothing_waits(); }
   /// How many turns and activity ends are not stored yet.
   [[nodiscard]] std::size_t load() const noexcept {
-    return first_.size() + turns_.size() + acks_.size() + in_flight_size_;
+    return urgent_.size() + turns_.size() + acks_.size() + in_flight_size_;
   }
 
  private:
   struct Batch {
     std::vector<TurnCommit> commits;
     std::vector<TurnDone> commit_done;
-    std::vector<WorkAck> acks;
+    std::vector<ActivityAck> acks;
     std::vector<AckDone> ack_done;
-    std::stop_token hurry;  ///< none if it is urgent itself
+    std::stop_token preempt;  ///< none if it is urgent itself
     Result<std::vector<CommitResult>> commit_results{std::vector<CommitResult>{}};
     Result<std::vector<AckResult>> ack_results{std::vector<AckResult>{}};
     LeaseTime give_up;
     Duration pause{10};
   };
   template <class Entry, class Done>
-  struct Waiting {
+  struct Queued {
     Entry entry;
     Done done;
   };
 
   [[nodiscard]] bool nothing_waits() const noexcept {
-    return first_.empty() && turns_.empty() && acks_.empty();
+    return urgent_.empty() && turns_.empty() && acks_.empty();
   }
-  [[nodiscard]] bool rather_gathers() const noexcept;
+  [[nodiscard]] bool should_gather() const noexcept;
   void flush_soon();
   void flush_when_gathered(int rounds);
   void flush();
@@ -79,10 +79,10 @@ class Committer {
   void store(Batch& batch);
   void send(std::shared_ptr<Batch> batch);
   void finish(const std::shared_ptr<Batch>& batch);
-  void check_number_of_answers(Batch& batch);
+  void check_answer_count(Batch& batch);
   /// What a store in a hurry has left out waits again, before all others.
-  void take_back_what_was_left(Batch& batch);
-  void tidy_if_due();
+  void requeue_skipped(Batch& batch);
+  void maintain_if_due();
   void tell(const std::shared_ptr<Batch>& batch, std::size_t from);
 
   // Fixed at construction.
@@ -93,13 +93,13 @@ class Committer {
   const Instruments& instruments_;
 
   // The loop's.
-  std::deque<Waiting<TurnCommit, TurnDone>> first_;
-  std::deque<Waiting<TurnCommit, TurnDone>> turns_;
-  std::deque<Waiting<WorkAck, AckDone>> acks_;
-  std::stop_source hurry_;  ///< requested as long as there is something in first_
+  std::deque<Queued<TurnCommit, TurnDone>> urgent_;
+  std::deque<Queued<TurnCommit, TurnDone>> turns_;
+  std::deque<Queued<ActivityAck, AckDone>> acks_;
+  std::stop_source preempt_;  ///< requested as long as there is something in first_
   std::size_t in_flight_size_ = 0;
   bool in_flight_ = false;
-  bool tidying_ = false;
+  bool maintaining_ = false;
   bool flush_posted_ = false;
 };
 

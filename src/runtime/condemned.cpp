@@ -7,7 +7,7 @@
 
 namespace duramen::inline v0::runtime {
 
-Result<std::vector<Event>> whole_history(Provider& provider, const OrchestrationItem& item, EventId after,
+Result<std::vector<Event>> whole_history(Provider& provider, const LeasedInstance& item, EventId after,
                                          Result<std::vector<Event>> history) {
   if (!history) return history;
   const EventId last = history->empty() ? after : history->back().id;
@@ -23,7 +23,7 @@ Result<std::vector<Event>> whole_history(Provider& provider, const Orchestration
                false};
 }
 
-Condemned read_condemned(Provider& provider, const OrchestrationItem& item) {
+Condemned read_condemned(Provider& provider, const LeasedInstance& item) {
   Condemned condemned;
   const bool fresh = !item.last_event_id || item.status == Status::continued_as_new;
   if (fresh) {
@@ -58,7 +58,7 @@ Condemned read_condemned(Provider& provider, const OrchestrationItem& item) {
   return condemned;
 }
 
-TurnCommit unread_end(const core::ExecutionIdentity& identity, const OrchestrationItem& item,
+TurnCommit unread_end(const core::ExecutionIdentity& identity, const LeasedInstance& item,
                       const Condemned& condemned, Failure failure, TimePoint now) {
   failure.type = "UnreadableHistory";
   failure.message = "the history of the instance cannot be read: " + condemned.why_not + ". It was tried " +
@@ -72,15 +72,15 @@ TurnCommit unread_end(const core::ExecutionIdentity& identity, const Orchestrati
   commit.change.status = Status::failed;
   commit.cancel_rest = CancelReason::poison;
   for (const InstanceInfo& child : condemned.children) {
-    work::CancelInstance cancel;
+    message::CancelInstance cancel;
     cancel.reason = std::string(to_string(CancelReason::poison));
     cancel.origin = CancelOrigin::parent;
     cancel.parent = child.parent;
     commit.messages.push_back(OutboundMessage{child.instance, std::move(cancel), {}, {}});
   }
   if (condemned.parent) {
-    commit.messages.push_back(
-        OutboundMessage{condemned.parent->instance, work::SubOrchFailed{*condemned.parent, failure}, {}, {}});
+    commit.messages.push_back(OutboundMessage{
+        condemned.parent->instance, message::SubOrchestrationFailed{*condemned.parent, failure}, {}, {}});
   }
   commit.change.failure = std::move(failure);
   return commit;

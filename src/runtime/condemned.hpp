@@ -25,14 +25,14 @@ struct Condemned {
 
 /// A history read from `after` on, if it reaches as far as the instance has come. A store that has lost rows
 /// would else have the code run again from an earlier point, and the messages for what came later be ignored.
-[[nodiscard]] Result<std::vector<Event>> whole_history(Provider& provider, const OrchestrationItem& item,
+[[nodiscard]] Result<std::vector<Event>> whole_history(Provider& provider, const LeasedInstance& item,
                                                        EventId after, Result<std::vector<Event>> history);
 
 /// Reads what is needed, on the store's lane.
-[[nodiscard]] Condemned read_condemned(Provider& provider, const OrchestrationItem& item);
+[[nodiscard]] Condemned read_condemned(Provider& provider, const LeasedInstance& item);
 
 /// The last turn of an instance whose history cannot be read. Token, node and basis are the caller's.
-[[nodiscard]] TurnCommit unread_end(const core::ExecutionIdentity& identity, const OrchestrationItem& item,
+[[nodiscard]] TurnCommit unread_end(const core::ExecutionIdentity& identity, const LeasedInstance& item,
                                     const Condemned& condemned, Failure failure, TimePoint now);
 
 }  // namespace duramen::inline v0::runtime

@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t most = 65'536;
 }  // namespace
 
-void EarlyNews::remember(const WorkLease& lease, CancelReason reason, LeaseTime now) {
+void EarlyNews::remember(const ActivityLease& lease, CancelReason reason, LeaseTime now) {
   forget_old(now);
   if (!reasons_.emplace(lease, reason).second) return;
   ends_.emplace_back(now + keep_, lease);
@@ -18,7 +18,7 @@ void EarlyNews::remember(const WorkLease& lease, CancelReason reason, LeaseTime 
   ends_.pop_front();
 }
 
-std::optional<CancelReason> EarlyNews::take(const WorkLease& lease, LeaseTime now) {
+std::optional<CancelReason> EarlyNews::take(const ActivityLease& lease, LeaseTime now) {
   forget_old(now);
   const auto found = reasons_.find(lease);
   if (found == reasons_.end()) return std::nullopt;

@@ -22,22 +22,22 @@ class EarlyNews {
   /// `keep`: the length of a lease.
   explicit EarlyNews(Duration keep) : keep_(keep) {}
 
-  void remember(const WorkLease& lease, CancelReason reason, LeaseTime now);
+  void remember(const ActivityLease& lease, CancelReason reason, LeaseTime now);
   /// Why `lease` was taken away, if that is known; then forgets it.
-  [[nodiscard]] std::optional<CancelReason> take(const WorkLease& lease, LeaseTime now);
+  [[nodiscard]] std::optional<CancelReason> take(const ActivityLease& lease, LeaseTime now);
   [[nodiscard]] std::size_t size() const noexcept { return reasons_.size(); }
 
  private:
   struct Hash {
-    std::size_t operator()(const WorkLease& lease) const noexcept {
+    std::size_t operator()(const ActivityLease& lease) const noexcept {
       return std::hash<ActivityKey>{}(lease.key) ^ std::hash<LeaseToken>{}(lease.token);
     }
   };
   void forget_old(LeaseTime now);
 
   const Duration keep_;
-  std::unordered_map<WorkLease, CancelReason, Hash> reasons_;
-  std::deque<std::pair<LeaseTime, WorkLease>> ends_;  // when each is forgotten, in order
+  std::unordered_map<ActivityLease, CancelReason, Hash> reasons_;
+  std::deque<std::pair<LeaseTime, ActivityLease>> ends_;  // when each is forgotten, in order
 };
 
 }  // namespace duramen::inline v0::runtime

@@ -19,9 +19,8 @@ Lane lane() { return detail::mutant("gauges_share_the_store_lane") ? Lane::store
 
 }  // namespace
 
-Gauges::Gauges(Env& env, Provider& provider, detail::Neighbourhood& neighbourhood, Duration interval,
-               const Log& log)
-    : env_(env), provider_(provider), neighbourhood_(neighbourhood), interval_(interval), log_(log) {}
+Gauges::Gauges(Env& env, Provider& provider, detail::LocalHub& local_hub, Duration interval, const Log& log)
+    : env_(env), provider_(provider), neighbourhood_(local_hub), interval_(interval), log_(log) {}
 
 Gauges::~Gauges() { stop(); }
 

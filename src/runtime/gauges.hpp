@@ -6,8 +6,8 @@
 // for all.
 #pragma once
 
-#include "base/neighbourhood.hpp"
 #include "runtime/log.hpp"
+#include "store/local_hub.hpp"
 #include <duramen/env.hpp>
 #include <duramen/provider.hpp>
 
@@ -18,8 +18,7 @@ namespace duramen::inline v0::runtime {
 /// On the loop.
 class Gauges {
  public:
-  Gauges(Env& env, Provider& provider, detail::Neighbourhood& neighbourhood, Duration interval,
-         const Log& log);
+  Gauges(Env& env, Provider& provider, detail::LocalHub& local_hub, Duration interval, const Log& log);
   ~Gauges();
   Gauges(const Gauges&) = delete;
   Gauges& operator=(const Gauges&) = delete;
@@ -39,7 +38,7 @@ class Gauges {
   // Fixed at construction.
   Env& env_;
   Provider& provider_;
-  detail::Neighbourhood& neighbourhood_;
+  detail::LocalHub& neighbourhood_;
   const Duration interval_;
   const Log& log_;
 

@@ -76,7 +76,7 @@ class GuardedMetrics final : public Metrics {
 Instruments::Instruments(std::shared_ptr<Metrics> sink)
     : sink_(sink ? std::make_shared<GuardedMetrics>(std::move(sink)) : nullptr) {}
 
-void Instruments::execution_began(const TurnOf& turn, std::string_view initiated_by) const {
+void Instruments::execution_began(const TurnLabels& turn, std::string_view initiated_by) const {
   if (!sink_) return;
   const std::array<MetricLabel, 3> labels{{{"orchestration_name", turn.orchestration},
                                            {"version", turn.version},
@@ -84,7 +84,7 @@ void Instruments::execution_began(const TurnOf& turn, std::string_view initiated
   sink_->add("duramen_orchestration_starts_total", 1, labels);
 }
 
-void Instruments::turn_committed(const TurnOf& turn, std::size_t replayed_events, bool resident) const {
+void Instruments::turn_committed(const TurnLabels& turn, std::size_t replayed_events, bool resident) const {
   if (!sink_) return;
   const std::array<MetricLabel, 1> labels{{{"orchestration_name", turn.orchestration}}};
   sink_->add("duramen_orchestration_turns_total", 1, labels);
@@ -92,15 +92,16 @@ void Instruments::turn_committed(const TurnOf& turn, std::size_t replayed_events
   if (replayed_events > 0) sink_->add("duramen_replayed_events_total", replayed_events, {});
 }
 
-void Instruments::child_called(const TurnOf& parent, const std::string& child) const {
+void Instruments::child_called(const TurnLabels& parent, const std::string& child) const {
   if (!sink_) return;
   const std::array<MetricLabel, 2> labels{
       {{"parent_orchestration", parent.orchestration}, {"child_orchestration", child}}};
   sink_->add("duramen_suborchestration_calls_total", 1, labels);
 }
 
-void Instruments::execution_ended(const TurnOf& turn, Status status, const std::optional<Failure>& failure,
-                                  Duration duration, std::uint64_t events) const {
+void Instruments::execution_ended(const TurnLabels& turn, Status status,
+                                  const std::optional<Failure>& failure, Duration duration,
+                                  std::uint64_t events) const {
   if (!sink_) return;
   const std::array<MetricLabel, 3> labels{{{"orchestration_name", turn.orchestration},
                                            {"version", turn.version},
@@ -128,7 +129,7 @@ void Instruments::commit_stored(std::size_t batch, double seconds) const {
   sink_->observe("duramen_commit_duration_seconds", seconds, {});
 }
 
-void Instruments::activity_ended(const ActivityExecute& item, ActivityOutcome outcome,
+void Instruments::activity_ended(const ActivityRequest& item, ActivityOutcome outcome,
                                  Duration duration) const {
   if (!sink_) return;
   const std::array<MetricLabel, 3> labels{{{"activity_name", item.name},

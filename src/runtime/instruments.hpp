@@ -18,7 +18,7 @@
 namespace duramen::inline v0::runtime {
 
 /// The execution that a turn belongs to.
-struct TurnOf {
+struct TurnLabels {
   const std::string& orchestration;
   const std::string& version;
 };
@@ -32,16 +32,16 @@ class Instruments {
   [[nodiscard]] bool on() const noexcept { return sink_ != nullptr; }
 
   // Turns, when they are committed.
-  void execution_began(const TurnOf& turn, std::string_view initiated_by) const;
-  void turn_committed(const TurnOf& turn, std::size_t replayed_events, bool resident) const;
-  void child_called(const TurnOf& parent, const std::string& child) const;
-  void execution_ended(const TurnOf& turn, Status status, const std::optional<Failure>& failure,
+  void execution_began(const TurnLabels& turn, std::string_view initiated_by) const;
+  void turn_committed(const TurnLabels& turn, std::size_t replayed_events, bool resident) const;
+  void child_called(const TurnLabels& parent, const std::string& child) const;
+  void execution_ended(const TurnLabels& turn, Status status, const std::optional<Failure>& failure,
                        Duration duration, std::uint64_t events) const;
   void turn_ran(double seconds) const;
   void commit_stored(std::size_t batch, double seconds) const;
 
   // Activities.
-  void activity_ended(const ActivityExecute& item, ActivityOutcome outcome, Duration duration) const;
+  void activity_ended(const ActivityRequest& item, ActivityOutcome outcome, Duration duration) const;
   void abandoned(std::size_t now) const;
   void cancel_delivered(double seconds, bool decided_here) const;
 

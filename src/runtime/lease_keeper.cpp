@@ -1,6 +1,6 @@
 #include "runtime/lease_keeper.hpp"
 
-#include "base/answers.hpp"
+#include "store/answers.hpp"
 
 #include <algorithm>
 #include <string>
@@ -21,12 +21,12 @@ void LeaseKeeper::stop() {
   stopped_ = true;
 }
 
-void LeaseKeeper::keep(const WorkLease& lease, LeaseTime since, Duration heartbeat_limit) {
+void LeaseKeeper::keep(const ActivityLease& lease, LeaseTime since, Duration heartbeat_limit) {
   std::lock_guard lock(mutex_);
-  kept_[lease.key] = Kept{lease.token, since + lease_, heartbeat_limit, std::nullopt, {}, since};
+  kept_[lease.key] = KeptLease{lease.token, since + lease_, heartbeat_limit, std::nullopt, {}, since};
 }
 
-Standing LeaseKeeper::standing(const WorkLease& lease) {
+Standing LeaseKeeper::standing(const ActivityLease& lease) {
   const LeaseTime now = env_.clock().lease_now();
   std::lock_guard lock(mutex_);
   const auto found = kept_.find(lease.key);
@@ -34,7 +34,7 @@ Standing LeaseKeeper::standing(const WorkLease& lease) {
   return found->second.deadline <= now ? Standing::over : Standing::held;
 }
 
-std::optional<Heartbeat> LeaseKeeper::release(const WorkLease& lease) {
+std::optional<Heartbeat> LeaseKeeper::release(const ActivityLease& lease) {
   std::lock_guard lock(mutex_);
   const auto found = kept_.find(lease.key);
   if (found == kept_.end() || found->second.token != lease.token) return std::nullopt;
@@ -43,12 +43,12 @@ std::optional<Heartbeat> LeaseKeeper::release(const WorkLease& lease) {
   return unsent;
 }
 
-void LeaseKeeper::beat(const WorkLease& lease, std::optional<Payload> details) {
+void LeaseKeeper::beat(const ActivityLease& lease, std::optional<Payload> details) {
   const LeaseTime now = env_.clock().lease_now();
   std::lock_guard lock(mutex_);
   const auto found = kept_.find(lease.key);
   if (found == kept_.end() || found->second.token != lease.token) return;  // nobody counts on it any more
-  Kept& kept = found->second;
+  KeptLease& kept = found->second;
   if (!kept.heartbeat) {
     // At once if the last one is a while ago, so that one in time stays in time; else not more often than
     // needed.
@@ -69,23 +69,23 @@ void LeaseKeeper::schedule(LeaseTime when) {
 
 /// What is old enough to be renewed, and heartbeats that are due. Young leases wait for the next round: a
 /// short activity is never renewed at all.
-std::vector<WorkRenewal> LeaseKeeper::take_due(LeaseTime now) {
-  std::vector<WorkRenewal> due;
+std::vector<ActivityRenewal> LeaseKeeper::take_due(LeaseTime now) {
+  std::vector<ActivityRenewal> due;
   for (auto& [key, kept] : kept_) {
     const bool old = kept.deadline - now <= lease_ * 2 / 3;
     const bool beats = kept.heartbeat && kept.send_at <= now;
     if (kept.heartbeat && (old || beats)) kept.last_sent = now;
     if (old || beats)
-      due.push_back({WorkLease{key, kept.token}, std::exchange(kept.heartbeat, std::nullopt)});
+      due.push_back({ActivityLease{key, kept.token}, std::exchange(kept.heartbeat, std::nullopt)});
   }
   std::sort(due.begin(), due.end(),
-            [](const WorkRenewal& a, const WorkRenewal& b) { return a.lease.key < b.lease.key; });
+            [](const ActivityRenewal& a, const ActivityRenewal& b) { return a.lease.key < b.lease.key; });
   return due;
 }
 
 void LeaseKeeper::renew(LeaseTime planned) {
   const LeaseTime sent = env_.clock().lease_now();
-  std::vector<WorkRenewal> due;
+  std::vector<ActivityRenewal> due;
   {
     std::lock_guard lock(mutex_);
     if (stopped_ || planned_ != planned) return;
@@ -94,11 +94,10 @@ void LeaseKeeper::renew(LeaseTime planned) {
   }
   Result<std::vector<RenewResult>> results{std::vector<RenewResult>{}};
   if (!due.empty()) {
-    results =
-        base::one_for_each("renew_work_item_locks", due.size(), provider_.renew_work_item_locks(due, lease_));
+    results = base::one_for_each("renew_activities", due.size(), provider_.renew_activities(due, lease_));
   }
 
-  std::vector<std::pair<WorkLease, RenewResult>> gone;
+  std::vector<std::pair<ActivityLease, RenewResult>> gone;
   const LeaseTime now = env_.clock().lease_now();
   {
     std::lock_guard lock(mutex_);

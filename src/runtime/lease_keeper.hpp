@@ -28,7 +28,7 @@ enum class Standing : std::uint8_t {
 class LeaseKeeper {
  public:
   /// Called on the lease executor for each lease that is gone.
-  using OnGone = UniqueFunction<void(const WorkLease& lease, const RenewResult& why)>;
+  using OnGone = UniqueFunction<void(const ActivityLease& lease, const RenewResult& why)>;
 
   LeaseKeeper(Env& env, Provider& provider, Duration lease, OnGone on_gone, const Log& log);
 
@@ -38,16 +38,16 @@ class LeaseKeeper {
 
   /// `since`: when the call that gave the lease was sent. `heartbeat_limit`: how long the store waits for a
   /// sign of life; zero for ever. Any thread.
-  void keep(const WorkLease& lease, LeaseTime since, Duration heartbeat_limit = {});
+  void keep(const ActivityLease& lease, LeaseTime since, Duration heartbeat_limit = {});
   /// Any thread.
-  [[nodiscard]] Standing standing(const WorkLease& lease);
+  [[nodiscard]] Standing standing(const ActivityLease& lease);
   /// Answers the heartbeat that was not sent yet.
-  std::optional<Heartbeat> release(const WorkLease& lease);
+  std::optional<Heartbeat> release(const ActivityLease& lease);
   /// The activity gave a sign of life. Any thread.
-  void beat(const WorkLease& lease, std::optional<Payload> details);
+  void beat(const ActivityLease& lease, std::optional<Payload> details);
 
  private:
-  struct Kept {
+  struct KeptLease {
     LeaseToken token;
     LeaseTime deadline;  // ours; never later than the store's
     Duration heartbeat_limit{};
@@ -57,7 +57,7 @@ class LeaseKeeper {
   };
   void schedule(LeaseTime when);  // with mutex_ held
   void renew(LeaseTime planned);
-  [[nodiscard]] std::vector<WorkRenewal> take_due(LeaseTime now);
+  [[nodiscard]] std::vector<ActivityRenewal> take_due(LeaseTime now);
 
   // Fixed at construction.
   Env& env_;
@@ -68,7 +68,7 @@ class LeaseKeeper {
 
   // Guarded by mutex_.
   std::mutex mutex_;
-  std::unordered_map<ActivityKey, Kept> kept_;
+  std::unordered_map<ActivityKey, KeptLease> kept_;
   std::optional<LeaseTime> planned_;  // the next round; a job for another moment does nothing
   bool stopped_ = false;
 };

@@ -40,7 +40,7 @@ Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
       watchdog_(env, options_.slow_turn, log_),
       leases_(
           env, provider_, options_.activity_lease,
-          [this](const WorkLease& lease, const RenewResult& why) {
+          [this](const ActivityLease& lease, const RenewResult& why) {
             env_.loop().post([this, lease, why] { lease_gone(lease, why); });
           },
           log_),
@@ -52,7 +52,7 @@ Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
                    options_.max_attempts, options_.activity_lease},
                   instruments_,
                   {[this](FinishedActivity activity) { turns_.take(std::move(activity)); },
-                   [this](WorkRenewal work) { give_back(std::move(work)); },
+                   [this](ActivityRenewal work) { give_back(std::move(work)); },
                    [this] {
                      if (asking_activities_.again) ask_for_activities();
                      check_drained();
@@ -70,10 +70,10 @@ Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
              activities_.stop(stolen.lease, StopCause::cancelled, stolen.reason, decided);
            },
            [this](const InstanceId& instance, const detail::EndedInstance& end) {
-             store_.neighbourhood()->announce_end(instance, end);
+             store_.local_hub()->announce_end(instance, end);
            }},
           log_, instruments_, watchdog_),
-      gauges_(env, provider_, *store_.neighbourhood(), options_.gauge_interval, log_) {}
+      gauges_(env, provider_, *store_.local_hub(), options_.gauge_interval, log_) {}
 
 Node::~Node() { subscription_.reset(); }
 
@@ -132,19 +132,19 @@ void Node::ask_for_turns() {
     return;
   }
   env_.run_elsewhere(Lane::store, [this] {
-    OrchestrationFetch request;
+    TurnFetch request;
     request.node = options_.node;
     request.limit = turns_per_fetch;
     request.lease = options_.turn_lease;
     request.min_engine_version = options_.min_engine_version;
     request.max_engine_version = options_.max_engine_version;
     request.orchestrations = orchestrations_;
-    auto batch = provider_.fetch_orchestration_items(request);
+    auto batch = provider_.fetch_turns(request);
     env_.loop().post([this, batch = std::move(batch)]() mutable { turns_arrived(std::move(batch)); });
   });
 }
 
-void Node::turns_arrived(Result<OrchestrationBatch> batch) {
+void Node::turns_arrived(Result<TurnBatch> batch) {
   if (!batch) {
     // Nothing is lost: the next poll asks again.
     log_(LogLevel::warning, "the store was asked for turns in vain", {{"error", batch.error().describe()}});
@@ -172,7 +172,7 @@ void Node::ask_for_activities() {
                          options_.max_sessions};
   }
   env_.run_elsewhere(Lane::store, [this, places, claim = std::move(claim)]() mutable {
-    WorkFetch request;
+    ActivityFetch request;
     request.node = options_.node;
     request.limit = places;
     request.lease = options_.activity_lease;
@@ -180,14 +180,14 @@ void Node::ask_for_activities() {
     request.tags = options_.tags;
     request.sessions = std::move(claim);
     const LeaseTime sent = env_.clock().lease_now();
-    auto batch = provider_.fetch_work_items(request);
+    auto batch = provider_.fetch_activities(request);
     env_.loop().post([this, places, batch = std::move(batch), sent]() mutable {
       activities_arrived(std::move(batch), sent, places);
     });
   });
 }
 
-void Node::activities_arrived(Result<WorkBatch> batch, LeaseTime sent, std::size_t reserved) {
+void Node::activities_arrived(Result<ActivityBatch> batch, LeaseTime sent, std::size_t reserved) {
   const std::size_t needed = batch ? std::min(reserved, batch->items.size()) : 0;
   activities_.release(reserved - needed);
   if (!batch) {
@@ -199,14 +199,14 @@ void Node::activities_arrived(Result<WorkBatch> batch, LeaseTime sent, std::size
   const bool more = !batch->items.empty();
   instruments_.fetched(0, batch->items.size());
   for (std::size_t i = 0; i < batch->items.size(); ++i) {
-    WorkItemLeased& item = batch->items[i];
+    LeasedActivity& item = batch->items[i];
     // One by one: one that cannot be read ends here and now, and the turn that follows takes what is free.
     if (i < needed) activities_.release(1);
     if (stopping_) {
       give_back({item.lease});
     } else {
-      if (item.activity.session_id) sessions_.claimed();
-      if (const auto limit = shortest_limit(item.activity.options)) sweep_at(env_.clock().now() + *limit);
+      if (item.request.session_id) sessions_.claimed();
+      if (const auto limit = shortest_limit(item.request.options)) sweep_at(env_.clock().now() + *limit);
       activities_.run(std::move(item), sent);
     }
   }
@@ -237,8 +237,8 @@ void Node::poll() {
 
 // -- what others tell us --------------------------------------------------------------------------
 
-void Node::orchestrator_work_ready() { hint(asking_turns_, &Node::ask_for_turns); }
-void Node::worker_work_ready() { hint(asking_activities_, &Node::ask_for_activities); }
+void Node::turns_ready() { hint(asking_turns_, &Node::ask_for_turns); }
+void Node::activities_ready() { hint(asking_activities_, &Node::ask_for_activities); }
 
 void Node::leases_stolen(std::span<const StolenLease> stolen) {
   if (stolen.empty()) {
@@ -259,12 +259,12 @@ void Node::read_stolen() {
 
 void Node::instances_changed(std::span<const ChangedInstance> /*instances*/) {}  // for clients
 
-void Node::lease_gone(const WorkLease& lease, const RenewResult& why) {
+void Node::lease_gone(const ActivityLease& lease, const RenewResult& why) {
   const bool cancelled = why.outcome == RenewOutcome::cancelled;
   activities_.stop(lease, cancelled ? StopCause::cancelled : StopCause::lease_lost, why.reason);
 }
 
-bool Node::runs(const work::StartOrchestration& start) const {
+bool Node::runs(const message::StartOrchestration& start) const {
   return registry_.find_orchestration(start.orchestration, start.version) != nullptr;
 }
 
@@ -333,12 +333,12 @@ void Node::shut_down(Duration deadline, UniqueFunction<void()> done) {
   });
 }
 
-void Node::give_back(WorkRenewal work) {
+void Node::give_back(ActivityRenewal work) {
   env_.run_elsewhere(Lane::store, [this, work = std::move(work)] {
     // What it said last is there for the next attempt.
-    if (work.heartbeat) std::ignore = provider_.renew_work_item_locks({&work, 1}, options_.activity_lease);
-    const WorkAbandon entry{work.lease, {}, false};
-    const Result<void> result = provider_.abandon_work_items(std::span(&entry, 1));
+    if (work.heartbeat) std::ignore = provider_.renew_activities({&work, 1}, options_.activity_lease);
+    const ActivityRelease entry{work.lease, {}, false};
+    const Result<void> result = provider_.release_activities(std::span(&entry, 1));
     if (!result)
       log_(LogLevel::warning, "a lease could not be given back", {{"error", result.error().describe()}});
   });

@@ -5,7 +5,6 @@
 // only the Env differs.
 #pragma once
 
-#include "base/neighbourhood.hpp"
 #include "runtime/activities.hpp"
 #include "runtime/committer.hpp"
 #include "runtime/gauges.hpp"
@@ -15,6 +14,7 @@
 #include "runtime/session_keeper.hpp"
 #include "runtime/turns.hpp"
 #include "runtime/watchdog.hpp"
+#include "store/local_hub.hpp"
 #include <duramen/env.hpp>
 #include <duramen/provider.hpp>
 #include <duramen/registry.hpp>
@@ -46,14 +46,14 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
   void shut_down(Duration deadline, UniqueFunction<void()> done);
 
   // ProviderListener: any thread.
-  void orchestrator_work_ready() override;
-  void worker_work_ready() override;
+  void turns_ready() override;
+  void activities_ready() override;
   void leases_stolen(std::span<const StolenLease> stolen) override;
   void instances_changed(std::span<const ChangedInstance> instances) override;
 
   // LocalRuntime: any thread.
   [[nodiscard]] const NodeId& node() const override { return options_.node; }
-  [[nodiscard]] bool runs(const work::StartOrchestration& start) const override;
+  [[nodiscard]] bool runs(const message::StartOrchestration& start) const override;
   void start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done) override;
   void cancel(std::shared_ptr<detail::LocalCancel> request) override;
   void counted(const detail::StoreGauges& gauges) override;
@@ -70,16 +70,16 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
   [[nodiscard]] bool begin(Asking& asking) const;
   void ask_for_turns();
   void ask_for_activities();
-  void turns_arrived(Result<OrchestrationBatch> batch);
-  void activities_arrived(Result<WorkBatch> batch, LeaseTime sent, std::size_t reserved);
+  void turns_arrived(Result<TurnBatch> batch);
+  void activities_arrived(Result<ActivityBatch> batch, LeaseTime sent, std::size_t reserved);
   void answered(Asking& asking, bool ask_again, void (Node::*ask)());
   void wake_at(TimePoint due);
   void poll();
   void sweep_at(TimePoint due);
   void sweep();
   void read_stolen();
-  void lease_gone(const WorkLease& lease, const RenewResult& why);
-  void give_back(WorkRenewal work);
+  void lease_gone(const ActivityLease& lease, const RenewResult& why);
+  void give_back(ActivityRenewal work);
   void check_drained();
   [[nodiscard]] std::string session_owner() const;
 

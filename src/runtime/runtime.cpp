@@ -82,13 +82,13 @@ class Runtime::Impl {
         node_(std::make_unique<runtime::Node>(env_, store_, std::move(registry), options_)) {
     node_->run();
     node_->watch_turns();
-    store_.neighbourhood()->attach(*node_);
+    store_.local_hub()->attach(*node_);
   }
 
   void shutdown(Duration deadline) {
     std::lock_guard one_at_a_time(shutdown_mutex_);
     if (!node_) return;
-    store_.neighbourhood()->detach(*node_);
+    store_.local_hub()->detach(*node_);
     std::promise<void> drained;
     node_->shut_down(base::no_longer(deadline), [&drained] { drained.set_value(); });
     drained.get_future().wait();

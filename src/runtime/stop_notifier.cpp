@@ -66,12 +66,12 @@ void StopNotifier::look() {
   for (std::size_t i = 0; i < lost; ++i) threads_.lost();
   for (const auto& state : slow) {
     log_(LogLevel::warning,
-         "a stop callback of activity '" + state->item().name + "' has run for over " +
+         "a stop callback of activity '" + state->request().name + "' has run for over " +
              std::to_string(slow_callback.count()) +
              " ms; let it only wake the activity, and do what takes time there",
-         {{"instance_id", state->item().instance.value},
-          {"activity_name", state->item().name},
-          {"activity_id", std::to_string(state->item().key.activity.value)}});
+         {{"instance_id", state->request().instance.value},
+          {"activity_name", state->request().name},
+          {"activity_id", std::to_string(state->request().key.activity.value)}});
   }
 }
 

@@ -1,8 +1,8 @@
 #include "runtime/turns.hpp"
 
-#include "base/answers.hpp"
 #include "base/check.hpp"
 #include "runtime/condemned.hpp"
+#include "store/answers.hpp"
 #include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
@@ -19,16 +19,16 @@ constexpr Duration short_pause{1000};
 // Instances that are remembered though nothing of them is resident, at least.
 constexpr std::size_t least_remembered = 10'000;
 
-WorkItem as_message(const FinishedActivity& activity) {
+MessageBody as_message(const FinishedActivity& activity) {
   const ActivityKey& key = activity.lease.key;
   if (const auto* failure = std::get_if<Failure>(&activity.result)) {
-    return work::ActivityFailed{key.execution, key.activity, *failure};
+    return message::ActivityFailed{key.execution, key.activity, *failure};
   }
-  return work::ActivityCompleted{key.execution, key.activity, std::get<Payload>(activity.result)};
+  return message::ActivityCompleted{key.execution, key.activity, std::get<Payload>(activity.result)};
 }
 
-WorkAck as_ack(FinishedActivity activity) {
-  return WorkAck{activity.lease, std::move(activity.instance), std::move(activity.result)};
+ActivityAck as_ack(FinishedActivity activity) {
+  return ActivityAck{activity.lease, std::move(activity.instance), std::move(activity.result)};
 }
 
 bool is_stored(const Result<CommitResult>& result) {
@@ -74,37 +74,37 @@ struct CodeName {
 };
 
 /// What begins an execution says which code runs it; after that history does, and the store's row repeats it.
-CodeName code_for(const OrchestrationItem& item, bool fresh) {
+CodeName code_for(const LeasedInstance& item, bool fresh) {
   for (const InboxMessage& message : item.messages) {
     if (!fresh) break;
-    if (const auto* start = std::get_if<work::StartOrchestration>(&message.item)) {
+    if (const auto* start = std::get_if<message::StartOrchestration>(&message.body)) {
       return {start->orchestration, start->version};
     }
-    if (const auto* next = std::get_if<work::ContinueAsNew>(&message.item))
+    if (const auto* next = std::get_if<message::ContinueAsNew>(&message.body))
       return {next->orchestration, next->version};
   }
   return {item.name, item.version};
 }
 
-bool is_fresh(const OrchestrationItem& item) {
+bool is_fresh(const LeasedInstance& item) {
   return !item.last_event_id || item.status == Status::continued_as_new;
 }
 
 template <class Message>
-bool holds(const OrchestrationItem& item) {
+bool holds(const LeasedInstance& item) {
   return std::any_of(item.messages.begin(), item.messages.end(), [](const InboxMessage& message) {
-    return std::holds_alternative<Message>(message.item);
+    return std::holds_alternative<Message>(message.body);
   });
 }
 
 /// The first execution is the store's; every further one is begun by the message that continues.
-ExecutionId execution_of(const OrchestrationItem& item) {
-  const bool next = item.status == Status::continued_as_new && holds<work::ContinueAsNew>(item);
+ExecutionId execution_of(const LeasedInstance& item) {
+  const bool next = item.status == Status::continued_as_new && holds<message::ContinueAsNew>(item);
   return next ? item.execution.next() : item.execution;
 }
 
 /// Handed out too often without an end.
-std::optional<Failure> poison(const OrchestrationItem& item, std::uint32_t max_attempts) {
+std::optional<Failure> poison(const LeasedInstance& item, std::uint32_t max_attempts) {
   if (item.attempt <= max_attempts) return std::nullopt;
   Failure failure;
   failure.kind = FailureKind::poison;
@@ -119,13 +119,13 @@ std::optional<Failure> poison(const OrchestrationItem& item, std::uint32_t max_a
 }
 
 bool begins_execution(const InboxMessage& message) {
-  return std::holds_alternative<work::StartOrchestration>(message.item) ||
-         std::holds_alternative<work::ContinueAsNew>(message.item);
+  return std::holds_alternative<message::StartOrchestration>(message.body) ||
+         std::holds_alternative<message::ContinueAsNew>(message.body);
 }
 
 /// The store orders messages by wall time. A clock that was set back puts what came after the start before
 /// it, or shows it alone (then false); a history begins with its start all the same.
-bool put_beginning_first(OrchestrationItem& item) {
+bool put_beginning_first(LeasedInstance& item) {
   const auto first = std::find_if(item.messages.begin(), item.messages.end(), begins_execution);
   if (first == item.messages.end()) return false;
   std::rotate(item.messages.begin(), first, std::next(first));
@@ -203,7 +203,7 @@ void Turns::start(StartRequest request, UniqueFunction<void(Result<StartOutcome>
   set_busy(slot, true);
   slot.execution = std::make_unique<core::Execution>(core::ExecutionIdentity{instance, {}, ExecutionId{1}},
                                                      handler, execution_options());
-  const WorkItem message = request.start;
+  const MessageBody message = request.start;
   Turn turn = run(*slot.execution, {}, {&message, 1});
   turn.commit.basis = FusedStart{std::move(request)};
   commit(instance, std::move(turn),
@@ -219,7 +219,7 @@ core::ExecutionOptions Turns::execution_options() const {
   return options;
 }
 
-void Turns::cancel(const InstanceId& instance, const work::CancelInstance& request,
+void Turns::cancel(const InstanceId& instance, const message::CancelInstance& request,
                    UniqueFunction<void(bool stored)> done) {
   const auto found = slots_.find(instance);
   if (found == slots_.end() || found->second.busy || !found->second.execution) return done(false);
@@ -227,7 +227,7 @@ void Turns::cancel(const InstanceId& instance, const work::CancelInstance& reque
   recent_.splice(recent_.end(), recent_, slot.recent);
   set_busy(slot, true);
   const EventId before = slot.execution->last_event_id();
-  const WorkItem message = request;
+  const MessageBody message = request;
   Turn turn = run(*slot.execution, {}, {&message, 1});
   if (turn.commit.events.empty()) {  // it is being cancelled already
     set_busy(slot, false);
@@ -241,8 +241,8 @@ void Turns::cancel(const InstanceId& instance, const work::CancelInstance& reque
       Urgency::urgent);
 }
 
-void Turns::take(std::vector<OrchestrationItem> items) {
-  for (OrchestrationItem& item : items) {
+void Turns::take(std::vector<LeasedInstance> items) {
+  for (LeasedInstance& item : items) {
     const InstanceId instance = item.instance;
     Slot& slot = slot_for(instance);
     if (slot.busy) {
@@ -279,7 +279,7 @@ void Turns::send_to_store(FinishedActivity activity) {
 
 // -- fetched messages -----------------------------------------------------------------------------
 
-void Turns::begin_fetched(const InstanceId& instance, OrchestrationItem item) {
+void Turns::begin_fetched(const InstanceId& instance, LeasedInstance item) {
   Slot& slot = slot_for(instance);
   set_busy(slot, true);
   auto failure = take_refusal(item);
@@ -332,7 +332,7 @@ void Turns::read_histories() {
   });
 }
 
-void Turns::history_read(OrchestrationItem item, Result<std::vector<Event>> history) {
+void Turns::history_read(LeasedInstance item, Result<std::vector<Event>> history) {
   const InstanceId instance = item.instance;
   if (history) return run_fetched(instance, std::move(item), std::move(*history));
   log_(LogLevel::error, "the history of an instance cannot be read; tried again in a while",
@@ -343,7 +343,7 @@ void Turns::history_read(OrchestrationItem item, Result<std::vector<Event>> hist
   give_up(instance, item, short_pause, history.error().retryable ? Attempt::uncounted : Attempt::counted);
 }
 
-void Turns::run_fetched(const InstanceId& instance, OrchestrationItem item, std::vector<Event> history) {
+void Turns::run_fetched(const InstanceId& instance, LeasedInstance item, std::vector<Event> history) {
   Slot& slot = slots_.at(instance);
   if (!slot.execution) {
     if (is_fresh(item) && !put_beginning_first(item)) {
@@ -352,7 +352,7 @@ void Turns::run_fetched(const InstanceId& instance, OrchestrationItem item, std:
     }
     const CodeName code = code_for(item, is_fresh(item));
     auto handler = registry_.find_orchestration(code.orchestration, code.version);
-    if (!handler && !holds<work::CancelInstance>(item)) {
+    if (!handler && !holds<message::CancelInstance>(item)) {
       // It waits for a node that has the code, however long that takes to be deployed.
       const Duration pause = unregistered_pause(instance);
       log_(LogLevel::warning,
@@ -367,9 +367,9 @@ void Turns::run_fetched(const InstanceId& instance, OrchestrationItem item, std:
         core::ExecutionIdentity{instance, item.incarnation, execution_of(item)}, std::move(handler),
         std::move(options));
   }
-  std::vector<WorkItem> messages;
+  std::vector<MessageBody> messages;
   messages.reserve(item.messages.size());
-  for (InboxMessage& message : item.messages) messages.push_back(std::move(message.item));
+  for (InboxMessage& message : item.messages) messages.push_back(std::move(message.body));
   Turn turn = run(*slot.execution, history, messages);
   turn.commit.basis = HeldLease{item.lease};
   if (turn.commit.events.empty())
@@ -378,8 +378,7 @@ void Turns::run_fetched(const InstanceId& instance, OrchestrationItem item, std:
 }
 
 /// Nothing can be done with it here and now.
-void Turns::give_up(const InstanceId& instance, const OrchestrationItem& item, Duration delay,
-                    Attempt attempt) {
+void Turns::give_up(const InstanceId& instance, const LeasedInstance& item, Duration delay, Attempt attempt) {
   give_back({item.incarnation, item.lease}, delay, attempt);
   Slot& slot = slots_.at(instance);
   slot.execution.reset();
@@ -396,7 +395,7 @@ Duration Turns::unregistered_pause(const InstanceId& instance) {
 }
 
 /// Ends an instance without running its code.
-void Turns::condemn(const InstanceId& instance, OrchestrationItem item, Failure failure) {
+void Turns::condemn(const InstanceId& instance, LeasedInstance item, Failure failure) {
   log_(LogLevel::error, failure.message,
        {{"instance_id", instance.value}, {"attempt", std::to_string(item.attempt)}});
   env_.run_elsewhere(
@@ -408,8 +407,8 @@ void Turns::condemn(const InstanceId& instance, OrchestrationItem item, Failure 
           if (condemned.retry_later || !has_beginning)
             return give_up(instance, item, short_pause, Attempt::uncounted);
           const core::ExecutionIdentity identity{instance, item.incarnation, execution_of(item)};
-          std::vector<WorkItem> messages;
-          for (InboxMessage& message : item.messages) messages.push_back(std::move(message.item));
+          std::vector<MessageBody> messages;
+          for (InboxMessage& message : item.messages) messages.push_back(std::move(message.body));
           Turn turn;
           if (condemned.history) {
             core::Execution execution(identity, nullptr);
@@ -428,9 +427,9 @@ void Turns::condemn(const InstanceId& instance, OrchestrationItem item, Failure 
 }
 
 void Turns::give_back(const TurnLease& lease, Duration delay, Attempt attempt) {
-  const TurnAbandon back{lease, delay, attempt == Attempt::counted};
+  const TurnRelease back{lease, delay, attempt == Attempt::counted};
   env_.run_elsewhere(Lane::store, [this, entry = back] {
-    const Result<void> result = provider_.abandon_orchestration_items(std::span(&entry, 1));
+    const Result<void> result = provider_.release_turns(std::span(&entry, 1));
     if (!result)
       log_(LogLevel::warning, "a turn could not be given back", {{"error", result.error().describe()}});
   });
@@ -441,12 +440,13 @@ void Turns::give_back(const TurnLease& lease, Duration delay, Attempt attempt) {
 void Turns::run_finished(const InstanceId& instance, Slot& slot, std::vector<FinishedActivity> finished) {
   set_busy(slot, true);
   const EventId before = slot.execution->last_event_id();
-  std::vector<WorkItem> messages;
+  std::vector<MessageBody> messages;
   messages.reserve(finished.size());
   for (const FinishedActivity& activity : finished) messages.push_back(as_message(activity));
   Turn turn = run(*slot.execution, {}, messages);
   turn.commit.basis = ConditionalLease{before};
-  for (FinishedActivity& activity : finished) turn.commit.work_acks.push_back(as_ack(std::move(activity)));
+  for (FinishedActivity& activity : finished)
+    turn.commit.activity_acks.push_back(as_ack(std::move(activity)));
   commit(instance, std::move(turn), {});
 }
 
@@ -460,7 +460,7 @@ void Turns::next(const InstanceId& instance) {
   if (slot.fetched) {
     // Leased by a fetch: the commit of a finished activity could not get past that lease, so it goes to the
     // store.
-    OrchestrationItem item = std::move(*slot.fetched);
+    LeasedInstance item = std::move(*slot.fetched);
     slot.fetched.reset();
     for (FinishedActivity& activity : finished) send_to_store(std::move(activity));
     begin_fetched(instance, std::move(item));
@@ -485,7 +485,7 @@ void Turns::next(const InstanceId& instance) {
 // -- commits --------------------------------------------------------------------------------------
 
 Turns::Turn Turns::run(core::Execution& execution, std::span<const Event> history,
-                       std::span<const WorkItem> messages, const Failure* condemned) {
+                       std::span<const MessageBody> messages, const Failure* condemned) {
   watchdog_.enter(execution.identity().instance);
   const auto began = std::chrono::steady_clock::now();
   core::TurnOutcome outcome =
@@ -528,10 +528,10 @@ Turns::Turn Turns::run(core::Execution& execution, std::span<const Event> histor
   commit.cancelled_activities = std::move(outcome.cancelled_activities);
   commit.cancel_rest = outcome.cancel_rest;
   commit.dropped_timers = std::move(outcome.dropped_timers);
-  commit.worker_lease = options_.activity_lease;
-  commit.worker_items.reserve(outcome.activities.size());
-  for (ActivityExecute& activity : outcome.activities)
-    commit.worker_items.push_back({std::move(activity), {}});
+  commit.activity_lease = options_.activity_lease;
+  commit.new_activities.reserve(outcome.activities.size());
+  for (ActivityRequest& activity : outcome.activities)
+    commit.new_activities.push_back({std::move(activity), {}});
   dispatch_leases(commit);
   return turn;
 }
@@ -542,11 +542,11 @@ std::uint64_t Turns::random_token() { return (env_.random() >> 1u) | 1u; }
 /// What can be run here at once is born leased to us and begins when the commit returns, without a fetch.
 void Turns::dispatch_leases(TurnCommit& commit) {
   if (!dispatching_) return;
-  for (WorkerItem& item : commit.worker_items) {
+  for (NewActivity& item : commit.new_activities) {
     if (activities_.free_places() == 0) break;
     // A session may be somebody else's: only a fetch can tell.
-    if (item.activity.session_id || !options_.tags.accepts(item.activity.tag)) continue;
-    if (!activities_.can_run(item.activity.name)) continue;
+    if (item.request.session_id || !options_.tags.accepts(item.request.tag)) continue;
+    if (!activities_.can_run(item.request.name)) continue;
     item.born_leased = LeaseToken{random_token()};
     activities_.reserve(1);
   }
@@ -565,14 +565,15 @@ void Turns::commit(const InstanceId& instance, Turn turn,
   stored->traces = std::move(turn.traces);
   stored->condemned = turn.condemned;
   if (instruments_.on()) note(turn, *stored);
-  for (const WorkerItem& item : turn.commit.worker_items) {
+  for (const NewActivity& item : turn.commit.new_activities) {
     if (item.born_leased) stored->begun.push_back(item);
-    if (const auto limit = shortest_limit(item.activity.options)) {
+    if (const auto limit = shortest_limit(item.request.options)) {
       stored->shortest_limit = std::min(*limit, stored->shortest_limit.value_or(*limit));
     }
   }
   for (const OutboundMessage& message : turn.commit.messages) {
-    if (std::holds_alternative<work::TimerFired>(message.item)) stored->timers.push_back(message.visible_at);
+    if (std::holds_alternative<message::TimerFired>(message.body))
+      stored->timers.push_back(message.visible_at);
   }
   stored->sent = env_.clock().lease_now();
   Committer::TurnDone answered = [this, instance, stored, done = std::move(done)](Result<CommitResult> result,
@@ -592,7 +593,7 @@ void Turns::commit(const InstanceId& instance, Turn turn,
     next(instance);
   };
   if (urgency == Urgency::urgent) {
-    committer_.add_first(std::move(turn.commit), std::move(answered));
+    committer_.add_urgent(std::move(turn.commit), std::move(answered));
   } else {
     committer_.add(std::move(turn.commit), std::move(answered));
   }
@@ -611,7 +612,8 @@ void Turns::refused(TurnCommit& commit, const std::string& why, bool condemned) 
   const EventId after = commit.events.empty() ? EventId{} : EventId{commit.events.front().id.value - 1};
   refused_.insert_or_assign(commit.instance, RefusedTurn{commit.incarnation, commit.execution, after, why});
   // What ended is not run again: its end is stored without the turn, and causes the fetch.
-  for (WorkAck& ack : commit.work_acks) committer_.add(std::move(ack), [](const Result<AckResult>&) {});
+  for (ActivityAck& ack : commit.activity_acks)
+    committer_.add(std::move(ack), [](const Result<AckResult>&) {});
   if (const auto* held = std::get_if<HeldLease>(&commit.basis))
     give_back({commit.incarnation, held->token}, {}, Attempt::uncounted);
 }
@@ -624,7 +626,7 @@ std::size_t Turns::max_remembered() const {
 }
 
 /// Why an instance that was fetched cannot go on, if the store has refused its last turn.
-std::optional<Failure> Turns::take_refusal(const OrchestrationItem& item) {
+std::optional<Failure> Turns::take_refusal(const LeasedInstance& item) {
   const auto found = refused_.find(item.instance);
   if (found == refused_.end()) return std::nullopt;
   const RefusedTurn refused = std::move(found->second);
@@ -666,15 +668,15 @@ void Turns::committed(const InstanceId& instance, Stored& turn, CommitResult& re
          {{"instance_id", instance.value}, {"refused_id", taken.value}});
   }
   if (instruments_.on()) count(turn);
-  for (WorkerItem& item : turn.begun) {
-    item.activity.key.incarnation = result.incarnation;
-    WorkItemLeased work;
-    work.lease = {item.activity.key, *item.born_leased};
-    work.activity = std::move(item.activity);
+  for (NewActivity& item : turn.begun) {
+    item.request.key.incarnation = result.incarnation;
+    LeasedActivity work;
+    work.lease = {item.request.key, *item.born_leased};
+    work.request = std::move(item.request);
     activities_.run(std::move(work), turn.sent);
   }
   for (TimePoint due : turn.timers) events_.timer_created(due);
-  if (turn.shortest_limit) events_.work_limited(env_.clock().now() + *turn.shortest_limit);
+  if (turn.shortest_limit) events_.activity_limited(env_.clock().now() + *turn.shortest_limit);
   if (turn.change.status == Status::continued_as_new)
     slot.execution.reset();  // the next one is another execution
   if (is_final(turn.change.status)) {
@@ -706,7 +708,7 @@ void Turns::note(const Turn& turn, Stored& stored) {
 }
 
 void Turns::count(const Stored& turn) const {
-  const TurnOf of{turn.name, turn.version};
+  const TurnLabels of{turn.name, turn.version};
   if (!turn.begun_by.empty()) instruments_.execution_began(of, turn.begun_by);
   instruments_.turn_committed(of, turn.replayed, turn.resident);
   for (const std::string& child : turn.children) instruments_.child_called(of, child);

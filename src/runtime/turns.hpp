@@ -9,13 +9,13 @@
 //                                                                      the store hands the messages out again
 #pragma once
 
-#include "base/neighbourhood.hpp"
 #include "core/execution.hpp"
 #include "runtime/activities.hpp"
 #include "runtime/committer.hpp"
 #include "runtime/instruments.hpp"
 #include "runtime/log.hpp"
 #include "runtime/watchdog.hpp"
+#include "store/local_hub.hpp"
 #include <duramen/env.hpp>
 #include <duramen/function.hpp>
 #include <duramen/provider.hpp>
@@ -45,8 +45,8 @@ struct TurnOptions {
 class Turns {
  public:
   struct Events {
-    UniqueFunction<void(TimePoint)> timer_created;  ///< so that it is looked for when it is due
-    UniqueFunction<void(TimePoint)> work_limited;   ///< an activity may be overdue then
+    UniqueFunction<void(TimePoint)> timer_created;     ///< so that it is looked for when it is due
+    UniqueFunction<void(TimePoint)> activity_limited;  ///< an activity may be overdue then
     UniqueFunction<void(const StolenLease&, LeaseTime decided)> lease_stolen;
     UniqueFunction<void(const InstanceId&, const detail::EndedInstance&)> ended;
   };
@@ -58,10 +58,10 @@ class Turns {
   void start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done);
   /// Runs the turn that cancels an instance at hand, and stores both at once. False if that cannot be:
   /// nothing was stored.
-  void cancel(const InstanceId& instance, const work::CancelInstance& request,
+  void cancel(const InstanceId& instance, const message::CancelInstance& request,
               UniqueFunction<void(bool stored)> done);
   /// Takes over instances that the store leased to us.
-  void take(std::vector<OrchestrationItem> items);
+  void take(std::vector<LeasedInstance> items);
   /// Takes the end of one of our activities: straight into a turn if its instance is at hand, else by way of
   /// the store.
   void take(FinishedActivity activity);
@@ -75,7 +75,7 @@ class Turns {
     std::unique_ptr<core::Execution> execution;  // the resident coroutine, if there is one
     bool busy = false;                           // a turn of it is being prepared or stored
     std::vector<FinishedActivity> finished;      // of our activities, waiting for the turn under way
-    std::optional<OrchestrationItem> fetched;    // likewise
+    std::optional<LeasedInstance> fetched;       // likewise
     std::list<InstanceId>::iterator recent;
   };
   using Slots = std::unordered_map<InstanceId, Slot>;
@@ -101,7 +101,7 @@ class Turns {
   struct Stored {
     ExecutionId execution;
     InstanceChange change;
-    std::vector<WorkerItem> begun;  // born leased to us
+    std::vector<NewActivity> begun;  // born leased to us
     std::vector<TimePoint> timers;
     std::optional<Duration> shortest_limit;  // of the activities it scheduled
     std::vector<CancelledActivity> cancelled_activities;
@@ -126,22 +126,22 @@ class Turns {
   void discard(const InstanceId& instance);
   void evict();
 
-  void begin_fetched(const InstanceId& instance, OrchestrationItem item);
+  void begin_fetched(const InstanceId& instance, LeasedInstance item);
   void read_histories();
-  void history_read(OrchestrationItem item, Result<std::vector<Event>> history);
-  void run_fetched(const InstanceId& instance, OrchestrationItem item, std::vector<Event> history);
+  void history_read(LeasedInstance item, Result<std::vector<Event>> history);
+  void run_fetched(const InstanceId& instance, LeasedInstance item, std::vector<Event> history);
   void run_finished(const InstanceId& instance, Slot& slot, std::vector<FinishedActivity> finished);
   void next(const InstanceId& instance);
-  void condemn(const InstanceId& instance, OrchestrationItem item, Failure failure);
+  void condemn(const InstanceId& instance, LeasedInstance item, Failure failure);
   /// Whether a delivery that came to nothing counts towards `max_attempts`.
   enum class Attempt : bool { uncounted, counted };
   void give_back(const TurnLease& lease, Duration delay, Attempt attempt);
-  void give_up(const InstanceId& instance, const OrchestrationItem& item, Duration delay, Attempt attempt);
+  void give_up(const InstanceId& instance, const LeasedInstance& item, Duration delay, Attempt attempt);
   [[nodiscard]] Duration unregistered_pause(const InstanceId& instance);
   void send_to_store(FinishedActivity activity);
 
   [[nodiscard]] Turn run(core::Execution& execution, std::span<const Event> history,
-                         std::span<const WorkItem> messages, const Failure* condemned = nullptr);
+                         std::span<const MessageBody> messages, const Failure* condemned = nullptr);
   void count(const Stored& turn) const;
   [[nodiscard]] std::uint64_t random_token();
   void dispatch_leases(TurnCommit& commit);
@@ -151,7 +151,7 @@ class Turns {
   void committed(const InstanceId& instance, Stored& turn, CommitResult& result);
   void refused(TurnCommit& commit, const std::string& why, bool condemned);
   [[nodiscard]] std::size_t max_remembered() const;
-  [[nodiscard]] std::optional<Failure> take_refusal(const OrchestrationItem& item);
+  [[nodiscard]] std::optional<Failure> take_refusal(const LeasedInstance& item);
   [[nodiscard]] core::ExecutionOptions execution_options() const;
 
   // Fixed at construction.
@@ -168,7 +168,7 @@ class Turns {
 
   // The loop's.
   Slots slots_;
-  std::vector<OrchestrationItem> to_read_;    // fetched items whose history is needed, until it is asked for
+  std::vector<LeasedInstance> to_read_;       // fetched items whose history is needed, until it is asked for
   std::vector<HistoryRequest> to_read_from_;  // of each, from where
   std::list<InstanceId> recent_;              // least recently used first
   std::size_t busy_ = 0;

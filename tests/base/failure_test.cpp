@@ -2,9 +2,9 @@
 
 #include <duramen/failure.hpp>
 
-#include "base/failure_json.hpp"
-#include "base/samples.hpp"
 #include "base/utf8.hpp"
+#include "format/failure_json.hpp"
+#include "format/samples.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The client on a store alone, and beside a runtime.
-#include "client/waits.hpp"
+#include "client/wait_registry.hpp"
 #include "runtime/world.hpp"
 
 #include <atomic>
@@ -119,7 +119,7 @@ TEST_F(Clients, RunAsyncOfAnEndedRepeatTellsItsEndToo) {
 // A look at the store on behalf of all waiters, while a start was still on its way, once ended its wait as
 // not found.
 TEST_F(Clients, AStartOnItsWayIsNotMistakenForAnInstanceThatDoesNotExist) {
-  auto waits = std::make_shared<client::Waits>(world.store);
+  auto waits = std::make_shared<client::WaitRegistry>(world.store);
   Signal<ErrorCode> ended;
   const auto wait = waits->add_end(
       "on-its-way", [&](Result<InstanceState> state) { ended.set(state.error().code); }, false);

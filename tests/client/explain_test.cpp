@@ -1,6 +1,6 @@
 // Why an instance stands where it stands. Turns are made by hand, so that every state can be had and every
 // word checked.
-#include "client/by_hand.hpp"
+#include "client/scripted_provider.hpp"
 
 namespace duramen::test {
 namespace {
@@ -16,16 +16,16 @@ class Explain : public ByHand {
   Explanation explain(const InstanceId& instance) { return client.explain(instance).value(); }
   std::string stuck(const InstanceId& instance) { return explain(instance).stuck.value_or("(not stuck)"); }
 
-  WorkBatch take_work(const NodeId& node, TagFilter tags = TagFilter::any()) {
-    WorkFetch request;
+  ActivityBatch take_work(const NodeId& node, TagFilter tags = TagFilter::any()) {
+    ActivityFetch request;
     request.node = node;
     request.lease = 30s;
     request.tags = std::move(tags);
-    return provider->fetch_work_items(request).value();
+    return provider->fetch_activities(request).value();
   }
-  void give_back(const WorkItemLeased& work, Duration delay = {}) {
-    const WorkAbandon back{work.lease, delay, true};
-    provider->abandon_work_items(std::span(&back, 1)).value();
+  void give_back(const LeasedActivity& work, Duration delay = {}) {
+    const ActivityRelease back{work.lease, delay, true};
+    provider->release_activities(std::span(&back, 1)).value();
   }
 };
 DURAMEN_ON_BOTH_STORES(Explain);
@@ -58,7 +58,7 @@ TEST_P(Explain, AnActivityWaitsThenRunsThenHasAnAnswerOnItsWay) {
       "activity 'Charge' (event 2), scheduled 10.000 s ago: waits for a worker; nobody has taken it yet");
   EXPECT_FALSE(e.stuck);
 
-  const WorkBatch batch = take_work("node-b");
+  const ActivityBatch batch = take_work("node-b");
   ASSERT_THAT(batch.items, SizeIs(1));
   e = explain("a");
   EXPECT_EQ(e.waits[0].node, "node-b");
@@ -66,8 +66,8 @@ TEST_P(Explain, AnActivityWaitsThenRunsThenHasAnAnswerOnItsWay) {
   EXPECT_EQ(e.waits[0].text,
             "activity 'Charge' (event 2), scheduled 10.000 s ago: runs on node node-b, attempt 1");
 
-  const WorkAck ack{batch.items[0].lease, "a", Payload::text("receipt")};
-  provider->ack_work_items(std::span(&ack, 1)).value();
+  const ActivityAck ack{batch.items[0].lease, "a", Payload::text("receipt")};
+  provider->ack_activities(std::span(&ack, 1)).value();
   EXPECT_THAT(explain("a").waits.at(0).text, HasSubstr("has ended, its result is on its way"));
 }
 
@@ -212,9 +212,9 @@ TEST_P(Explain, AStuckGrandchildIsNamedAllTheWayUp) {
 TEST_P(Explain, MessagesThatAreHandedOutInVainMakeItStuck) {
   client.start("a", "orch", "in").value();
   for (int i = 0; i < 3; ++i) {
-    const OrchestrationItem item = fetch("a");
-    const TurnAbandon back{{item.incarnation, item.lease}, {}, true};
-    provider->abandon_orchestration_items(std::span(&back, 1)).value();
+    const LeasedInstance item = fetch("a");
+    const TurnRelease back{{item.incarnation, item.lease}, {}, true};
+    provider->release_turns(std::span(&back, 1)).value();
   }
   EXPECT_THAT(stuck("a"), HasSubstr("its messages were handed out 3 times and no turn came of it"));
 }

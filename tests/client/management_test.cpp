@@ -1,5 +1,5 @@
 // Finding instances and looking after them.
-#include "client/by_hand.hpp"
+#include "client/scripted_provider.hpp"
 
 #include <set>
 
@@ -123,8 +123,8 @@ TEST_P(Management, ACancelByFilterReachesEveryInstanceThatHasNotEnded) {
   EXPECT_THAT(report.matched, SizeIs(230));
   EXPECT_THAT(report.requested, SizeIs(230));
   EXPECT_THAT(report.already_finished, IsEmpty());
-  const OrchestrationItem item = fetch("x-17");
-  const auto* cancel = std::get_if<work::CancelInstance>(&item.messages.back().item);
+  const LeasedInstance item = fetch("x-17");
+  const auto* cancel = std::get_if<message::CancelInstance>(&item.messages.back().body);
   ASSERT_NE(cancel, nullptr);
   EXPECT_EQ(cancel->reason, "maintenance");
   EXPECT_THAT(fetch("y").messages, SizeIs(1));

@@ -1,7 +1,7 @@
 // Waiting for a change of an instance. The clock stands still, so that what is learnt is learnt by push and
 // not by the slow poll.
-#include "base/neighbourhood.hpp"
-#include "client/by_hand.hpp"
+#include "client/scripted_provider.hpp"
+#include "store/local_hub.hpp"
 
 #include <future>
 
@@ -11,8 +11,8 @@ namespace {
 class Waiting : public ByHand {
  protected:
   /// Runs `wait` on a thread of its own, lets it look at the store once in vain, and then does `change`.
-  template <class Wait, class Change>
-  auto told_after_looking(std::string_view look, Wait wait, Change change) {
+  template <class PendingWait, class Change>
+  auto told_after_looking(std::string_view look, PendingWait wait, Change change) {
     Signal<bool> looked;
     provider->watch([&](std::string_view operation) {
       if (operation == look) looked.set(true);
@@ -109,7 +109,7 @@ TEST_P(Waiting, AfterAHintFromAnotherProcessOneQuestionFindsThoseOfManyThatHaveE
 class IdleRuntime final : public detail::LocalRuntime {
  public:
   [[nodiscard]] const NodeId& node() const override { return node_; }
-  [[nodiscard]] bool runs(const work::StartOrchestration&) const override { return true; }
+  [[nodiscard]] bool runs(const message::StartOrchestration&) const override { return true; }
   void start(StartRequest, UniqueFunction<void(Result<StartOutcome>)> done) override {
     started = std::move(done);
   }
@@ -123,7 +123,7 @@ class IdleRuntime final : public detail::LocalRuntime {
 
 TEST_P(Waiting, ALookThatBeganBeforeTheStartWasDurableDoesNotMissTheInstance) {
   IdleRuntime runtime;
-  store.neighbourhood()->attach(runtime);
+  store.local_hub()->attach(runtime);
   StartRequest request;
   request.instance = "a";
   request.start.orchestration = "Work";
@@ -140,7 +140,7 @@ TEST_P(Waiting, ALookThatBeganBeforeTheStartWasDurableDoesNotMissTheInstance) {
   clock.advance(5s);
   ASSERT_TRUE(looked.wait());
   provider->watch({});
-  store.neighbourhood()->detach(runtime);
+  store.local_hub()->detach(runtime);
 
   begin("a", {event::OrchestrationCompleted{Payload::text("done")}});
   const auto told = end.wait();

@@ -134,7 +134,7 @@ TEST(Cancel, TellsTheActivitiesThatTheParentAskedForIt) {
   Instance instance{two_steps};
   instance.start();
   instance.deliver(
-      {work::CancelInstance{"the parent ended", CancelMode::graceful, CancelOrigin::parent, {}}});
+      {message::CancelInstance{"the parent ended", CancelMode::graceful, CancelOrigin::parent, {}}});
   EXPECT_THAT(instance.last_turn(),
               ElementsAre("cancel requested: the parent ended", "Side cancelled: parent_cancelled",
                           "A cancelled: parent_cancelled", "failed: cancelled: the parent ended"));

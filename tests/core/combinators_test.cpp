@@ -293,7 +293,8 @@ TEST(Timers, LeaveAsAMessageToTheInstanceItself) {
   const OutboundMessage& message = instance.turn().messages.front();
   EXPECT_EQ(message.target, InstanceId{"instance"});
   EXPECT_EQ(message.visible_at, instance.now() + 1h);
-  EXPECT_EQ(message.item, (WorkItem{work::TimerFired{ExecutionId{1}, EventId{2}, instance.now() + 1h}}));
+  EXPECT_EQ(message.body,
+            (MessageBody{message::TimerFired{ExecutionId{1}, EventId{2}, instance.now() + 1h}}));
 }
 
 TEST(Timers, OfOneInstantFireInTheOrderOfTheQueue) {
@@ -329,7 +330,7 @@ TEST(Join, OfHundredsEnds) {
                     },
                     Mode::resident};
   instance.start();
-  std::vector<WorkItem> answers;
+  std::vector<MessageBody> answers;
   for (int i = 299; i >= 0; --i) answers.push_back(instance.completion("A" + std::to_string(i), "x"));
   instance.deliver(std::move(answers));
   EXPECT_EQ(instance.output<int>(), 300);

@@ -37,7 +37,7 @@ TEST(ContinueAsNew, EndsTheExecutionAndBeginsTheNext) {
   instance.complete("A", "");
   EXPECT_THAT(instance.last_turn(), ElementsAre("A completed", "continued: next"));
   EXPECT_EQ(instance.status(), Status::continued_as_new);
-  const work::ContinueAsNew next = instance.next_execution();
+  const message::ContinueAsNew next = instance.next_execution();
   EXPECT_EQ(next.orchestration, "subject");
   EXPECT_EQ(next.input, Payload::text("next"));
   EXPECT_EQ(next.version, std::nullopt);
@@ -69,7 +69,7 @@ TEST(ContinueAsNew, ACompletionForTheExecutionBeforeIsIgnored) {
     co_return co_await a;
   });
   world.start("one", "subject");
-  const WorkItem late = world.at("one").completion("A", "of execution 1");
+  const MessageBody late = world.at("one").completion("A", "of execution 1");
   world.act("one", [](Instance& i) { i.complete("B", ""); });
   world.post("one", late);
   EXPECT_TRUE(world.at("one").running());
@@ -90,7 +90,7 @@ TEST(ContinueAsNew, AVersionIsPassedOn) {
         co_return ctx.orchestration_version();
       },
       "2.0.0");
-  world.post("one", work::StartOrchestration{"subject", Payload::none(), "1.0.0", {}});
+  world.post("one", message::StartOrchestration{"subject", Payload::none(), "1.0.0", {}});
   world.act("one", [](Instance& i) { i.fire("1000ms"); });
   EXPECT_EQ(world.at("one").output(), "2.0.0");
 }
@@ -118,7 +118,7 @@ TEST(ContinueAsNew, OverridesNothingThatReturnedBefore) {
   instance.start();
   instance.deliver({instance.completion("A", "returned"), instance.completion("B", "")});
   EXPECT_EQ(instance.output(), "returned");
-  EXPECT_THAT(instance.messages<work::ContinueAsNew>(), IsEmpty());
+  EXPECT_THAT(instance.messages<message::ContinueAsNew>(), IsEmpty());
 }
 
 TEST(ContinueAsNew, WhatIsStillRunningIsCancelled) {
@@ -209,7 +209,7 @@ TEST(ContinueAsNew, ADequeueThatWasDroppedInTheLastBatchTakesNothing) {
     co_return co_await ctx.continue_as_new("");
   }};
   instance.start();
-  const WorkItem done = work::ActivityCompleted{ExecutionId{1}, EventId{5}, Payload::text("")};
+  const MessageBody done = message::ActivityCompleted{ExecutionId{1}, EventId{5}, Payload::text("")};
   instance.advance(1s);
   instance.deliver({instance.firing("1000ms"), Instance::enqueuing("jobs", "late"), done});
   EXPECT_THAT(carried(instance), ElementsAre("queue jobs late"));
@@ -260,7 +260,7 @@ TEST(DetachedStarts, LeaveInEveryKindOfTurn) {
     Instance instance{code};
     instance.start();
     instance.complete("How", how);
-    const auto starts = instance.messages<work::StartOrchestration>();
+    const auto starts = instance.messages<message::StartOrchestration>();
     ASSERT_THAT(starts, SizeIs(1));
     EXPECT_EQ(starts[0].first, InstanceId("free"));
     EXPECT_EQ(starts[0].second.parent, std::nullopt);
@@ -270,7 +270,7 @@ TEST(DetachedStarts, LeaveInEveryKindOfTurn) {
   cancelled.start();
   cancelled.deliver({cancelled.completion("How", "wait"), cancelled.cancelling("enough")});
   EXPECT_EQ(cancelled.status(), Status::cancelled);
-  EXPECT_THAT(cancelled.messages<work::StartOrchestration>(), SizeIs(1));
+  EXPECT_THAT(cancelled.messages<message::StartOrchestration>(), SizeIs(1));
 }
 
 TEST(DetachedStarts, LeaveOnceAndNotOnReplay) {
@@ -279,9 +279,9 @@ TEST(DetachedStarts, LeaveOnceAndNotOnReplay) {
     co_return co_await ctx.schedule_activity("A", "");
   }};
   instance.start();
-  EXPECT_THAT(instance.messages<work::StartOrchestration>(), SizeIs(1));
+  EXPECT_THAT(instance.messages<message::StartOrchestration>(), SizeIs(1));
   instance.complete("A", "a");
-  EXPECT_THAT(instance.messages<work::StartOrchestration>(), IsEmpty());
+  EXPECT_THAT(instance.messages<message::StartOrchestration>(), IsEmpty());
 }
 
 }  // namespace

@@ -117,7 +117,7 @@ TEST(CorruptHistory, WhatItStillHasOpenIsCancelled) {
   EXPECT_THAT(forged.instance().story(), Contains("A cancelled: orchestration_terminal_failed"));
   EXPECT_THAT(forged.instance().story(), Contains("child C cancelled: orchestration_terminal_failed"));
   EXPECT_THAT(forged.instance().story(), Contains("wait go cancelled: orchestration_terminal_failed"));
-  ASSERT_EQ(forged.instance().messages<work::CancelInstance>().size(), 1u);
+  ASSERT_EQ(forged.instance().messages<message::CancelInstance>().size(), 1u);
 }
 
 // A number from nowhere must not cost the memory of all the numbers below it.
@@ -143,13 +143,13 @@ TEST(CorruptHistory, ALongHistoryOfEventsIsNone) {
     co_return co_await ctx.schedule_activity("A", go);
   };
   core::Execution execution({"instance", Incarnation{1}, ExecutionId{1}}, handler_of(code));
-  std::vector<WorkItem> messages{work::StartOrchestration{"subject", Payload::none(), {}, {}}};
+  std::vector<MessageBody> messages{message::StartOrchestration{"subject", Payload::none(), {}, {}}};
   messages.insert(messages.end(), 70'000, Instance::raising("noise", ""));
   messages.push_back(Instance::raising("go", ""));
   const core::TurnOutcome first = execution.run_turn({{}, messages, {}, 0});
   ASSERT_EQ(first.activities.size(), 1u);
-  const WorkItem answer =
-      work::ActivityCompleted{ExecutionId{1}, first.activities[0].key.activity, Payload::text("a")};
+  const MessageBody answer =
+      message::ActivityCompleted{ExecutionId{1}, first.activities[0].key.activity, Payload::text("a")};
   EXPECT_EQ(execution.run_turn({{}, {&answer, 1}, {}, 0}).output, Payload::text("a"));
 }
 

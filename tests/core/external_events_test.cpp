@@ -107,7 +107,7 @@ TEST(ExternalEvents, AnEventThatIsNotWhatTheWaitExpectsFailsThatWaitOnly) {
   instance.start();
   instance.raise("number", "not a number");
   EXPECT_TRUE(instance.running());
-  instance.deliver({work::ExternalRaised{"number", encode_payload(7)}});
+  instance.deliver({message::ExternalRaised{"number", encode_payload(7)}});
   EXPECT_EQ(instance.output<int>(), 7);
 }
 
@@ -119,7 +119,7 @@ TEST(ExternalEvents, AMessageThatIsNotWhatTheDequeueExpectsFailsThatWaitOnly) {
   instance.start();
   instance.enqueue("numbers", "not a number");
   EXPECT_TRUE(instance.running());
-  instance.deliver({work::QueueMessage{"numbers", encode_payload(7)}});
+  instance.deliver({message::QueueMessage{"numbers", encode_payload(7)}});
   EXPECT_EQ(instance.output<int>(), 7);
 }
 
@@ -266,8 +266,8 @@ TEST(ExternalEvents, AThousandBufferedMessagesAreDrainedInOneTurn) {
                     },
                     Mode::resident};
   instance.start();
-  std::vector<WorkItem> messages;
-  for (int i = 1; i <= 1000; ++i) messages.push_back(work::QueueMessage{"numbers", encode_payload(i)});
+  std::vector<MessageBody> messages;
+  for (int i = 1; i <= 1000; ++i) messages.push_back(message::QueueMessage{"numbers", encode_payload(i)});
   instance.deliver(std::move(messages));
   instance.complete("A", "");
   EXPECT_EQ(instance.output<int>(), 500'500);

@@ -107,8 +107,9 @@ TEST(Families, DroppingAChildThatWasRefusedLeavesTheOtherInstanceAlone) {
   World world;
   world.add("works", works);
   world.start("taken", "works");
-  world.post("taken", work::CancelInstance{"dropped_future", CancelMode::graceful, CancelOrigin::parent,
-                                           ParentLink{"root", Incarnation{2}, ExecutionId{1}, EventId{2}}});
+  world.post("taken",
+             message::CancelInstance{"dropped_future", CancelMode::graceful, CancelOrigin::parent,
+                                     ParentLink{"root", Incarnation{2}, ExecutionId{1}, EventId{2}}});
   EXPECT_TRUE(world.at("taken").running());
 }
 

@@ -47,7 +47,7 @@ void expect_same(const TurnOutcome& a, const TurnOutcome& b, std::string_view wa
   EXPECT_EQ(texts_of(a.traces), texts_of(b.traces));
   ASSERT_EQ(a.messages.size(), b.messages.size());
   for (std::size_t i = 0; i < a.messages.size(); ++i) {
-    EXPECT_EQ(a.messages[i].item, b.messages[i].item);
+    EXPECT_EQ(a.messages[i].body, b.messages[i].body);
     EXPECT_EQ(a.messages[i].target, b.messages[i].target);
     EXPECT_EQ(a.messages[i].visible_at, b.messages[i].visible_at);
     EXPECT_EQ(a.messages[i].if_refused, b.messages[i].if_refused);
@@ -76,12 +76,12 @@ std::unique_ptr<Execution> Instance::new_execution() const {
   return std::make_unique<Execution>(identity_, handler_, limits_);
 }
 
-TurnOutcome Instance::run(Execution& execution, const std::vector<WorkItem>& messages) const {
+TurnOutcome Instance::run(Execution& execution, const std::vector<MessageBody>& messages) const {
   const auto unseen = std::span(history_).subspan(execution.last_event_id().value);
   return execution.run_turn({unseen, messages, now_, entropy_});
 }
 
-const TurnOutcome& Instance::deliver(std::vector<WorkItem> messages) {
+const TurnOutcome& Instance::deliver(std::vector<MessageBody> messages) {
   take_from_queues(messages);
   if (mode_ == Mode::fresh) {
     remember(run(*new_execution(), messages));
@@ -110,10 +110,10 @@ void Instance::remember(TurnOutcome outcome) {
   if (!turn_.events.empty()) status_ = turn_.status;
   if (turn_.output) output_ = turn_.output;
   if (turn_.failure) failure_ = turn_.failure;
-  for (const ActivityExecute& activity : turn_.activities) workers_.insert(activity.key.activity);
+  for (const ActivityRequest& activity : turn_.activities) workers_.insert(activity.key.activity);
   for (const CancelledActivity& activity : turn_.cancelled_activities) workers_.erase(activity.activity);
   for (const OutboundMessage& message : turn_.messages) {
-    if (const auto* timer = std::get_if<work::TimerFired>(&message.item)) timers_.insert(timer->id);
+    if (const auto* timer = std::get_if<message::TimerFired>(&message.body)) timers_.insert(timer->id);
   }
   for (EventId timer : turn_.dropped_timers) timers_.erase(timer);
   if (turn_.cancel_rest) timers_.clear();  // a store deletes them with the terminal commit
@@ -121,11 +121,11 @@ void Instance::remember(TurnOutcome outcome) {
   if (turn_.ended() && !turn_.events.empty()) check_nothing_is_left();
 }
 
-void Instance::take_from_queues(const std::vector<WorkItem>& messages) {
-  for (const WorkItem& message : messages) {
-    if (const auto* done = std::get_if<work::ActivityCompleted>(&message)) workers_.erase(done->id);
-    if (const auto* failed = std::get_if<work::ActivityFailed>(&message)) workers_.erase(failed->id);
-    if (const auto* fired = std::get_if<work::TimerFired>(&message)) timers_.erase(fired->id);
+void Instance::take_from_queues(const std::vector<MessageBody>& messages) {
+  for (const MessageBody& message : messages) {
+    if (const auto* done = std::get_if<message::ActivityCompleted>(&message)) workers_.erase(done->id);
+    if (const auto* failed = std::get_if<message::ActivityFailed>(&message)) workers_.erase(failed->id);
+    if (const auto* fired = std::get_if<message::TimerFired>(&message)) timers_.erase(fired->id);
   }
 }
 
@@ -143,34 +143,34 @@ void Instance::forge(std::vector<Event> history) {
 }
 
 const TurnOutcome& Instance::complete(EventId event, Payload result) {
-  return deliver({work::ActivityCompleted{identity_.execution, event, std::move(result)}});
+  return deliver({message::ActivityCompleted{identity_.execution, event, std::move(result)}});
 }
 const TurnOutcome& Instance::fail(std::string_view activity, std::string message) {
   return deliver({failing(activity, std::move(message))});
 }
 const TurnOutcome& Instance::fail(EventId event, Failure failure) {
-  return deliver({work::ActivityFailed{identity_.execution, event, std::move(failure)}});
+  return deliver({message::ActivityFailed{identity_.execution, event, std::move(failure)}});
 }
 const TurnOutcome& Instance::fire(std::string_view delay) { return fire(timer_id(delay)); }
 const TurnOutcome& Instance::fire(EventId timer) {
   const TimePoint due = std::get<event::TimerCreated>(history_.at(timer.value - 1).body).fire_at;
   now_ = std::max(now_, due);
-  return deliver({work::TimerFired{identity_.execution, timer, due}});
+  return deliver({message::TimerFired{identity_.execution, timer, due}});
 }
 
 // -- messages -----------------------------------------------------------------------------------------------
 
-WorkItem Instance::started(Payload input) const {
-  return work::StartOrchestration{"subject", std::move(input), {}, {}};
+MessageBody Instance::started(Payload input) const {
+  return message::StartOrchestration{"subject", std::move(input), {}, {}};
 }
-WorkItem Instance::failing(std::string_view activity, std::string message) const {
-  return work::ActivityFailed{identity_.execution, id_of(activity),
-                              Failure::application("Test", std::move(message))};
+MessageBody Instance::failing(std::string_view activity, std::string message) const {
+  return message::ActivityFailed{identity_.execution, id_of(activity),
+                                 Failure::application("Test", std::move(message))};
 }
-WorkItem Instance::firing(std::string_view delay) const {
+MessageBody Instance::firing(std::string_view delay) const {
   const EventId timer = timer_id(delay);
-  return work::TimerFired{identity_.execution, timer,
-                          std::get<event::TimerCreated>(history_[timer.value - 1].body).fire_at};
+  return message::TimerFired{identity_.execution, timer,
+                             std::get<event::TimerCreated>(history_[timer.value - 1].body).fire_at};
 }
 
 // -- looking at it ------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ std::vector<std::string> Instance::timers_waiting() const {
 }
 std::vector<std::string> Instance::sent() const {
   std::vector<std::string> names;
-  for (const ActivityExecute& activity : turn_.activities) names.push_back(activity.name);
+  for (const ActivityRequest& activity : turn_.activities) names.push_back(activity.name);
   return names;
 }
 std::vector<std::string> Instance::stopped() const {
@@ -221,8 +221,8 @@ std::vector<std::string> Instance::timers_dropped() const {
   return names;
 }
 
-work::ContinueAsNew Instance::next_execution() const {
-  const auto found = messages<work::ContinueAsNew>();
+message::ContinueAsNew Instance::next_execution() const {
+  const auto found = messages<message::ContinueAsNew>();
   if (found.size() != 1) throw std::logic_error("the last turn did not continue as new: " + describe_end());
   return found.front().second;
 }
@@ -267,7 +267,7 @@ void Instance::check_turn() const {
 
 void Instance::check_nothing_is_left() const {
   EXPECT_THAT(turn_.activities, testing::IsEmpty());
-  EXPECT_THAT(messages<work::TimerFired>(), testing::IsEmpty());
+  EXPECT_THAT(messages<message::TimerFired>(), testing::IsEmpty());
   for (const OutboundMessage& message : turn_.messages) {
     EXPECT_FALSE(message.if_refused) << "a child is started when its parent has ended";
   }
@@ -296,7 +296,7 @@ void Instance::check_every_prefix() const {
     std::span<const Event> replayed(events);
     std::vector<Event> rest;
     for (auto at = cut; at != segments.end(); ++at) {
-      const WorkItem message = message_behind(history_[*at], identity_);
+      const MessageBody message = message_behind(history_[*at], identity_);
       TurnOutcome outcome = execution->run_turn(
           {std::exchange(replayed, {}), {&message, 1}, history_[*at].timestamp, entropies_[*at]});
       rest.insert(rest.end(), outcome.events.begin(), outcome.events.end());

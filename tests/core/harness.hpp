@@ -10,9 +10,9 @@
 #include "core/turn.hpp"
 #include <duramen/history.hpp>
 #include <duramen/json.hpp>
+#include <duramen/message.hpp>
 #include <duramen/orchestration.hpp>
 #include <duramen/registry.hpp>
-#include <duramen/work_item.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -102,10 +102,10 @@ class Instance {
     return deliver({child_completion(child, result)});
   }
   const core::TurnOutcome& fail_child(std::string_view child, Failure failure) {
-    return deliver({work::SubOrchFailed{link_to(child), std::move(failure)}});
+    return deliver({message::SubOrchestrationFailed{link_to(child), std::move(failure)}});
   }
   /// Several messages in one turn, in queue order.
-  const core::TurnOutcome& deliver(std::vector<WorkItem> messages);
+  const core::TurnOutcome& deliver(std::vector<MessageBody> messages);
   void advance(Duration by) { now_ += by; }
   /// What random values are made of from the next turn on.
   void set_entropy(std::uint64_t entropy) { entropy_ = entropy; }
@@ -122,28 +122,28 @@ class Instance {
 
   // -- messages, for batches --------------------------------------------------------------------------------
 
-  [[nodiscard]] WorkItem started(Payload input = Payload::none()) const;
+  [[nodiscard]] MessageBody started(Payload input = Payload::none()) const;
   template <class R>
-  [[nodiscard]] WorkItem completion(std::string_view activity, const R& result) const {
-    return work::ActivityCompleted{identity_.execution, id_of(activity), encode_payload(result)};
+  [[nodiscard]] MessageBody completion(std::string_view activity, const R& result) const {
+    return message::ActivityCompleted{identity_.execution, id_of(activity), encode_payload(result)};
   }
-  [[nodiscard]] WorkItem completion(std::string_view activity) const {
-    return work::ActivityCompleted{identity_.execution, id_of(activity), Payload::none()};
+  [[nodiscard]] MessageBody completion(std::string_view activity) const {
+    return message::ActivityCompleted{identity_.execution, id_of(activity), Payload::none()};
   }
-  [[nodiscard]] WorkItem failing(std::string_view activity, std::string message) const;
-  [[nodiscard]] WorkItem firing(std::string_view delay) const;
-  [[nodiscard]] WorkItem cancelling(std::string reason, CancelMode mode = CancelMode::graceful) const {
-    return work::CancelInstance{std::move(reason), mode};
+  [[nodiscard]] MessageBody failing(std::string_view activity, std::string message) const;
+  [[nodiscard]] MessageBody firing(std::string_view delay) const;
+  [[nodiscard]] MessageBody cancelling(std::string reason, CancelMode mode = CancelMode::graceful) const {
+    return message::CancelInstance{std::move(reason), mode};
   }
-  [[nodiscard]] static WorkItem raising(std::string name, std::string data) {
-    return work::ExternalRaised{std::move(name), Payload::text(std::move(data))};
+  [[nodiscard]] static MessageBody raising(std::string name, std::string data) {
+    return message::ExternalRaised{std::move(name), Payload::text(std::move(data))};
   }
-  [[nodiscard]] static WorkItem enqueuing(std::string queue, std::string data) {
-    return work::QueueMessage{std::move(queue), Payload::text(std::move(data))};
+  [[nodiscard]] static MessageBody enqueuing(std::string queue, std::string data) {
+    return message::QueueMessage{std::move(queue), Payload::text(std::move(data))};
   }
   template <class R>
-  [[nodiscard]] WorkItem child_completion(std::string_view child, const R& result) const {
-    return work::SubOrchCompleted{link_to(child), encode_payload(result)};
+  [[nodiscard]] MessageBody child_completion(std::string_view child, const R& result) const {
+    return message::SubOrchestrationCompleted{link_to(child), encode_payload(result)};
   }
   /// What a child answers to.
   [[nodiscard]] ParentLink link_to(std::string_view child) const {
@@ -192,20 +192,20 @@ class Instance {
   [[nodiscard]] std::vector<std::pair<InstanceId, Item>> messages() const {
     std::vector<std::pair<InstanceId, Item>> found;
     for (const OutboundMessage& message : turn_.messages) {
-      if (const auto* item = std::get_if<Item>(&message.item)) found.emplace_back(message.target, *item);
+      if (const auto* item = std::get_if<Item>(&message.body)) found.emplace_back(message.target, *item);
     }
     return found;
   }
   /// What the last turn left to the next execution.
-  [[nodiscard]] work::ContinueAsNew next_execution() const;
+  [[nodiscard]] message::ContinueAsNew next_execution() const;
 
  private:
   [[nodiscard]] std::unique_ptr<core::Execution> new_execution() const;
   [[nodiscard]] core::TurnOutcome run(core::Execution& execution,
-                                      const std::vector<WorkItem>& messages) const;
+                                      const std::vector<MessageBody>& messages) const;
   void set_handler(std::shared_ptr<const OrchestrationHandler> handler);
   void remember(core::TurnOutcome outcome);
-  void take_from_queues(const std::vector<WorkItem>& messages);
+  void take_from_queues(const std::vector<MessageBody>& messages);
   [[nodiscard]] std::string describe_end() const;
   [[nodiscard]] std::string name_of(EventId id) const;
   void check_turn() const;

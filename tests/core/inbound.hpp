@@ -3,11 +3,11 @@
 
 #include "core/execution.hpp"
 #include <duramen/history.hpp>
-#include <duramen/work_item.hpp>
+#include <duramen/message.hpp>
 
 namespace duramen::core_test {
 
 /// Throws std::logic_error for an event that no message makes.
-[[nodiscard]] WorkItem message_behind(const Event& event, const core::ExecutionIdentity& identity);
+[[nodiscard]] MessageBody message_behind(const Event& event, const core::ExecutionIdentity& identity);
 
 }  // namespace duramen::core_test

@@ -148,9 +148,9 @@ TEST(HandlerLifetime, AFramesCaptureSurvivesTheHandlerInItsExecution) {
     co_return *value;
   });
   core::Execution execution{{"instance", Incarnation{1}, ExecutionId{1}}, std::move(handler)};
-  const WorkItem start = work::StartOrchestration{"subject", Payload::none(), {}, {}};
+  const MessageBody start = message::StartOrchestration{"subject", Payload::none(), {}, {}};
   ASSERT_EQ(execution.run_turn({{}, {&start, 1}, {}}).activities.size(), 1u);
-  const WorkItem done = work::ActivityCompleted{ExecutionId{1}, EventId{2}, Payload::text("")};
+  const MessageBody done = message::ActivityCompleted{ExecutionId{1}, EventId{2}, Payload::text("")};
   EXPECT_EQ(execution.run_turn({{}, {&done, 1}, {}}).output, Payload::text(*value));
 }
 

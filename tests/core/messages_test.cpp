@@ -42,10 +42,10 @@ TEST(CompletionMessages, OfTwoCompletionsInOneBatchTheFirstCounts) {
 TEST(CompletionMessages, ACompletionOfAnotherExecutionIsIgnored) {
   Instance instance{two_steps};
   instance.start();
-  instance.deliver({work::ActivityCompleted{ExecutionId{2}, instance.id_of("A"), Payload::text("")},
-                    work::ActivityFailed{ExecutionId{2}, instance.id_of("A"), {}},
-                    work::TimerFired{ExecutionId{2}, instance.timer_id("3600000ms"), {}},
-                    work::ActivityCompleted{ExecutionId{2}, EventId{99}, Payload::text("")}});
+  instance.deliver({message::ActivityCompleted{ExecutionId{2}, instance.id_of("A"), Payload::text("")},
+                    message::ActivityFailed{ExecutionId{2}, instance.id_of("A"), {}},
+                    message::TimerFired{ExecutionId{2}, instance.timer_id("3600000ms"), {}},
+                    message::ActivityCompleted{ExecutionId{2}, EventId{99}, Payload::text("")}});
   EXPECT_EQ(instance.turn().ignored_messages, 4u);
   EXPECT_THAT(instance.last_turn(), IsEmpty());
   EXPECT_TRUE(instance.running());
@@ -77,7 +77,7 @@ TEST(CompletionMessages, AnActivitysCompletionForATimerFailsTheInstance) {
 TEST(CompletionMessages, ATimerThatFiresForAnActivityFailsTheInstance) {
   Instance instance{two_steps};
   instance.start();
-  instance.deliver({work::TimerFired{ExecutionId{1}, instance.id_of("A"), {}}});
+  instance.deliver({message::TimerFired{ExecutionId{1}, instance.id_of("A"), {}}});
   EXPECT_EQ(instance.failure().kind, FailureKind::nondeterminism);
   EXPECT_THAT(instance.failure().message, HasSubstr("TimerFired arrived for event 3"));
 }
@@ -85,7 +85,8 @@ TEST(CompletionMessages, ATimerThatFiresForAnActivityFailsTheInstance) {
 TEST(CompletionMessages, WhatTheBatchHeldBeforeAWrongMessageStands) {
   Instance instance{two_steps};
   instance.start();
-  instance.deliver({instance.completion("A", "a"), work::ActivityCompleted{ExecutionId{1}, EventId{99}, {}},
+  instance.deliver({instance.completion("A", "a"),
+                    message::ActivityCompleted{ExecutionId{1}, EventId{99}, {}},
                     instance.completion("A", "never read")});
   EXPECT_THAT(instance.last_turn(),
               testing::ElementsAre("A completed", "B scheduled", "B cancelled: orchestration_terminal_failed",
@@ -125,7 +126,7 @@ TEST(CompletionMessages, AfterTheEndEverythingIsIgnored) {
   EXPECT_EQ(instance.status(), Status::completed);
   instance.deliver({instance.completion("Slow", "late"), instance.failing("A", "again"),
                     instance.firing("1000ms"), instance.started(), instance.cancelling("late"),
-                    work::ActivityCompleted{ExecutionId{1}, EventId{99}, {}}});
+                    message::ActivityCompleted{ExecutionId{1}, EventId{99}, {}}});
   EXPECT_EQ(instance.turn().ignored_messages, 6u);
   EXPECT_THAT(instance.last_turn(), IsEmpty());
   EXPECT_FALSE(instance.turn().cancel_rest.has_value());
@@ -167,7 +168,7 @@ TEST(CompletionMessages, ASecondAnswerOfEitherKindIsIgnored) {
 TEST(CompletionMessages, ATimerThatFiresForNothingFailsTheInstance) {
   Instance instance{two_steps};
   instance.start();
-  instance.deliver({work::TimerFired{ExecutionId{1}, EventId{9}, {}}});
+  instance.deliver({message::TimerFired{ExecutionId{1}, EventId{9}, {}}});
   EXPECT_EQ(instance.failure().type, "UnmatchedCompletion");
   EXPECT_THAT(instance.failure().message, testing::HasSubstr("TimerFired arrived for event 9"));
 }
@@ -176,7 +177,7 @@ TEST(CompletionMessages, AChildsAnswerToNothingFailsTheInstance) {
   Instance instance{two_steps};
   instance.start();
   const ParentLink link{"instance", Incarnation{1}, ExecutionId{1}, EventId{9}};
-  instance.deliver({work::SubOrchFailed{link, Failure::application("E", "")}});
+  instance.deliver({message::SubOrchestrationFailed{link, Failure::application("E", "")}});
   EXPECT_EQ(instance.failure().type, "UnmatchedCompletion");
   EXPECT_THAT(instance.failure().message, testing::HasSubstr("SubOrchestrationFailed arrived for event 9"));
 }
@@ -205,7 +206,7 @@ TEST(CompletionMessages, ASecondStartNamesNoOtherCode) {
   Instance instance{two_steps};
   instance.start();
   instance.deliver(
-      {work::StartOrchestration{"another", Payload::none(), "9.9.9", {}}, instance.completion("A", "a")});
+      {message::StartOrchestration{"another", Payload::none(), "9.9.9", {}}, instance.completion("A", "a")});
   EXPECT_EQ(instance.turn().ignored_messages, 1u);
   instance.complete("B", "b");
   EXPECT_EQ(instance.output(), "ab");

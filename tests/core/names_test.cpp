@@ -239,7 +239,7 @@ InstanceId child_of(const std::string& parent) {
                     {},
                     {InstanceId(parent), Incarnation{1}, ExecutionId{1}}};
   instance.start();
-  const auto starts = instance.messages<work::StartOrchestration>();
+  const auto starts = instance.messages<message::StartOrchestration>();
   return starts.empty() ? InstanceId("none") : starts.front().first;
 }
 

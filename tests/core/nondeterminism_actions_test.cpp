@@ -202,7 +202,7 @@ TEST(NondeterministicActions, AnAnswerForSomethingElseIsFound) {
   Instance instance{doing(wait("w"))};
   instance.start();
   ParentLink link{"instance", Incarnation{1}, ExecutionId{1}, EventId{2}};  // the wait
-  instance.deliver({work::SubOrchCompleted{link, Payload::none()}});
+  instance.deliver({message::SubOrchestrationCompleted{link, Payload::none()}});
   EXPECT_EQ(instance.failure().kind, FailureKind::nondeterminism);
 }
 

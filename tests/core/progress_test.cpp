@@ -96,7 +96,7 @@ TEST(FreshExecution, TheWorkerItemCarriesEverythingTheActivityNeeds) {
   }};
   instance.start();
   ASSERT_EQ(instance.turn().activities.size(), 1u);
-  const ActivityExecute& item = instance.turn().activities.front();
+  const ActivityRequest& item = instance.turn().activities.front();
   EXPECT_EQ(item.instance, InstanceId{"instance"});
   EXPECT_EQ(item.key, (ActivityKey{Incarnation{1}, ExecutionId{1}, EventId{2}}));
   EXPECT_EQ(item.name, "Add");

@@ -71,8 +71,8 @@ TEST(Segments, ABatchGivesTheHistoryThatSingleTurnsGive) {
   batch.deliver({batch.completion("B", "b"), batch.completion("A", "a")});
   EXPECT_EQ(batch.history(), one_by_one.history());
 
-  const std::vector<WorkItem> messages = {batch.started(), batch.completion("B", "b"),
-                                          batch.completion("A", "a")};
+  const std::vector<MessageBody> messages = {batch.started(), batch.completion("B", "b"),
+                                             batch.completion("A", "a")};
   Instance all_at_once{fan_out};
   all_at_once.deliver(messages);
   EXPECT_EQ(all_at_once.history(), one_by_one.history());
@@ -87,7 +87,7 @@ TEST(Segments, AKeptExecutionMayBeFedWhatOthersCommitted) {
   EXPECT_EQ(kept.last_event_id(), EventId{3});
 
   const std::vector<Event> second_turn = elsewhere.complete("A", "a").events;
-  const std::vector<WorkItem> messages = {elsewhere.completion("C", "c")};
+  const std::vector<MessageBody> messages = {elsewhere.completion("C", "c")};
   const auto here = kept.run_turn({second_turn, messages, elsewhere.now()});
   EXPECT_EQ(here.replayed_events, second_turn.size());
   EXPECT_EQ(here.events, elsewhere.deliver(messages).events);

@@ -34,7 +34,7 @@ using testing::SizeIs;
 
 std::vector<EventId> sent_by(const core::TurnOutcome& turn) {
   std::vector<EventId> ids;
-  for (const ActivityExecute& activity : turn.activities) ids.push_back(activity.key.activity);
+  for (const ActivityRequest& activity : turn.activities) ids.push_back(activity.key.activity);
   return ids;
 }
 
@@ -75,11 +75,11 @@ TEST_P(SteadyCost, AJoinReadsEachResultOnceWhenTheLastHasCome) {
                       co_return results.size();
                     },
                     Mode::resident};
-  std::vector<WorkItem> completions;
+  std::vector<MessageBody> completions;
   for (const EventId id : sent_by(instance.start(GetParam()))) {
-    completions.push_back(work::ActivityCompleted{ExecutionId{1}, id, Payload::none()});
+    completions.push_back(message::ActivityCompleted{ExecutionId{1}, id, Payload::none()});
   }
-  const WorkItem last = std::move(completions.back());
+  const MessageBody last = std::move(completions.back());
   completions.pop_back();
   Counted::reads = 0;
   instance.deliver(std::move(completions));

@@ -38,7 +38,7 @@ Task<std::string> awaits_child(Context& ctx) {
 TEST(SubOrchestrations, AChildIsNamedAfterItsParentsExecutionAndEvent) {
   Instance instance{awaits_child};
   instance.start();
-  const auto starts = instance.messages<work::StartOrchestration>();
+  const auto starts = instance.messages<message::StartOrchestration>();
   ASSERT_THAT(starts, SizeIs(1));
   EXPECT_EQ(starts[0].first, first_child);
   EXPECT_EQ(starts[0].second.orchestration, "greet");
@@ -54,7 +54,7 @@ TEST(SubOrchestrations, IdAndVersionCanBeChosen) {
     co_return co_await ctx.schedule_sub_orchestration(twice, 21, ChildOptions().id("mine").version("2.0.0"));
   }};
   instance.start();
-  const auto starts = instance.messages<work::StartOrchestration>();
+  const auto starts = instance.messages<message::StartOrchestration>();
   ASSERT_THAT(starts, SizeIs(1));
   EXPECT_EQ(starts[0].first, InstanceId("mine"));
   EXPECT_EQ(starts[0].second.version, "2.0.0");
@@ -82,13 +82,14 @@ TEST(SubOrchestrations, AnAnswerToAnotherExecutionOrIncarnationIsIgnored) {
   instance.start();
   ParentLink link = instance.link_to("greet");
   link.execution = ExecutionId{2};
-  EXPECT_EQ(instance.deliver({work::SubOrchCompleted{link, Payload::text("x")}}).ignored_messages, 1u);
+  EXPECT_EQ(instance.deliver({message::SubOrchestrationCompleted{link, Payload::text("x")}}).ignored_messages,
+            1u);
   link = instance.link_to("greet");
   link.incarnation = Incarnation{9};
-  EXPECT_EQ(instance.deliver({work::SubOrchFailed{link, {}}}).ignored_messages, 1u);
+  EXPECT_EQ(instance.deliver({message::SubOrchestrationFailed{link, {}}}).ignored_messages, 1u);
   link = instance.link_to("greet");
   link.instance = "somebody else";
-  EXPECT_EQ(instance.deliver({work::SubOrchFailed{link, {}}}).ignored_messages, 1u);
+  EXPECT_EQ(instance.deliver({message::SubOrchestrationFailed{link, {}}}).ignored_messages, 1u);
   EXPECT_TRUE(instance.running());
   instance.complete_child("greet", std::string("right"));
   EXPECT_EQ(instance.output(), "right");
@@ -148,7 +149,7 @@ TEST(SubOrchestrations, dropped_sub_orchestration_emits_cancel_requested) {
   const auto requests = instance.events<event::SubOrchestrationCancelRequested>();
   ASSERT_THAT(requests, SizeIs(1));
   EXPECT_EQ(requests[0].source, instance.id_of("child greet"));
-  const auto cancels = instance.messages<work::CancelInstance>();
+  const auto cancels = instance.messages<message::CancelInstance>();
   ASSERT_THAT(cancels, SizeIs(1));
   EXPECT_EQ(cancels[0].first, first_child);
   EXPECT_EQ(cancels[0].second.reason, "dropped_future");
@@ -197,8 +198,8 @@ TEST(SubOrchestrations, sub_orch_select_loser) {
   instance.fire("1000ms");
   EXPECT_THAT(instance.last_turn(),
               ElementsAre("timer 1000ms fired", "A scheduled", "child greet cancelled: select_loser"));
-  ASSERT_THAT(instance.messages<work::CancelInstance>(), SizeIs(1));
-  EXPECT_EQ(instance.messages<work::CancelInstance>()[0].second.reason, "select_loser");
+  ASSERT_THAT(instance.messages<message::CancelInstance>(), SizeIs(1));
+  EXPECT_EQ(instance.messages<message::CancelInstance>()[0].second.reason, "select_loser");
 }
 
 TEST(SubOrchestrations, sub_orch_cancel_already_completed) {
@@ -231,8 +232,8 @@ TEST(SubOrchestrations, sub_orch_multiple_children_selective_cancel) {
   }};
   instance.start();
   instance.fire("1000ms");
-  ASSERT_THAT(instance.messages<work::CancelInstance>(), SizeIs(1));
-  EXPECT_EQ(instance.messages<work::CancelInstance>()[0].first, InstanceId("instance::sub::1.3"));
+  ASSERT_THAT(instance.messages<message::CancelInstance>(), SizeIs(1));
+  EXPECT_EQ(instance.messages<message::CancelInstance>()[0].first, InstanceId("instance::sub::1.3"));
   instance.complete_child("c", std::string("c"));
   instance.complete_child("a", std::string("a"));
   EXPECT_EQ(instance.output(), "ac");
@@ -244,10 +245,10 @@ TEST(SubOrchestrations, ADetachedChildIsNotDroppedButEndsWithItsParent) {
     co_return co_await ctx.schedule_activity("A", "");
   }};
   instance.start();
-  EXPECT_THAT(instance.messages<work::StartOrchestration>(), SizeIs(1));
+  EXPECT_THAT(instance.messages<message::StartOrchestration>(), SizeIs(1));
   instance.complete("A", "a");
   EXPECT_THAT(instance.last_turn(), Contains("child greet cancelled: orchestration_terminal_completed"));
-  EXPECT_THAT(instance.messages<work::CancelInstance>(), SizeIs(1));
+  EXPECT_THAT(instance.messages<message::CancelInstance>(), SizeIs(1));
 }
 
 // The reference cancels open children only when the parent was cancelled.
@@ -263,8 +264,8 @@ TEST(SubOrchestrations, EveryKindOfEndCancelsOpenChildren) {
     Instance instance{ends};
     instance.start();
     what(instance);
-    EXPECT_THAT(instance.messages<work::CancelInstance>(), SizeIs(1));
-    return instance.messages<work::CancelInstance>().at(0).second.reason;
+    EXPECT_THAT(instance.messages<message::CancelInstance>(), SizeIs(1));
+    return instance.messages<message::CancelInstance>().at(0).second.reason;
   };
   EXPECT_EQ(end_by([](Instance& i) { i.complete("How", "return"); }), "orchestration_terminal_completed");
   EXPECT_EQ(end_by([](Instance& i) { i.complete("How", "throw"); }), "orchestration_terminal_failed");

@@ -297,7 +297,7 @@ TEST(Traces, OfASegmentThatIsTornDownDoNotLeave) {
                     },
                     Mode::every_way, limits};
   instance.deliver(
-      {instance.started(), work::ActivityCompleted{ExecutionId{1}, EventId{2}, Payload::text("a")}});
+      {instance.started(), message::ActivityCompleted{ExecutionId{1}, EventId{2}, Payload::text("a")}});
   ASSERT_EQ(instance.failure().kind, FailureKind::limit);
   ASSERT_THAT(instance.turn().traces, SizeIs(1));
   EXPECT_EQ(instance.turn().traces.front().text, "begins");

@@ -3,10 +3,10 @@
 namespace duramen::core_test {
 
 void World::start(const InstanceId& id, std::string orchestration, std::string input) {
-  post(id, work::StartOrchestration{std::move(orchestration), Payload::text(std::move(input)), {}, {}});
+  post(id, message::StartOrchestration{std::move(orchestration), Payload::text(std::move(input)), {}, {}});
 }
 
-void World::post(const InstanceId& id, WorkItem item) {
+void World::post(const InstanceId& id, MessageBody item) {
   letters_.push_back({{}, OutboundMessage{id, std::move(item), {}, {}}});
   settle();
 }
@@ -19,15 +19,15 @@ void World::act(const InstanceId& id, const std::function<void(Instance&)>& what
 
 void World::settle() {
   while (!letters_.empty()) {
-    const Letter letter = std::move(letters_.front());
+    const Delivery letter = std::move(letters_.front());
     letters_.pop_front();
     hand_over(letter);
   }
 }
 
-void World::hand_over(const Letter& letter) {
+void World::hand_over(const Delivery& letter) {
   const auto& [target, item, visible_at, message_id, if_refused] = letter.message;
-  if (const auto* start = std::get_if<work::StartOrchestration>(&item)) {
+  if (const auto* start = std::get_if<message::StartOrchestration>(&item)) {
     if (exists(target)) {
       if (if_refused) letters_.push_back({{}, OutboundMessage{letter.from, *if_refused, {}, {}}});
       return;
@@ -35,7 +35,7 @@ void World::hand_over(const Letter& letter) {
     Entry& entry = instances_[target];
     entry.incarnation = Incarnation{++incarnations_};
     begin(target, entry, start->orchestration, start->version);
-  } else if (const auto* next = std::get_if<work::ContinueAsNew>(&item)) {
+  } else if (const auto* next = std::get_if<message::ContinueAsNew>(&item)) {
     begin(target, instances_.at(target), next->orchestration, next->version);
   } else if (!exists(target) || is_final(at(target).status())) {
     return;
@@ -66,7 +66,7 @@ void World::collect(const InstanceId& id) {
     }
   }
   for (const OutboundMessage& message : turn.messages) {
-    if (!std::holds_alternative<work::TimerFired>(message.item)) letters_.push_back({id, message});
+    if (!std::holds_alternative<message::TimerFired>(message.body)) letters_.push_back({id, message});
   }
 }
 

@@ -27,11 +27,11 @@ class World {
 
   // Each of these goes on until nothing is on its way.
   void start(const InstanceId& id, std::string orchestration, std::string input = "");
-  void post(const InstanceId& id, WorkItem item);
+  void post(const InstanceId& id, MessageBody item);
   /// Lets something happen to an instance: `act("root", [](Instance& i) { i.complete("A"); })`.
   void act(const InstanceId& id, const std::function<void(Instance&)>& what);
   void cancel(const InstanceId& id, std::string reason = "enough") {
-    post(id, work::CancelInstance{std::move(reason)});
+    post(id, message::CancelInstance{std::move(reason)});
   }
 
   [[nodiscard]] bool exists(const InstanceId& id) const { return instances_.contains(id); }
@@ -54,19 +54,19 @@ class World {
     std::vector<std::unique_ptr<Instance>> executions;
     KeyValues key_values;
   };
-  struct Letter {
+  struct Delivery {
     InstanceId from;
     OutboundMessage message;
   };
   void settle();
-  void hand_over(const Letter& letter);
+  void hand_over(const Delivery& letter);
   void begin(const InstanceId& id, Entry& entry, const std::string& orchestration,
              const std::optional<std::string>& version);
   void collect(const InstanceId& id);
 
   Registry registry_;
   std::map<InstanceId, Entry> instances_;
-  std::deque<Letter> letters_;
+  std::deque<Delivery> letters_;
   std::uint64_t incarnations_ = 0;
 };
 

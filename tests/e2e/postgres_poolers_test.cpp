@@ -55,8 +55,8 @@ void until(const std::function<bool()>& holds) {
 
 /// Somebody who listens, so that the store does.
 struct Ear final : ProviderListener {
-  void orchestrator_work_ready() override { ++turns; }
-  void worker_work_ready() override {}
+  void turns_ready() override { ++turns; }
+  void activities_ready() override {}
   void leases_stolen(std::span<const StolenLease>) override {}
   void instances_changed(std::span<const ChangedInstance>) override {}
   std::atomic<int> turns = 0;

@@ -55,28 +55,27 @@ class Scenario : public ::testing::Test {
   /// As if the process had died: what it holds is given to nobody before its leases end, and then counts as
   /// an attempt. Takes the instances that have something to do, and does nothing with them.
   void die_with_turns(Duration lease = 10s) {
-    OrchestrationFetch fetch;
+    TurnFetch fetch;
     fetch.node = "doomed";
     fetch.lease = lease;
-    world.until([&] { return !world.provider.fetch_orchestration_items(fetch).value().items.empty(); });
+    world.until([&] { return !world.provider.fetch_turns(fetch).value().items.empty(); });
     world.clock.advance(lease + 1s);
   }
   void die_with_activities(std::size_t count = 1, Duration lease = 10s) {
-    WorkFetch fetch;
+    ActivityFetch fetch;
     fetch.node = "doomed";
     fetch.lease = lease;
     std::size_t taken = 0;
     world.until([&] {
-      taken += world.provider.fetch_work_items(fetch).value().items.size();
+      taken += world.provider.fetch_activities(fetch).value().items.size();
       return taken >= count;
     });
     world.clock.advance(lease + 1s);
   }
   /// A message that somebody sends a second time, or should not have sent at all.
-  void inject(const InstanceId& instance, WorkItem item) {
+  void inject(const InstanceId& instance, MessageBody item) {
     const OutboundMessage message{instance, std::move(item)};
-    EXPECT_EQ(world.provider.enqueue_for_orchestrator({&message, 1}).value().front(),
-              EnqueueOutcome::enqueued);
+    EXPECT_EQ(world.provider.enqueue_messages({&message, 1}).value().front(), EnqueueOutcome::enqueued);
   }
   /// The first event of that type.
   EventId id_of(const InstanceId& instance, std::string_view type) {

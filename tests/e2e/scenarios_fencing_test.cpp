@@ -112,12 +112,12 @@ TEST_P(Fencing, ALeaseThatWasGivenBackBeforeItsAttemptBeganHadATokenOfItsOwn) {
     world.client.start("w", "use", 7).value();
     world.until([&] { return world.provider.get_queue_depths().value().worker_due == 1; });
   }
-  WorkFetch fetch;
+  ActivityFetch fetch;
   fetch.node = "doomed";
   fetch.lease = 10s;
-  const WorkItemLeased taken = world.provider.fetch_work_items(fetch).value().items.at(0);
-  const WorkAbandon back{taken.lease, {}, false};
-  world.provider.abandon_work_items({&back, 1}).value();
+  const LeasedActivity taken = world.provider.fetch_activities(fetch).value().items.at(0);
+  const ActivityRelease back{taken.lease, {}, false};
+  world.provider.release_activities({&back, 1}).value();
   write_until(1);
   Node node(world, "node");
   EXPECT_EQ(world.end_of("w").output_as<int>(), 7);

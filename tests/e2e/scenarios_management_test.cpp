@@ -74,7 +74,7 @@ TEST_F(Managed, AnIdIsFreeAfterADeleteAndNothingOfTheOldInstanceReachesTheNew) {
   world.client.start("i", "waiter", 10).value();
   world.until([&] { return waiters.begun() == 2; });
   // A late answer to the old instance, by its numbers.
-  inject("i", work::ActivityCompleted{ExecutionId{9}, EventId{2}, Payload::json("1")});
+  inject("i", message::ActivityCompleted{ExecutionId{9}, EventId{2}, Payload::json("1")});
   world.client.raise_event("i", "go", 5).value();
   EXPECT_EQ(world.client.wait("i", forever).value().output_as<int>(), 15);
   world.until([&] { return waiters.stops().size() == 2; });

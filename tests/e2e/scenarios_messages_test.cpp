@@ -245,7 +245,7 @@ TEST_F(Messages, ACompletionOfAnEarlierExecutionIsNotTakenForOneOfThis) {
   world.client.raise_event("r", "go", 1).value();
   world.until([&] { return waiters.begun() == 2; });
   for (const std::uint64_t execution : {1, 3}) {
-    inject("r", work::ActivityCompleted{ExecutionId{execution}, activity, Payload::json("1")});
+    inject("r", message::ActivityCompleted{ExecutionId{execution}, activity, Payload::json("1")});
   }
   world.client.raise_event("r", "enough", 1).value();
   EXPECT_EQ(world.client.wait("r", forever).value().output_as<int>(), 2);

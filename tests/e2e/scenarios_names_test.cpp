@@ -110,16 +110,16 @@ TEST_F(LongNames, ATurnThatTheStoreCannotHoldIsRefusedWithAReasonAndAlone) {
     event::OrchestrationStarted started;
     started.name = "uses";
     commit.events = {Event{EventId{1}, {}, {}, started}};
-    ActivityExecute work;
+    ActivityRequest work;
     work.instance = instance;
     work.key = {{}, ExecutionId{1}, EventId{2}};
     work.name = "Double";
     // Two of one number cannot be.
-    commit.worker_items.assign(rows, WorkerItem{work, {}});
+    commit.new_activities.assign(rows, NewActivity{work, {}});
     return commit;
   };
   const std::vector<TurnCommit> commits{fused("bad", 2), fused("good", 1)};
-  const auto results = world.provider.ack_orchestration_items(commits).value();
+  const auto results = world.provider.commit_turns(commits).value();
   ASSERT_EQ(results.size(), 2u);
   EXPECT_EQ(results[0].outcome, CommitOutcome::invalid);
   EXPECT_FALSE(results[0].message.empty());

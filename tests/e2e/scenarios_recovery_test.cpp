@@ -90,7 +90,7 @@ TEST_F(Recovery, ATurnWhoseNodeDiesBeforeOrAfterItsCommitIsStoredOnce) {
   for (const Fault death : {Fault::crash_before, Fault::crash_after}) {
     const InstanceId id(death == Fault::crash_before ? "before" : "after");
     world.client.start(id, "steps", 4).value();
-    run_until_death("ack_orchestration_items", 3, death);
+    run_until_death("commit_turns", 3, death);
     world.run();
     EXPECT_EQ(world.end_of(id).output_as<int>(), 12);
     EXPECT_EQ(world.events(id, "ActivityScheduled"), 4u);
@@ -151,11 +151,11 @@ TEST_F(Recovery, CompletionsAndTimersThatComeTwiceCountOnce) {
   world.until_later([&] { return world.events("b", "ExternalSubscribed") == 1; });
   const EventId activity = id_of("b", "ActivityScheduled");
   const EventId timer = id_of("b", "TimerCreated");
-  inject("b", work::ActivityCompleted{ExecutionId{1}, activity, Payload::json("99")});
-  inject("b", work::ActivityFailed{ExecutionId{1}, activity, Failure::application("Late", "late")});
-  inject("b", work::TimerFired{ExecutionId{1}, timer, world.clock.now()});
+  inject("b", message::ActivityCompleted{ExecutionId{1}, activity, Payload::json("99")});
+  inject("b", message::ActivityFailed{ExecutionId{1}, activity, Failure::application("Late", "late")});
+  inject("b", message::TimerFired{ExecutionId{1}, timer, world.clock.now()});
   // One of another execution, before or after this one.
-  inject("b", work::ActivityCompleted{ExecutionId{7}, activity, Payload::json("77")});
+  inject("b", message::ActivityCompleted{ExecutionId{7}, activity, Payload::json("77")});
   world.client.raise_event("b", "go", 1).value();
   EXPECT_EQ(world.client.wait("b", forever).value().output_as<int>(), 8);
   EXPECT_EQ(world.events("b", "ActivityCompleted"), 1u);
@@ -179,7 +179,7 @@ TEST_F(Recovery, AnEventSentTwiceIsTwoEventsUnlessItHasAnId) {
 }
 
 TEST_F(Recovery, ACompletionOfNothingOrOfTheWrongKindIsNondeterminism) {
-  const auto failing = [&](const InstanceId& id, WorkItem wrong) {
+  const auto failing = [&](const InstanceId& id, MessageBody wrong) {
     world.client.start(id, "timer").value();
     until_event(id, "TimerCreated");
     inject(id, std::move(wrong));
@@ -187,11 +187,11 @@ TEST_F(Recovery, ACompletionOfNothingOrOfTheWrongKindIsNondeterminism) {
   };
   world.run();
   const Payload one = Payload::json("1");
-  EXPECT_EQ(failing("a", work::ActivityCompleted{ExecutionId{1}, EventId{2}, one}),
+  EXPECT_EQ(failing("a", message::ActivityCompleted{ExecutionId{1}, EventId{2}, one}),
             FailureKind::nondeterminism);
-  EXPECT_EQ(failing("b", work::ActivityCompleted{ExecutionId{1}, EventId{42}, one}),
+  EXPECT_EQ(failing("b", message::ActivityCompleted{ExecutionId{1}, EventId{42}, one}),
             FailureKind::nondeterminism);
-  EXPECT_EQ(failing("c", work::TimerFired{ExecutionId{1}, EventId{42}, world.clock.now()}),
+  EXPECT_EQ(failing("c", message::TimerFired{ExecutionId{1}, EventId{42}, world.clock.now()}),
             FailureKind::nondeterminism);
 }
 

@@ -90,15 +90,15 @@ TEST_F(Routing, ASessionOfADeadNodeMovesWhenItsLeaseHasEndedAndNotBefore) {
       });
   Runtime turns(world.store, turns_only, RuntimeOptions{.log = world.log.sink()});
   world.client.start("s", "on_session", std::string("s")).value();
-  WorkFetch fetch;
+  ActivityFetch fetch;
   fetch.node = "dead";
   fetch.lease = 1s;
   fetch.sessions = SessionClaim{"dead", 30s, {}, 10};
-  world.until([&] { return !world.provider.fetch_work_items(fetch).value().items.empty(); });
+  world.until([&] { return !world.provider.fetch_activities(fetch).value().items.empty(); });
   world.clock.advance(2s);  // the activity's lease has ended, the session's has not
   fetch.node = "b";
   fetch.sessions = SessionClaim{"b", 30s, {}, 10};
-  EXPECT_TRUE(world.provider.fetch_work_items(fetch).value().items.empty());
+  EXPECT_TRUE(world.provider.fetch_activities(fetch).value().items.empty());
   node("b", options);
   EXPECT_EQ(world.end_of("s").output_as<std::vector<std::string>>(), std::vector<std::string>{"b"});
 }
@@ -115,11 +115,11 @@ TEST_F(Routing, ARestartedNodeOfTheSameOwnerHasItsSessionsAtOnce) {
   world.client.start("t", "twice").value();
   until_event("t", "ExternalSubscribed");
   // It dies: the session is still its owner's.
-  WorkFetch other;
+  ActivityFetch other;
   other.node = "b";
   other.lease = 1s;
   other.sessions = SessionClaim{"machine-2", 30s, {}, 10};
-  EXPECT_TRUE(world.provider.fetch_work_items(other).value().items.empty());
+  EXPECT_TRUE(world.provider.fetch_activities(other).value().items.empty());
   node("a-again", options);
   world.client.raise_event("t", "go", 1).value();
   const auto nodes = world.client.wait("t", forever).value().output_as<std::string>();
@@ -400,12 +400,12 @@ TEST_F(Poison, OnePoisonedActivityAmongManyIsSeenAloneByCodeThatLooks) {
   });
   node("turns");  // takes no tags
   world.client.start("l", "looks").value();
-  WorkFetch fetch;
+  ActivityFetch fetch;
   fetch.node = "doomed";
   fetch.lease = 10s;
   fetch.tags = TagFilter::only({"bad"});
   for (int i = 0; i < 2; ++i) {
-    world.until([&] { return !world.provider.fetch_work_items(fetch).value().items.empty(); });
+    world.until([&] { return !world.provider.fetch_activities(fetch).value().items.empty(); });
     world.clock.advance(11s);
   }
   RuntimeOptions options = takes(TagFilter::any());

@@ -12,23 +12,23 @@ using Results = Result<std::vector<CommitResult>>;
 class CancelledBeforeTheNewRowsAreIn final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
     auto changed = copy_of(commits);
     for (TurnCommit& commit : changed) {
       std::set<EventId> inserted;
-      for (const auto& item : commit.worker_items) inserted.insert(item.activity.key.activity);
+      for (const auto& item : commit.new_activities) inserted.insert(item.request.key.activity);
       std::erase_if(commit.cancelled_activities,
                     [&](const auto& c) { return inserted.contains(c.activity); });
     }
-    return ForwardingProvider::ack_orchestration_items(changed, hurry);
+    return ForwardingProvider::commit_turns(changed, preempt);
   }
 };
 
 class NoTombstones final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
+    auto results = ForwardingProvider::commit_turns(commits, preempt);
     tables([](MemoryTables& t) { t.tombstones.clear(); });
     return results;
   }
@@ -49,7 +49,7 @@ class TombstonesAreRemovedWhenRead final : public WrongProvider {
 class HeldActivitiesAreNotCancelled final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
     auto changed = copy_of(commits);
     tables([&](MemoryTables& t) {
       for (TurnCommit& commit : changed) {
@@ -59,15 +59,15 @@ class HeldActivitiesAreNotCancelled final : public WrongProvider {
         });
       }
     });
-    return ForwardingProvider::ack_orchestration_items(changed, hurry);
+    return ForwardingProvider::commit_turns(changed, preempt);
   }
 };
 
 class CancellationIgnoresTheExecution final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
+    auto results = ForwardingProvider::commit_turns(commits, preempt);
     tables([&](MemoryTables& t) {
       for (const TurnCommit& commit : commits) {
         for (const auto& cancelled : commit.cancelled_activities) {
@@ -85,20 +85,20 @@ class CancellationIgnoresTheExecution final : public WrongProvider {
 class OneReasonForAll final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
     auto changed = copy_of(commits);
     for (TurnCommit& commit : changed) {
       for (auto& cancelled : commit.cancelled_activities) cancelled.reason = CancelReason::dropped_future;
     }
-    return ForwardingProvider::ack_orchestration_items(changed, hurry);
+    return ForwardingProvider::commit_turns(changed, preempt);
   }
 };
 
 class StolenLeasesAreNotReturned final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
+    auto results = ForwardingProvider::commit_turns(commits, preempt);
     for (CommitResult& result : *results) result.stolen.clear();
     return results;
   }
@@ -107,33 +107,33 @@ class StolenLeasesAreNotReturned final : public WrongProvider {
 class TheEndLeavesWorkBehind final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
     auto changed = copy_of(commits);
     for (TurnCommit& commit : changed) commit.cancel_rest.reset();
-    return ForwardingProvider::ack_orchestration_items(changed, hurry);
+    return ForwardingProvider::commit_turns(changed, preempt);
   }
 };
 
 class DroppedTimersFire final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
     auto changed = copy_of(commits);
     for (TurnCommit& commit : changed) commit.dropped_timers.clear();
-    return ForwardingProvider::ack_orchestration_items(changed, hurry);
+    return ForwardingProvider::commit_turns(changed, preempt);
   }
 };
 
 class AtMostAThousandAreCancelled final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
     auto changed = copy_of(commits);
     for (TurnCommit& commit : changed) {
       auto& list = commit.cancelled_activities;
       if (list.size() > 1000) list.resize(1000);
     }
-    return ForwardingProvider::ack_orchestration_items(changed, hurry);
+    return ForwardingProvider::commit_turns(changed, preempt);
   }
 };
 

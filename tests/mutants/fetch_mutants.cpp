@@ -8,64 +8,64 @@
 namespace duramen::testing {
 namespace {
 
-using Batch = Result<OrchestrationBatch>;
+using Batch = Result<TurnBatch>;
 
 class AHeldInstanceIsHandedOut final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Batch fetch_orchestration_items(const OrchestrationFetch& request) override {
+  Batch fetch_turns(const TurnFetch& request) override {
     tables([](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) instance.lease = {};
     });
-    return ForwardingProvider::fetch_orchestration_items(request);
+    return ForwardingProvider::fetch_turns(request);
   }
 };
 
 class AnyEngineWillDo final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Batch fetch_orchestration_items(const OrchestrationFetch& request) override {
-    OrchestrationFetch changed = request;
+  Batch fetch_turns(const TurnFetch& request) override {
+    TurnFetch changed = request;
     changed.min_engine_version = 0;
     changed.max_engine_version = std::numeric_limits<std::uint32_t>::max();
-    return ForwardingProvider::fetch_orchestration_items(changed);
+    return ForwardingProvider::fetch_turns(changed);
   }
 };
 
 class AnyVersionWillDo final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Batch fetch_orchestration_items(const OrchestrationFetch& request) override {
-    OrchestrationFetch changed = request;
+  Batch fetch_turns(const TurnFetch& request) override {
+    TurnFetch changed = request;
     if (changed.orchestrations) {
       for (auto& known : *changed.orchestrations) known.versions.clear();
     }
-    return ForwardingProvider::fetch_orchestration_items(changed);
+    return ForwardingProvider::fetch_turns(changed);
   }
 };
 
 class AnyCodeWillDo final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Batch fetch_orchestration_items(const OrchestrationFetch& request) override {
-    OrchestrationFetch changed = request;
+  Batch fetch_turns(const TurnFetch& request) override {
+    TurnFetch changed = request;
     changed.orchestrations.reset();
-    return ForwardingProvider::fetch_orchestration_items(changed);
+    return ForwardingProvider::fetch_turns(changed);
   }
 };
 
 class WhatIsSkippedFillsTheLimit final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Batch fetch_orchestration_items(const OrchestrationFetch& request) override {
-    OrchestrationFetch all = request;
+  Batch fetch_turns(const TurnFetch& request) override {
+    TurnFetch all = request;
     all.orchestrations.reset();
-    OrchestrationBatch batch = ForwardingProvider::fetch_orchestration_items(all).value();
-    std::erase_if(batch.items, [&](const OrchestrationItem& item) {
+    TurnBatch batch = ForwardingProvider::fetch_turns(all).value();
+    std::erase_if(batch.items, [&](const LeasedInstance& item) {
       const auto known = [&](const auto& o) { return o.name == item.name; };
       if (!request.orchestrations || std::ranges::any_of(*request.orchestrations, known)) return false;
-      const TurnAbandon back{{item.incarnation, item.lease}, {}, false};
-      (void)inner().abandon_orchestration_items({&back, 1});
+      const TurnRelease back{{item.incarnation, item.lease}, {}, false};
+      (void)inner().release_turns({&back, 1});
       return true;
     });
     return batch;
@@ -75,8 +75,8 @@ class WhatIsSkippedFillsTheLimit final : public WrongProvider {
 class NothingIsEverDue final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Batch fetch_orchestration_items(const OrchestrationFetch& request) override {
-    auto batch = ForwardingProvider::fetch_orchestration_items(request);
+  Batch fetch_turns(const TurnFetch& request) override {
+    auto batch = ForwardingProvider::fetch_turns(request);
     batch->next_due.reset();
     return batch;
   }
@@ -85,8 +85,8 @@ class NothingIsEverDue final : public WrongProvider {
 class TheEndOfALeaseIsNotDue final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Batch fetch_orchestration_items(const OrchestrationFetch& request) override {
-    auto batch = ForwardingProvider::fetch_orchestration_items(request);
+  Batch fetch_turns(const TurnFetch& request) override {
+    auto batch = ForwardingProvider::fetch_turns(request);
     tables([&](MemoryTables& t) {
       for (const auto& [incarnation, instance] : t.instances) {
         if (instance.lease) batch->next_due.reset();
@@ -99,20 +99,20 @@ class TheEndOfALeaseIsNotDue final : public WrongProvider {
 class AttemptsOfTurnsAreForgotten final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Batch fetch_orchestration_items(const OrchestrationFetch& request) override {
+  Batch fetch_turns(const TurnFetch& request) override {
     tables([](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) {
         for (auto& [position, message] : instance.inbox) message.attempts = 0;
       }
     });
-    return ForwardingProvider::fetch_orchestration_items(request);
+    return ForwardingProvider::fetch_turns(request);
   }
 };
 
 class SecondAttemptsOfTurnsComeWithOthers final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Batch fetch_orchestration_items(const OrchestrationFetch& request) override {
+  Batch fetch_turns(const TurnFetch& request) override {
     std::map<Incarnation, std::uint32_t> before;
     tables([&](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) {
@@ -121,7 +121,7 @@ class SecondAttemptsOfTurnsComeWithOthers final : public WrongProvider {
         }
       }
     });
-    auto batch = ForwardingProvider::fetch_orchestration_items(request);
+    auto batch = ForwardingProvider::fetch_turns(request);
     for (auto& item : batch->items) item.attempt += before[item.incarnation];
     tables([&](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) {
@@ -135,14 +135,14 @@ class SecondAttemptsOfTurnsComeWithOthers final : public WrongProvider {
 class InstancesComeByName final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Batch fetch_orchestration_items(const OrchestrationFetch& request) override {
-    OrchestrationFetch all = request;
+  Batch fetch_turns(const TurnFetch& request) override {
+    TurnFetch all = request;
     all.limit = 1000;
-    OrchestrationBatch batch = ForwardingProvider::fetch_orchestration_items(all).value();
-    std::ranges::sort(batch.items, {}, &OrchestrationItem::instance);
+    TurnBatch batch = ForwardingProvider::fetch_turns(all).value();
+    std::ranges::sort(batch.items, {}, &LeasedInstance::instance);
     while (batch.items.size() > request.limit) {
-      const TurnAbandon back{{batch.items.back().incarnation, batch.items.back().lease}, {}, false};
-      (void)inner().abandon_orchestration_items({&back, 1});
+      const TurnRelease back{{batch.items.back().incarnation, batch.items.back().lease}, {}, false};
+      (void)inner().release_turns({&back, 1});
       batch.items.pop_back();
     }
     return batch;
@@ -152,8 +152,8 @@ class InstancesComeByName final : public WrongProvider {
 class ADelayLetsOthersOvertake final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Batch fetch_orchestration_items(const OrchestrationFetch& request) override {
-    auto batch = ForwardingProvider::fetch_orchestration_items(request);
+  Batch fetch_turns(const TurnFetch& request) override {
+    auto batch = ForwardingProvider::fetch_turns(request);
     for (auto& item : batch->items) {
       std::ranges::sort(item.messages, {}, &InboxMessage::attempt);
     }

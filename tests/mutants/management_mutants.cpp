@@ -86,13 +86,13 @@ class HoldersAreNotToldOfADeletion final : public WrongProvider {
 class ALateTurnBringsBackTheDeleted final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
-                                                            const std::stop_token& hurry) override {
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
     for (const TurnCommit& commit : commits) {
       const StartRequest again{.instance = commit.instance, .start = {.orchestration = "Orch"}};
       if (!std::holds_alternative<FusedStart>(commit.basis)) (void)inner().start_instances({&again, 1});
     }
-    return ForwardingProvider::ack_orchestration_items(commits, hurry);
+    return ForwardingProvider::commit_turns(commits, preempt);
   }
 };
 

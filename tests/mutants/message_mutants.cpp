@@ -14,19 +14,19 @@ class SilentSubscription final : public Subscription {};
 class MessageIdsAreForgotten final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Sent enqueue_for_orchestrator(Messages messages) override {
+  Sent enqueue_messages(Messages messages) override {
     auto changed = copy_of(messages);
     for (auto& message : changed) message.message_id.reset();
-    return ForwardingProvider::enqueue_for_orchestrator(changed);
+    return ForwardingProvider::enqueue_messages(changed);
   }
 };
 
 class MessageIdsAreForgottenWithDelivery final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
-                                                            const std::stop_token& hurry) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
+    auto results = ForwardingProvider::commit_turns(commits, preempt);
     tables([](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) instance.message_ids.clear();
     });
@@ -37,11 +37,11 @@ class MessageIdsAreForgottenWithDelivery final : public WrongProvider {
 class ParkedMessagesBlockOthers final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override {
+  Result<TurnBatch> fetch_turns(const TurnFetch& request) override {
     bool blocked = false;
     tables([&](MemoryTables& t) { blocked = !t.parked.empty(); });
-    if (blocked) return OrchestrationBatch{};
-    return ForwardingProvider::fetch_orchestration_items(request);
+    if (blocked) return TurnBatch{};
+    return ForwardingProvider::fetch_turns(request);
   }
 };
 
@@ -70,18 +70,18 @@ class ParkedMessagesAreKeptForEver final : public WrongProvider {
 class MessagesForLaterComeAtOnce final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Sent enqueue_for_orchestrator(Messages messages) override {
+  Sent enqueue_messages(Messages messages) override {
     auto changed = copy_of(messages);
     for (auto& message : changed) message.visible_at = {};
-    return ForwardingProvider::enqueue_for_orchestrator(changed);
+    return ForwardingProvider::enqueue_messages(changed);
   }
 };
 
 class ThePastOvertakes final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Sent enqueue_for_orchestrator(Messages messages) override {
-    auto sent = ForwardingProvider::enqueue_for_orchestrator(messages);
+  Sent enqueue_messages(Messages messages) override {
+    auto sent = ForwardingProvider::enqueue_messages(messages);
     tables([&](MemoryTables& t) {
       for (const auto& message : messages) {
         const auto name = t.names.find(message.target);
@@ -99,27 +99,27 @@ class ThePastOvertakes final : public WrongProvider {
 class AnAnswerReachesAnyIncarnation final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Sent enqueue_for_orchestrator(Messages messages) override {
+  Sent enqueue_messages(Messages messages) override {
     auto changed = copy_of(messages);
     tables([&](MemoryTables& t) {
       for (auto& message : changed) {
         const auto name = t.names.find(message.target);
         if (name == t.names.end()) continue;
-        if (auto* done = std::get_if<work::SubOrchCompleted>(&message.item))
+        if (auto* done = std::get_if<message::SubOrchestrationCompleted>(&message.body))
           done->parent.incarnation = name->second;
-        if (auto* failed = std::get_if<work::SubOrchFailed>(&message.item))
+        if (auto* failed = std::get_if<message::SubOrchestrationFailed>(&message.body))
           failed->parent.incarnation = name->second;
       }
     });
-    return ForwardingProvider::enqueue_for_orchestrator(changed);
+    return ForwardingProvider::enqueue_messages(changed);
   }
 };
 
 class AnEndedInstanceSaysEnqueued final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Sent enqueue_for_orchestrator(Messages messages) override {
-    auto sent = ForwardingProvider::enqueue_for_orchestrator(messages);
+  Sent enqueue_messages(Messages messages) override {
+    auto sent = ForwardingProvider::enqueue_messages(messages);
     std::ranges::replace(*sent, EnqueueOutcome::finished, EnqueueOutcome::enqueued);
     return sent;
   }
@@ -148,13 +148,13 @@ class AConflictIsTakenForARepeat final : public WrongProvider {
 class ATakenChildIdIsNotAnswered final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
-                                                            const std::stop_token& hurry) override {
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
     auto changed = copy_of(commits);
     for (TurnCommit& commit : changed) {
       for (auto& message : commit.messages) message.if_refused.reset();
     }
-    return ForwardingProvider::ack_orchestration_items(changed, hurry);
+    return ForwardingProvider::commit_turns(changed, preempt);
   }
 };
 

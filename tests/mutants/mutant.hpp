@@ -5,7 +5,7 @@
 // accident.
 #pragma once
 
-#include "testing/memory_tables.hpp"
+#include "testing/memory/tables.hpp"
 #include <duramen/testing/forwarding_provider.hpp>
 #include <duramen/testing/memory_provider.hpp>
 

@@ -20,39 +20,39 @@ class ASweepForgetsHeartbeats final : public WrongProvider {
 class ARenewalIsASignOfLife final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
-                                                         Duration extend) override {
+  Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> leases,
+                                                    Duration extend) override {
     auto changed = copy_of(leases);
-    for (WorkRenewal& renewal : changed) {
+    for (ActivityRenewal& renewal : changed) {
       if (!renewal.heartbeat) renewal.heartbeat = Heartbeat{};
     }
-    return ForwardingProvider::renew_work_item_locks(changed, extend);
+    return ForwardingProvider::renew_activities(changed, extend);
   }
 };
 
 class ARenewalRestartsTheAttempt final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
-                                                         Duration extend) override {
+  Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> leases,
+                                                    Duration extend) override {
     tables([&](MemoryTables& t) {
       for (auto& [key, row] : t.work) row.started_at = lease_now();
     });
-    return ForwardingProvider::renew_work_item_locks(leases, extend);
+    return ForwardingProvider::renew_activities(leases, extend);
   }
 };
 
 class AttemptsShareTheirTime final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
     std::map<ActivityKey, LeaseTime> before;
     tables([&](MemoryTables& t) {
       for (const auto& [key, row] : t.work) {
         if (row.attempts > 0) before[key] = row.started_at;
       }
     });
-    auto batch = ForwardingProvider::fetch_work_items(request);
+    auto batch = ForwardingProvider::fetch_activities(request);
     tables([&](MemoryTables& t) {
       for (const auto& [key, started_at] : before) t.work.at(key).started_at = started_at;
     });
@@ -86,7 +86,7 @@ class ATimeoutIsNotDelivered final : public WrongProvider {
     tables([](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) {
         std::erase_if(instance.inbox, [](const auto& entry) {
-          return std::holds_alternative<work::ActivityFailed>(entry.second.item);
+          return std::holds_alternative<message::ActivityFailed>(entry.second.body);
         });
       }
     });
@@ -149,8 +149,8 @@ class WhatBecomesOverdueIsNotTold final : public WrongProvider {
 class HeartbeatDetailsAreLost final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
-    auto batch = ForwardingProvider::fetch_work_items(request);
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
+    auto batch = ForwardingProvider::fetch_activities(request);
     for (auto& item : batch->items) item.heartbeat.reset();
     return batch;
   }
@@ -159,15 +159,15 @@ class HeartbeatDetailsAreLost final : public WrongProvider {
 class AbsentDetailsErase final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
-                                                         Duration extend) override {
+  Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> leases,
+                                                    Duration extend) override {
     tables([&](MemoryTables& t) {
-      for (const WorkRenewal& renewal : leases) {
+      for (const ActivityRenewal& renewal : leases) {
         const auto row = t.work.find(renewal.lease.key);
         if (renewal.heartbeat && row != t.work.end()) row->second.heartbeat.reset();
       }
     });
-    return ForwardingProvider::renew_work_item_locks(leases, extend);
+    return ForwardingProvider::renew_activities(leases, extend);
   }
 };
 

@@ -10,30 +10,30 @@ namespace {
 class LiveSessionsAreTaken final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
     tables([](MemoryTables& t) { t.sessions.clear(); });
-    return ForwardingProvider::fetch_work_items(request);
+    return ForwardingProvider::fetch_activities(request);
   }
 };
 
 class ASessionNeverEnds final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
     tables([&](MemoryTables& t) {
       for (auto& [id, session] : t.sessions) session.lease_until = far_away();
     });
-    return ForwardingProvider::fetch_work_items(request);
+    return ForwardingProvider::fetch_activities(request);
   }
 };
 
 class ASessionIsClaimedWithTheEndOfItsWork final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
     std::map<std::string, Session> before;
     tables([&](MemoryTables& t) { before = t.sessions; });
-    auto batch = ForwardingProvider::fetch_work_items(request);
+    auto batch = ForwardingProvider::fetch_activities(request);
     tables([&](MemoryTables& t) { t.sessions = before; });
     return batch;
   }
@@ -42,10 +42,10 @@ class ASessionIsClaimedWithTheEndOfItsWork final : public WrongProvider {
 class TheEndOfWorkDoesNotUseItsSession final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override {
+  Result<std::vector<AckResult>> ack_activities(std::span<const ActivityAck> acks) override {
     std::map<std::string, Session> before;
     tables([&](MemoryTables& t) { before = t.sessions; });
-    auto results = ForwardingProvider::ack_work_items(acks);
+    auto results = ForwardingProvider::ack_activities(acks);
     tables([&](MemoryTables& t) { t.sessions = before; });
     return results;
   }
@@ -54,11 +54,11 @@ class TheEndOfWorkDoesNotUseItsSession final : public WrongProvider {
 class ARenewalDoesNotUseItsSession final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
-                                                         Duration extend) override {
+  Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> leases,
+                                                    Duration extend) override {
     std::map<std::string, Session> before;
     tables([&](MemoryTables& t) { before = t.sessions; });
-    auto results = ForwardingProvider::renew_work_item_locks(leases, extend);
+    auto results = ForwardingProvider::renew_activities(leases, extend);
     tables([&](MemoryTables& t) { t.sessions = before; });
     return results;
   }
@@ -88,20 +88,20 @@ class IdleSessionsAreRenewed final : public WrongProvider {
 class TheNumberOfSessionsIsNotLimited final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
-    WorkFetch changed = request;
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
+    ActivityFetch changed = request;
     if (changed.sessions) changed.sessions->max_active = 1000;
-    return ForwardingProvider::fetch_work_items(changed);
+    return ForwardingProvider::fetch_activities(changed);
   }
 };
 
 class SessionsInHandAreNotCounted final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
-    WorkFetch changed = request;
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
+    ActivityFetch changed = request;
     if (changed.sessions) changed.sessions->active.clear();
-    return ForwardingProvider::fetch_work_items(changed);
+    return ForwardingProvider::fetch_activities(changed);
   }
 };
 
@@ -133,30 +133,30 @@ class ASweepRemovesSessionsWithWork final : public WrongProvider {
 class AnyWorkerGetsSessionWork final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
-    WorkFetch changed = request;
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
+    ActivityFetch changed = request;
     if (!changed.sessions) changed.sessions = SessionClaim{"anybody", request.lease};
-    return ForwardingProvider::fetch_work_items(changed);
+    return ForwardingProvider::fetch_activities(changed);
   }
 };
 
 class TagsAreIgnored final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
-    WorkFetch changed = request;
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
+    ActivityFetch changed = request;
     changed.tags = TagFilter::any();
-    return ForwardingProvider::fetch_work_items(changed);
+    return ForwardingProvider::fetch_activities(changed);
   }
 };
 
 class ATagDoesNotExcludeTheUntagged final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
-    WorkFetch changed = request;
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
+    ActivityFetch changed = request;
     changed.tags.untagged = true;
-    return ForwardingProvider::fetch_work_items(changed);
+    return ForwardingProvider::fetch_activities(changed);
   }
 };
 

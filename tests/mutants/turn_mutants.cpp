@@ -13,7 +13,7 @@ using Results = Result<std::vector<CommitResult>>;
 class TheLeaseOfATurnIsNotChecked final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
     auto changed = copy_of(commits);
     tables([&](MemoryTables& t) {
       for (TurnCommit& commit : changed) {
@@ -23,49 +23,48 @@ class TheLeaseOfATurnIsNotChecked final : public WrongProvider {
         commit.basis = HeldLease{instance->second.lease};
       }
     });
-    return ForwardingProvider::ack_orchestration_items(changed, hurry);
+    return ForwardingProvider::commit_turns(changed, preempt);
   }
 };
 
 class AnEndedTurnLeaseStillCommits final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
     tables([&](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) instance.lease_until = far_away();
     });
-    return ForwardingProvider::ack_orchestration_items(commits, hurry);
+    return ForwardingProvider::commit_turns(commits, preempt);
   }
 };
 
 class ATurnLeaseIsRevived final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<bool>> renew_orchestration_item_locks(std::span<const TurnLease> leases,
-                                                           Duration extend) override {
+  Result<std::vector<bool>> renew_turns(std::span<const TurnLease> leases, Duration extend) override {
     tables([&](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) instance.lease_until = far_away();
     });
-    return ForwardingProvider::renew_orchestration_item_locks(leases, extend);
+    return ForwardingProvider::renew_turns(leases, extend);
   }
 };
 
 class ARepeatedCommitIsRefused final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
     tables([](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) instance.last_commit = {};
     });
-    return ForwardingProvider::ack_orchestration_items(commits, hurry);
+    return ForwardingProvider::commit_turns(commits, preempt);
   }
 };
 
 class AnyCommitIsARepeatedOne final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
+    auto results = ForwardingProvider::commit_turns(commits, preempt);
     for (CommitResult& result : *results) {
       if (result.outcome == CommitOutcome::lease_lost) result.outcome = CommitOutcome::already_committed;
     }
@@ -76,14 +75,14 @@ class AnyCommitIsARepeatedOne final : public WrongProvider {
 class AConditionalTurnOvertakesMessages final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
     std::map<Incarnation, std::map<QueuePosition, QueuedMessage>> hidden;
     tables([&](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) {
         if (!instance.lease) hidden[incarnation].swap(instance.inbox);
       }
     });
-    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
+    auto results = ForwardingProvider::commit_turns(commits, preempt);
     tables([&](MemoryTables& t) {
       for (auto& [incarnation, inbox] : hidden) t.instances.at(incarnation).inbox.merge(inbox);
     });
@@ -94,7 +93,7 @@ class AConditionalTurnOvertakesMessages final : public WrongProvider {
 class AConditionalTurnIgnoresHistory final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
     auto changed = copy_of(commits);
     tables([&](MemoryTables& t) {
       for (TurnCommit& commit : changed) {
@@ -104,14 +103,14 @@ class AConditionalTurnIgnoresHistory final : public WrongProvider {
           condition->last_event_id = instance->second.info.last_event_id;
       }
     });
-    return ForwardingProvider::ack_orchestration_items(changed, hurry);
+    return ForwardingProvider::commit_turns(changed, preempt);
   }
 };
 
 class AConditionalTurnIgnoresALease final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
     tables([&](MemoryTables& t) {
       for (const TurnCommit& commit : commits) {
         const auto instance = t.instances.find(commit.incarnation);
@@ -122,20 +121,20 @@ class AConditionalTurnIgnoresALease final : public WrongProvider {
         }
       }
     });
-    return ForwardingProvider::ack_orchestration_items(commits, hurry);
+    return ForwardingProvider::commit_turns(commits, preempt);
   }
 };
 
 class AFailedConditionDropsItsAcks final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
+    auto results = ForwardingProvider::commit_turns(commits, preempt);
     tables([&](MemoryTables& t) {
       for (std::size_t i = 0; i < results->size(); ++i) {
         if ((*results)[i].outcome != CommitOutcome::condition_failed) continue;
         std::erase_if(t.instances.at(commits[i].incarnation).inbox, [](const auto& entry) {
-          return std::holds_alternative<work::ActivityCompleted>(entry.second.item);
+          return std::holds_alternative<message::ActivityCompleted>(entry.second.body);
         });
       }
     });
@@ -146,7 +145,7 @@ class AFailedConditionDropsItsAcks final : public WrongProvider {
 class ATurnTakesMessagesThatCameLater final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
     tables([&](MemoryTables& t) {
       for (const TurnCommit& commit : commits) {
         const auto* held = std::get_if<HeldLease>(&commit.basis);
@@ -157,14 +156,14 @@ class ATurnTakesMessagesThatCameLater final : public WrongProvider {
         }
       }
     });
-    return ForwardingProvider::ack_orchestration_items(commits, hurry);
+    return ForwardingProvider::commit_turns(commits, preempt);
   }
 };
 
 class EventIdsAreNotChecked final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
     auto changed = copy_of(commits);
     tables([&](MemoryTables& t) {
       for (TurnCommit& commit : changed) {
@@ -174,17 +173,17 @@ class EventIdsAreNotChecked final : public WrongProvider {
         for (Event& event : commit.events) event.id = last = last.next();
       }
     });
-    return ForwardingProvider::ack_orchestration_items(changed, hurry);
+    return ForwardingProvider::commit_turns(changed, preempt);
   }
 };
 
 class TurnsOfABatchSeeEachOthersMessages final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token&) override {
+  Results commit_turns(Commits commits, const std::stop_token&) override {
     std::vector<CommitResult> results;
     for (std::size_t i = 0; i < commits.size(); ++i) {
-      results.push_back(ForwardingProvider::ack_orchestration_items(commits.subspan(i, 1), {}).value()[0]);
+      results.push_back(ForwardingProvider::commit_turns(commits.subspan(i, 1), {}).value()[0]);
     }
     return results;
   }
@@ -193,11 +192,11 @@ class TurnsOfABatchSeeEachOthersMessages final : public WrongProvider {
 class OneBadTurnFailsTheBatch final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token&) override {
+  Results commit_turns(Commits commits, const std::stop_token&) override {
     std::vector<CommitResult> results;
     bool refused = false;
     for (std::size_t i = 0; i < commits.size() && !refused; ++i) {
-      results.push_back(ForwardingProvider::ack_orchestration_items(commits.subspan(i, 1), {}).value()[0]);
+      results.push_back(ForwardingProvider::commit_turns(commits.subspan(i, 1), {}).value()[0]);
       refused = results.back().outcome != CommitOutcome::committed;
     }
     results.resize(commits.size(), CommitResult{.outcome = CommitOutcome::lease_lost});
@@ -208,9 +207,9 @@ class OneBadTurnFailsTheBatch final : public WrongProvider {
 class AHurriedBatchIsStoredButNotAnswered final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits, {});
-    if (results && hurry.stop_requested()) results->resize(results->size() / 2);
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
+    auto results = ForwardingProvider::commit_turns(commits, {});
+    if (results && preempt.stop_requested()) results->resize(results->size() / 2);
     return results;
   }
 };
@@ -218,17 +217,17 @@ class AHurriedBatchIsStoredButNotAnswered final : public WrongProvider {
 class AHurriedBatchIsStoredFromItsEnd final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
-    if (hurry.stop_requested()) commits = commits.last(commits.size() / 2);
-    return ForwardingProvider::ack_orchestration_items(commits, {});
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
+    if (preempt.stop_requested()) commits = commits.last(commits.size() / 2);
+    return ForwardingProvider::commit_turns(commits, {});
   }
 };
 
 class TheCustomStatusVersionStandsStill final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
+    auto results = ForwardingProvider::commit_turns(commits, preempt);
     tables([](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) {
         instance.info.custom_status_version = std::min<std::uint64_t>(instance.info.custom_status_version, 1);
@@ -241,8 +240,8 @@ class TheCustomStatusVersionStandsStill final : public WrongProvider {
 class ReplayBeginsWithItsOwnChanges final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override {
-    auto batch = ForwardingProvider::fetch_orchestration_items(request);
+  Result<TurnBatch> fetch_turns(const TurnFetch& request) override {
+    auto batch = ForwardingProvider::fetch_turns(request);
     for (auto& item : batch->items) item.key_values = inner().get_key_values(item.instance).value();
     return batch;
   }
@@ -251,8 +250,8 @@ class ReplayBeginsWithItsOwnChanges final : public WrongProvider {
 class KeyValuesAreNotSettled final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
+    auto results = ForwardingProvider::commit_turns(commits, preempt);
     tables([](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) instance.settled.clear();
     });
@@ -263,7 +262,7 @@ class KeyValuesAreNotSettled final : public WrongProvider {
 class AnOldIncarnationCommits final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
     auto changed = copy_of(commits);
     tables([&](MemoryTables& t) {
       for (TurnCommit& commit : changed) {
@@ -271,15 +270,15 @@ class AnOldIncarnationCommits final : public WrongProvider {
         if (name != t.names.end()) commit.incarnation = name->second;
       }
     });
-    return ForwardingProvider::ack_orchestration_items(changed, hurry);
+    return ForwardingProvider::commit_turns(changed, preempt);
   }
 };
 
 class AnInvalidTurnHasNoReason final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
+    auto results = ForwardingProvider::commit_turns(commits, preempt);
     for (CommitResult& result : *results) result.message.clear();
     return results;
   }
@@ -288,8 +287,8 @@ class AnInvalidTurnHasNoReason final : public WrongProvider {
 class ARefusedDetachedStartIsNotReported final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Results ack_orchestration_items(Commits commits, const std::stop_token& hurry) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
+    auto results = ForwardingProvider::commit_turns(commits, preempt);
     for (CommitResult& result : *results) result.refused_starts.clear();
     return results;
   }

@@ -11,14 +11,14 @@ namespace {
 class AckOfAGoneRowIsDelivered final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override {
-    auto results = ForwardingProvider::ack_work_items(acks);
+  Result<std::vector<AckResult>> ack_activities(std::span<const ActivityAck> acks) override {
+    auto results = ForwardingProvider::ack_activities(acks);
     for (std::size_t i = 0; i < acks.size(); ++i) {
       if ((*results)[i].outcome == AckOutcome::done || !acks[i].completion) continue;
       const ActivityKey& key = acks[i].lease.key;
       const OutboundMessage message{acks[i].instance,
-                                    work::ActivityCompleted{key.execution, key.activity, {}}};
-      (void)inner().enqueue_for_orchestrator({&message, 1});
+                                    message::ActivityCompleted{key.execution, key.activity, {}}};
+      (void)inner().enqueue_messages({&message, 1});
     }
     return results;
   }
@@ -27,36 +27,36 @@ class AckOfAGoneRowIsDelivered final : public WrongProvider {
 class AckIgnoresTheEndOfTheLease final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override {
+  Result<std::vector<AckResult>> ack_activities(std::span<const ActivityAck> acks) override {
     tables([&](MemoryTables& t) {
       for (auto& [key, row] : t.work) row.lease_until = std::max(row.lease_until, far_away());
     });
-    return ForwardingProvider::ack_work_items(acks);
+    return ForwardingProvider::ack_activities(acks);
   }
 };
 
 class AckIgnoresTheToken final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override {
+  Result<std::vector<AckResult>> ack_activities(std::span<const ActivityAck> acks) override {
     auto changed = copy_of(acks);
     tables([&](MemoryTables& t) {
-      for (WorkAck& ack : changed) {
+      for (ActivityAck& ack : changed) {
         if (const auto row = t.work.find(ack.lease.key); row != t.work.end())
           ack.lease.token = row->second.lease;
       }
     });
-    return ForwardingProvider::ack_work_items(changed);
+    return ForwardingProvider::ack_activities(changed);
   }
 };
 
 class OneLostAckStopsTheBatch final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override {
+  Result<std::vector<AckResult>> ack_activities(std::span<const ActivityAck> acks) override {
     std::vector<AckResult> results(acks.size(), AckResult{AckOutcome::lease_lost, {}});
     for (std::size_t i = 0; i < acks.size(); ++i) {
-      results[i] = ForwardingProvider::ack_work_items(acks.subspan(i, 1)).value()[0];
+      results[i] = ForwardingProvider::ack_activities(acks.subspan(i, 1)).value()[0];
       if (results[i].outcome != AckOutcome::done) break;
     }
     return results;
@@ -66,25 +66,25 @@ class OneLostAckStopsTheBatch final : public WrongProvider {
 class RenewalRevives final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
-                                                         Duration extend) override {
+  Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> leases,
+                                                    Duration extend) override {
     tables([&](MemoryTables& t) {
       for (auto& [key, row] : t.work) row.lease_until = std::max(row.lease_until, lease_now() + Duration{1});
     });
-    return ForwardingProvider::renew_work_item_locks(leases, extend);
+    return ForwardingProvider::renew_activities(leases, extend);
   }
 };
 
 class RenewalExtendsNothing final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
-                                                         Duration extend) override {
+  Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> leases,
+                                                    Duration extend) override {
     std::map<ActivityKey, LeaseTime> before;
     tables([&](MemoryTables& t) {
       for (auto& [key, row] : t.work) before[key] = row.lease_until;
     });
-    auto results = ForwardingProvider::renew_work_item_locks(leases, extend);
+    auto results = ForwardingProvider::renew_activities(leases, extend);
     tables([&](MemoryTables& t) {
       for (auto& [key, row] : t.work) row.lease_until = before[key];
     });
@@ -95,23 +95,23 @@ class RenewalExtendsNothing final : public WrongProvider {
 class AttemptsOfActivitiesAreForgotten final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
     tables([](MemoryTables& t) {
       for (auto& [key, row] : t.work) row.attempts = 0;
     });
-    return ForwardingProvider::fetch_work_items(request);
+    return ForwardingProvider::fetch_activities(request);
   }
 };
 
 class SecondAttemptsComeWithOthers final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
     std::map<ActivityKey, std::uint32_t> before;
     tables([&](MemoryTables& t) {
       for (auto& [key, row] : t.work) before[key] = std::exchange(row.attempts, 0);
     });
-    auto batch = ForwardingProvider::fetch_work_items(request);
+    auto batch = ForwardingProvider::fetch_activities(request);
     tables([&](MemoryTables& t) {
       for (auto& [key, row] : t.work) row.attempts += before[key];
     });
@@ -123,25 +123,25 @@ class SecondAttemptsComeWithOthers final : public WrongProvider {
 class NewestActivityFirst final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
     tables([&](MemoryTables& t) {
       for (auto& [key, row] : t.work)
         row.position.arrival = std::numeric_limits<std::uint64_t>::max() - key.activity.value;
     });
-    return ForwardingProvider::fetch_work_items(request);
+    return ForwardingProvider::fetch_activities(request);
   }
 };
 
 class ABornLeasedRowIsHandedOut final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
-                                                            const std::stop_token& hurry) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
+    auto results = ForwardingProvider::commit_turns(commits, preempt);
     tables([&](MemoryTables& t) {
       for (const TurnCommit& commit : commits) {
-        for (const WorkerItem& item : commit.worker_items) {
-          const auto row = t.work.find(item.activity.key);
+        for (const NewActivity& item : commit.new_activities) {
+          const auto row = t.work.find(item.request.key);
           if (item.born_leased && row != t.work.end()) row->second.lease_until = {};
         }
       }
@@ -153,13 +153,13 @@ class ABornLeasedRowIsHandedOut final : public WrongProvider {
 class BeingBornLeasedDoesNotCount final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
-                                                            const std::stop_token& hurry) override {
-    auto results = ForwardingProvider::ack_orchestration_items(commits, hurry);
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
+    auto results = ForwardingProvider::commit_turns(commits, preempt);
     tables([&](MemoryTables& t) {
       for (const TurnCommit& commit : commits) {
-        for (const WorkerItem& item : commit.worker_items) {
-          const auto row = t.work.find(item.activity.key);
+        for (const NewActivity& item : commit.new_activities) {
+          const auto row = t.work.find(item.request.key);
           if (item.born_leased && row != t.work.end()) row->second.attempts = 0;
         }
       }
@@ -171,28 +171,28 @@ class BeingBornLeasedDoesNotCount final : public WrongProvider {
 class GivenBackWithoutDelay final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<void> abandon_work_items(std::span<const WorkAbandon> items) override {
+  Result<void> release_activities(std::span<const ActivityRelease> items) override {
     auto changed = copy_of(items);
-    for (WorkAbandon& item : changed) item.delay = {};
-    return ForwardingProvider::abandon_work_items(changed);
+    for (ActivityRelease& item : changed) item.delay = {};
+    return ForwardingProvider::release_activities(changed);
   }
 };
 
 class EveryDeliveryCounts final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<void> abandon_work_items(std::span<const WorkAbandon> items) override {
+  Result<void> release_activities(std::span<const ActivityRelease> items) override {
     auto changed = copy_of(items);
-    for (WorkAbandon& item : changed) item.count_attempt = true;
-    return ForwardingProvider::abandon_work_items(changed);
+    for (ActivityRelease& item : changed) item.count_attempt = true;
+    return ForwardingProvider::release_activities(changed);
   }
 };
 
 class TheFenceIsTheAttempt final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
-    auto batch = ForwardingProvider::fetch_work_items(request);
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
+    auto batch = ForwardingProvider::fetch_activities(request);
     for (auto& item : batch->items) item.fence = item.attempt;
     return batch;
   }
@@ -201,10 +201,10 @@ class TheFenceIsTheAttempt final : public WrongProvider {
 class TheIncarnationOfWorkIsIgnored final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override {
+  Result<std::vector<AckResult>> ack_activities(std::span<const ActivityAck> acks) override {
     auto changed = copy_of(acks);
     tables([&](MemoryTables& t) {
-      for (WorkAck& ack : changed) {
+      for (ActivityAck& ack : changed) {
         const auto name = t.names.find(ack.instance);
         if (name == t.names.end()) continue;
         ack.lease.key.incarnation = name->second;
@@ -214,7 +214,7 @@ class TheIncarnationOfWorkIsIgnored final : public WrongProvider {
         row->second.lease_until = far_away();
       }
     });
-    return ForwardingProvider::ack_work_items(changed);
+    return ForwardingProvider::ack_activities(changed);
   }
 };
 

@@ -21,13 +21,11 @@ class MemoryProviderTest : public ::testing::Test {
     ASSERT_EQ(provider.start_instances({&request, 1}).value().at(0), StartOutcome::created);
   }
   EnqueueOutcome send(const std::string& id) {
-    const OutboundMessage message{.target = id, .item = work::ExternalRaised{"x", {}}};
-    return provider.enqueue_for_orchestrator({&message, 1}).value().at(0);
+    const OutboundMessage message{.target = id, .body = message::ExternalRaised{"x", {}}};
+    return provider.enqueue_messages({&message, 1}).value().at(0);
   }
-  OrchestrationItem fetch() {
-    return provider.fetch_orchestration_items({.node = "n", .lease = 30s}).value().items.at(0);
-  }
-  TurnCommit turn(const OrchestrationItem& item) {
+  LeasedInstance fetch() { return provider.fetch_turns({.node = "n", .lease = 30s}).value().items.at(0); }
+  TurnCommit turn(const LeasedInstance& item) {
     return {.token = CommitToken{++last_token},
             .node = "n",
             .instance = item.instance,
@@ -36,7 +34,7 @@ class MemoryProviderTest : public ::testing::Test {
             .execution = item.execution};
   }
   CommitOutcome commit(const TurnCommit& commit) {
-    return provider.ack_orchestration_items({&commit, 1}).value().at(0).outcome;
+    return provider.commit_turns({&commit, 1}).value().at(0).outcome;
   }
   static Event event(std::uint64_t id) { return {EventId{id}, {}, {}, event::ExternalSubscribed{"x"}}; }
 
@@ -47,17 +45,18 @@ class MemoryProviderTest : public ::testing::Test {
 
 TEST_F(MemoryProviderTest, AFinishedInstanceLeavesNothingButItself) {
   start("a");
-  const OrchestrationItem item = fetch();
+  const LeasedInstance item = fetch();
   TurnCommit first = turn(item);
   first.events = {event(1), event(2), event(3)};
   for (std::uint64_t id : {2, 3}) {
-    first.worker_items.push_back(
-        {.activity = {
+    first.new_activities.push_back(
+        {.request = {
              .instance = "a", .key = {item.incarnation, item.execution, EventId{id}}, .name = "Act"}});
   }
-  first.messages = {{"a", work::TimerFired{item.execution, EventId{3}, clock.now() + 1h}, clock.now() + 1h}};
+  first.messages = {
+      {"a", message::TimerFired{item.execution, EventId{3}, clock.now() + 1h}, clock.now() + 1h}};
   ASSERT_EQ(commit(first), CommitOutcome::committed);
-  ASSERT_EQ(provider.fetch_work_items({.node = "m", .limit = 1, .lease = 30s}).value().items.size(), 1u);
+  ASSERT_EQ(provider.fetch_activities({.node = "m", .limit = 1, .lease = 30s}).value().items.size(), 1u);
   send("a");
   EXPECT_EQ(provider.snapshot().worker_rows, 2u);
   EXPECT_EQ(provider.snapshot().queued_messages, 2u);
@@ -103,7 +102,7 @@ TEST_F(MemoryProviderTest, AMessageThatWasParkedForTooLongIsNotDeliveredEvenIfNo
 
 TEST_F(MemoryProviderTest, ARefusedCommitIsNotCounted) {
   start("a");
-  OrchestrationItem item = fetch();
+  LeasedInstance item = fetch();
   item.lease = LeaseToken{1};
   EXPECT_EQ(commit(turn(item)), CommitOutcome::lease_lost);
   EXPECT_EQ(provider.snapshot().commit_calls, 1u);
@@ -119,7 +118,7 @@ TEST_F(MemoryProviderTest, TheSameSeedGivesTheSameTokens) {
       requests.push_back({.instance = id, .start = {.orchestration = "O"}});
     (void)own.start_instances(requests);
     std::vector<LeaseToken> drawn;
-    const OrchestrationBatch batch = own.fetch_orchestration_items({.node = "n", .lease = 30s}).value();
+    const TurnBatch batch = own.fetch_turns({.node = "n", .lease = 30s}).value();
     for (const auto& item : batch.items) drawn.push_back(item.lease);
     return drawn;
   };
@@ -131,16 +130,16 @@ TEST_F(MemoryProviderTest, AStartForLaterHoldsBackWhatArrivesBeforeIt) {
   start("parent");
   TurnCommit first = turn(fetch());
   first.events = {event(1)};
-  first.messages = {{"child", work::StartOrchestration{.orchestration = "Child"}, clock.now() + 10s}};
+  first.messages = {{"child", message::StartOrchestration{.orchestration = "Child"}, clock.now() + 10s}};
   ASSERT_EQ(commit(first), CommitOutcome::committed);
   EXPECT_EQ(send("child"), EnqueueOutcome::enqueued);
-  OrchestrationBatch batch = provider.fetch_orchestration_items({.node = "n", .lease = 30s}).value();
+  TurnBatch batch = provider.fetch_turns({.node = "n", .lease = 30s}).value();
   EXPECT_TRUE(batch.items.empty());
   EXPECT_EQ(batch.next_due, clock.now() + 10s);
   clock.advance(10s);
-  const OrchestrationItem child = fetch();
+  const LeasedInstance child = fetch();
   ASSERT_EQ(child.messages.size(), 2u);
-  EXPECT_TRUE(std::holds_alternative<work::StartOrchestration>(child.messages[0].item));
+  EXPECT_TRUE(std::holds_alternative<message::StartOrchestration>(child.messages[0].body));
 }
 
 TEST(ManualClock, MovesOnlyWhenTold) {
@@ -157,8 +156,8 @@ TEST(ManualClock, MovesOnlyWhenTold) {
 
 TEST(MemoryProviderSubscription, MayEndAfterItsProvider) {
   struct Silent final : ProviderListener {
-    void orchestrator_work_ready() override { ++calls; }
-    void worker_work_ready() override {}
+    void turns_ready() override { ++calls; }
+    void activities_ready() override {}
     void leases_stolen(std::span<const StolenLease>) override {}
     void instances_changed(std::span<const ChangedInstance>) override {}
     int calls = 0;

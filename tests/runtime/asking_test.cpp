@@ -69,7 +69,7 @@ TEST(Asking, HintsWhileTheStoreIsBusyArmOneTimer) {
   env.main.drain();
   const std::size_t before = env.main.timers.size();
   for (int hint = 0; hint < 50; ++hint) {
-    node.orchestrator_work_ready();
+    node.turns_ready();
     env.main.drain();
   }
   EXPECT_EQ(env.main.timers.size(), before + 1);

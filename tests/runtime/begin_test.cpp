@@ -19,7 +19,7 @@ class Hindered final : public ForwardingProvider {
   Signal<bool> renewing;
   Signal<bool> go_on_renewing;
   std::atomic<bool> withhold{false};
-  std::function<void(ProviderListener& runtime, const NodeId& node, const WorkBatch& batch)>
+  std::function<void(ProviderListener& runtime, const NodeId& node, const ActivityBatch& batch)>
       before_handing_out;
 
   std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override {
@@ -29,17 +29,17 @@ class Hindered final : public ForwardingProvider {
     }
     return ForwardingProvider::subscribe(std::move(node), listener);
   }
-  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> renewals,
-                                                         Duration lease) override {
+  Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> renewals,
+                                                    Duration lease) override {
     if (hold_renewals) {
       renewing.set(true);
       (void)go_on_renewing.wait();
     }
-    return ForwardingProvider::renew_work_item_locks(renewals, lease);
+    return ForwardingProvider::renew_activities(renewals, lease);
   }
-  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
-    if (withhold) return WorkBatch{};
-    auto batch = ForwardingProvider::fetch_work_items(request);
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
+    if (withhold) return ActivityBatch{};
+    auto batch = ForwardingProvider::fetch_activities(request);
     if (batch && !batch->items.empty() && before_handing_out) {
       std::lock_guard lock(mutex_);
       std::exchange(before_handing_out, {})(*listeners_.at(request.node.value), request.node, *batch);
@@ -205,9 +205,9 @@ TEST_F(Begin, NewsOfACancelThatOvertakesTheLeaseIsNotPushedOutByOtherNews) {
     world.client.start(id, "call", "Work").value();
     world.until([&] { return world.client.get_instance(id).value().status == Status::running; });
   }
-  store->before_handing_out = [](ProviderListener& runtime, const NodeId& node, const WorkBatch& batch) {
+  store->before_handing_out = [](ProviderListener& runtime, const NodeId& node, const ActivityBatch& batch) {
     ASSERT_EQ(batch.items.size(), 2u);
-    const WorkLease& late = batch.items.front().lease;
+    const ActivityLease& late = batch.items.front().lease;
     std::vector<StolenLease> news{{node, late, CancelReason::timeout}};
     for (std::uint64_t i = 1; i <= 5000; ++i) {
       news.push_back({node, {late.key, LeaseToken{late.token.value + i}}, CancelReason::timeout});
@@ -222,7 +222,7 @@ TEST_F(Begin, NewsOfACancelThatOvertakesTheLeaseIsNotPushedOutByOtherNews) {
 TEST(EarlyNews, IsForgottenWhenItsLeaseWouldBeOver) {
   runtime::EarlyNews news(30s);
   const LeaseTime start{};
-  const auto lease = [](std::uint64_t token) { return WorkLease{{}, LeaseToken{token}}; };
+  const auto lease = [](std::uint64_t token) { return ActivityLease{{}, LeaseToken{token}}; };
   for (std::uint64_t i = 1; i <= 10; ++i) news.remember(lease(i), CancelReason::timeout, start);
   EXPECT_EQ(news.take(lease(1), start + 29s), CancelReason::timeout);
   EXPECT_EQ(news.take(lease(1), start + 29s), std::nullopt);

@@ -161,11 +161,11 @@ TEST_F(Dispatch, ATurnThatIsTriedTooOftenFailsTheInstanceAndTellsItsParent) {
   world.until([&] { return world.client.get_instance("c").has_value(); });
   // A process that has the child's code, and dies with every turn.
   for (int i = 0; i < 3; ++i) {
-    OrchestrationFetch fetch;
+    TurnFetch fetch;
     fetch.node = "doomed";
     fetch.lease = 10s;
     fetch.orchestrations = {{{"child"}}};
-    world.until([&] { return !world.provider->fetch_orchestration_items(fetch).value().items.empty(); });
+    world.until([&] { return !world.provider->fetch_turns(fetch).value().items.empty(); });
     world.clock.advance(11s);
   }
   Registry with_child = world.registry;
@@ -233,7 +233,7 @@ TEST_F(Dispatch, EverythingIsCountedOnce) {
   EXPECT_EQ(counted["duramen_activity_executions_total Fail app_error default"], 3);
   EXPECT_EQ(counted["duramen_orchestration_duration_seconds sum 1.0.0 success"], 1);
   EXPECT_GT(counted["duramen_commit_batch_size"], 0);
-  EXPECT_GT(counted["duramen_provider_operation_duration_seconds ack_orchestration_items success"], 0);
+  EXPECT_GT(counted["duramen_provider_operation_duration_seconds commit_turns success"], 0);
 }
 
 TEST_F(Dispatch, ACancelIsCountedWithItsDelivery) {

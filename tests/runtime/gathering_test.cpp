@@ -24,14 +24,14 @@ class Observed final : public ForwardingProvider {
     if (!node.value.empty()) runtime_ = &listener;
     return ForwardingProvider::subscribe(std::move(node), listener);
   }
-  void have_it_fetch() { runtime_.load()->orchestrator_work_ready(); }
-  Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override {
+  void have_it_fetch() { runtime_.load()->turns_ready(); }
+  Result<TurnBatch> fetch_turns(const TurnFetch& request) override {
     if (seen_ && !std::exchange(has_told_, true)) told.count_down();
-    return ForwardingProvider::fetch_orchestration_items(request);
+    return ForwardingProvider::fetch_turns(request);
   }
   [[nodiscard]] bool is_contended() const noexcept override { return contended; }
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
-                                                            const std::stop_token& hurry) override {
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
     // One alone may be stored by the loop.
     if (commits.size() > 1 && !seen_) {
       has_batch.count_down();
@@ -43,7 +43,7 @@ class Observed final : public ForwardingProvider {
       std::vector<InstanceId>& batch = batches_.emplace_back();
       for (const TurnCommit& commit : commits) batch.push_back(commit.instance);
     }
-    return ForwardingProvider::ack_orchestration_items(commits, hurry);
+    return ForwardingProvider::commit_turns(commits, preempt);
   }
   /// Whether turns of these two were stored together.
   [[nodiscard]] bool together(const InstanceId& one, const InstanceId& other) const {

@@ -133,10 +133,10 @@ TEST_F(Limits, AnActivityHandedOutTooOftenFailsAsPoison) {
   Runtime turns(world.store, turns_only, quiet());
   world.client.start("c", "call").value();
   for (int i = 0; i < 2; ++i) {
-    WorkFetch fetch;
+    ActivityFetch fetch;
     fetch.node = "doomed";
     fetch.lease = 10s;
-    world.until([&] { return !world.provider->fetch_work_items(fetch).value().items.empty(); });
+    world.until([&] { return !world.provider->fetch_activities(fetch).value().items.empty(); });
     world.clock.advance(11s);
   }
   world.run(options);

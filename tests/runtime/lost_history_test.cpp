@@ -47,8 +47,8 @@ class LostHistory : public ::testing::Test {
     world.run(options);
     for (const char* id : {"i", "other"}) world.client.start(id, "wait").value();
     store->lost = true;
-    const OutboundMessage go{"i", work::ExternalRaised{"go", Payload::json("7")}};
-    world.provider->enqueue_for_orchestrator({&go, 1}).value();
+    const OutboundMessage go{"i", message::ExternalRaised{"go", Payload::json("7")}};
+    world.provider->enqueue_messages({&go, 1}).value();
   }
   [[nodiscard]] std::size_t messages() {
     return world.provider->list_pending_work("i").value().messages.size();

@@ -21,20 +21,20 @@ class Interrupted final : public ForwardingProvider {
     if (!node.value.empty()) runtime_ = &listener;
     return ForwardingProvider::subscribe(std::move(node), listener);
   }
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
-                                                            const std::stop_token& hurry) override {
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
     for (const TurnCommit& commit : commits) {
       // More than one, or it might be the loop that stores it.
-      if (commits.size() > 1 && !commit.worker_items.empty() && while_storing)
+      if (commits.size() > 1 && !commit.new_activities.empty() && while_storing)
         std::exchange(while_storing, {})(*runtime_);
     }
-    return ForwardingProvider::ack_orchestration_items(commits, hurry);
+    return ForwardingProvider::commit_turns(commits, preempt);
   }
-  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
-    auto batch = ForwardingProvider::fetch_work_items(request);
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
+    auto batch = ForwardingProvider::fetch_activities(request);
     if (batch && !batch->items.empty() && while_fetching) std::exchange(while_fetching, {})();
     for (std::size_t i = 0; batch && i < batch->items.size(); ++i) {
-      if (batch->items[i].activity.name == "Garbled") batch->items[i].unreadable = "garbled";
+      if (batch->items[i].request.name == "Garbled") batch->items[i].unreadable = "garbled";
     }
     return batch;
   }
@@ -107,7 +107,7 @@ TEST_F(Places, AFetchDoesNotTakeThoseOfActivitiesThatAreBeingStored) {
   bool interrupted = false;
   provider->while_storing = [&](ProviderListener& listener) {
     interrupted = true;
-    listener.worker_work_ready();
+    listener.activities_ready();
     look();
   };
   Runtime runtime = run();

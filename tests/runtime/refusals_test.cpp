@@ -51,8 +51,8 @@ class Picky final : public ForwardingProvider {
   std::atomic<int> refuse_ends{0};            ///< so many failed ends cannot be held either
   std::optional<CommitOutcome> start_answer;  ///< to every fused start, nothing stored; set before it runs
 
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
-                                                            const std::stop_token& hurry) override {
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
     std::vector<CommitResult> results;
     for (const TurnCommit& commit : commits) {
       if (start_answer && std::holds_alternative<FusedStart>(commit.basis)) {
@@ -63,12 +63,12 @@ class Picky final : public ForwardingProvider {
                            .incarnation = commit.incarnation,
                            .message = "a key is too long for the index; shorten it"});
       } else {
-        auto answer = ForwardingProvider::ack_orchestration_items({&commit, 1}, {});
+        auto answer = ForwardingProvider::commit_turns({&commit, 1}, {});
         if (!answer) return answer.error();
         results.push_back(std::move(answer->front()));
       }
     }
-    (void)hurry;
+    (void)preempt;
     return results;
   }
 
@@ -212,15 +212,15 @@ class PickyWithOneNode final : public ForwardingProvider {
   std::atomic<bool> refused{false};
   std::atomic<bool> again{false};
 
-  Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override {
-    if (request.node == NodeId("one") && refused && !again) return OrchestrationBatch{};
-    return ForwardingProvider::fetch_orchestration_items(request);
+  Result<TurnBatch> fetch_turns(const TurnFetch& request) override {
+    if (request.node == NodeId("one") && refused && !again) return TurnBatch{};
+    return ForwardingProvider::fetch_turns(request);
   }
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
-                                                            const std::stop_token& hurry) override {
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
     const TurnCommit& commit = commits.front();
     if (commits.size() > 1 || commit.node != NodeId("one") || commit.change.key_values.empty())
-      return ForwardingProvider::ack_orchestration_items(commits, hurry);
+      return ForwardingProvider::commit_turns(commits, preempt);
     refused = true;
     return std::vector<CommitResult>{{.outcome = CommitOutcome::invalid, .message = "it is too long"}};
   }

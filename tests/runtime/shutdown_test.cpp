@@ -120,16 +120,17 @@ class HoldsUpCommits final : public ForwardingProvider {
   Signal<bool> storing;
   Signal<bool> go_on;
 
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
-                                                            const std::stop_token& hurry) override {
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
     // More than one, or it might be the loop that stores it.
-    const bool schedules = std::any_of(commits.begin(), commits.end(),
-                                       [](const TurnCommit& commit) { return !commit.worker_items.empty(); });
+    const bool schedules = std::any_of(commits.begin(), commits.end(), [](const TurnCommit& commit) {
+      return !commit.new_activities.empty();
+    });
     if (commits.size() > 1 && schedules) {
       storing.set(true);
       (void)go_on.wait();
     }
-    return ForwardingProvider::ack_orchestration_items(commits, hurry);
+    return ForwardingProvider::commit_turns(commits, preempt);
   }
 };
 

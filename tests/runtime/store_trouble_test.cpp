@@ -26,26 +26,26 @@ class Troubled final : public ForwardingProvider {
   std::string unreadable_messages;  ///< of this one; the same
   std::string unreadable_activity;  ///< of this instance: its activities; the same
 
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
-                                                            const std::stop_token& hurry) override {
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
     if (refuse_commits > 0 && refuse_commits-- > 0) {
-      return Error{ErrorCode::internal, "ack_orchestration_items", "a constraint does not hold", false};
+      return Error{ErrorCode::internal, "commit_turns", "a constraint does not hold", false};
     }
-    auto answer = ForwardingProvider::ack_orchestration_items(commits, hurry);
+    auto answer = ForwardingProvider::commit_turns(commits, preempt);
     if (lose_commits > 0 && lose_commits-- > 0) {
-      return Error{ErrorCode::unavailable, "ack_orchestration_items", "no answer", true};
+      return Error{ErrorCode::unavailable, "commit_turns", "no answer", true};
     }
     return answer;
   }
-  Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override {
+  Result<std::vector<AckResult>> ack_activities(std::span<const ActivityAck> acks) override {
     if (refuse_acks > 0 && refuse_acks-- > 0) {
-      return Error{ErrorCode::busy, "ack_work_items", "locked", true};
+      return Error{ErrorCode::busy, "ack_activities", "locked", true};
     }
-    return ForwardingProvider::ack_work_items(acks);
+    return ForwardingProvider::ack_activities(acks);
   }
-  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> renewals_due,
-                                                         Duration lease) override {
-    auto answer = ForwardingProvider::renew_work_item_locks(renewals_due, lease);
+  Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> renewals_due,
+                                                    Duration lease) override {
+    auto answer = ForwardingProvider::renew_activities(renewals_due, lease);
     ++renewals;
     return answer;
   }
@@ -57,10 +57,10 @@ class Troubled final : public ForwardingProvider {
     }
     return ForwardingProvider::read_history(instance, execution, after);
   }
-  Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override {
-    auto answer = ForwardingProvider::fetch_orchestration_items(request);
+  Result<TurnBatch> fetch_turns(const TurnFetch& request) override {
+    auto answer = ForwardingProvider::fetch_turns(request);
     for (std::size_t i = 0; answer && i < answer->items.size(); ++i) {
-      OrchestrationItem& item = answer->items[i];
+      LeasedInstance& item = answer->items[i];
       const bool first = !item.last_event_id;
       if (item.instance.value == unreadable_messages && !first) {
         item.messages.clear();
@@ -69,11 +69,11 @@ class Troubled final : public ForwardingProvider {
     }
     return answer;
   }
-  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
-    auto answer = ForwardingProvider::fetch_work_items(request);
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
+    auto answer = ForwardingProvider::fetch_activities(request);
     for (std::size_t i = 0; answer && i < answer->items.size(); ++i) {
-      WorkItemLeased& item = answer->items[i];
-      if (item.activity.instance.value == unreadable_activity) item.unreadable = "not JSON";
+      LeasedActivity& item = answer->items[i];
+      if (item.request.instance.value == unreadable_activity) item.unreadable = "not JSON";
     }
     return answer;
   }
@@ -349,10 +349,10 @@ TEST_F(StoreTrouble, AShortLeaseIsRenewedInTime) {
     world.clock.advance(334ms);
     world.until([&] { return store->renewals > before; });
   }
-  WorkFetch thief;
+  ActivityFetch thief;
   thief.node = "thief";
   thief.lease = 1s;
-  EXPECT_TRUE(world.provider->fetch_work_items(thief).value().items.empty());
+  EXPECT_TRUE(world.provider->fetch_activities(thief).value().items.empty());
   go_on.set(true);
   EXPECT_EQ(world.client.wait("l", forever).value().output_as<int>(), 3);
   EXPECT_EQ(attempts, 1);

@@ -16,7 +16,7 @@ class CountedFetches final : public ForwardingProvider {
 
  private:
   std::optional<Error> after(const ProviderCall& call) override {
-    if (call.operation == "fetch_orchestration_items") ++fetches;
+    if (call.operation == "fetch_turns") ++fetches;
     return std::nullopt;
   }
 };

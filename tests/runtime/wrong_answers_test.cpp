@@ -21,9 +21,8 @@ class Forgetful final : public ForwardingProvider {
   Result<std::vector<StartOutcome>> start_instances(std::span<const StartRequest> requests) override {
     return without_answers(ForwardingProvider::start_instances(requests));
   }
-  Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
-      std::span<const OutboundMessage> messages) override {
-    return without_answers(ForwardingProvider::enqueue_for_orchestrator(messages));
+  Result<std::vector<EnqueueOutcome>> enqueue_messages(std::span<const OutboundMessage> messages) override {
+    return without_answers(ForwardingProvider::enqueue_messages(messages));
   }
   std::vector<Result<std::vector<Event>>> read_histories(std::span<const HistoryRequest> requests) override {
     auto answers = ForwardingProvider::read_histories(requests);
@@ -33,9 +32,9 @@ class Forgetful final : public ForwardingProvider {
     }
     return answers;
   }
-  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
-                                                         Duration extend) override {
-    return without_answers(ForwardingProvider::renew_work_item_locks(leases, extend));
+  Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> leases,
+                                                    Duration extend) override {
+    return without_answers(ForwardingProvider::renew_activities(leases, extend));
   }
   Result<std::vector<DeleteResult>> delete_instances(std::span<const InstanceId> instances,
                                                      DeleteMode mode) override {
@@ -103,8 +102,8 @@ TEST_F(WrongAnswers, ARuntimeThatReadsNoHistoryTriesAgainAndFailsNobody) {
   world.run(options);
   for (const char* id : {"i", "other"}) world.client.start(id, "wait").value();
   store->forgets = true;
-  const OutboundMessage go{"i", work::ExternalRaised{"go", Payload::json("7")}};
-  world.provider->enqueue_for_orchestrator({&go, 1}).value();
+  const OutboundMessage go{"i", message::ExternalRaised{"go", Payload::json("7")}};
+  world.provider->enqueue_messages({&go, 1}).value();
   // More often than an instance may be handed out.
   world.until([&] { return store->forgotten > 4; }, [&] { world.clock.advance(100ms); });
   store->forgets = false;

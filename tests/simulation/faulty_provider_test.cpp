@@ -58,8 +58,8 @@ TEST_F(FaultyProviderTest, TheSameSeedGivesTheSameFaults) {
 TEST_F(FaultyProviderTest, PushPassesThrough) {
   struct Listener final : ProviderListener {
     int orchestrator_work = 0;
-    void orchestrator_work_ready() override { ++orchestrator_work; }
-    void worker_work_ready() override {}
+    void turns_ready() override { ++orchestrator_work; }
+    void activities_ready() override {}
     void leases_stolen(std::span<const StolenLease>) override {}
     void instances_changed(std::span<const ChangedInstance>) override {}
   } listener;

@@ -55,15 +55,15 @@ std::string first_finding_in_programs(void (*plant_bug)(SimulationOptions&)) {
 class DeliversWithoutARow final : public PassThrough {
  public:
   using PassThrough::PassThrough;
-  Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override {
-    auto answer = inner().ack_work_items(acks);
+  Result<std::vector<AckResult>> ack_activities(std::span<const ActivityAck> acks) override {
+    auto answer = inner().ack_activities(acks);
     for (std::size_t i = 0; answer && i < acks.size(); ++i) {
       const auto* result = acks[i].completion ? std::get_if<Payload>(&*acks[i].completion) : nullptr;
       if (answer->at(i).outcome == AckOutcome::done || result == nullptr) continue;
       const ActivityKey& key = acks[i].lease.key;
       const OutboundMessage message{acks[i].instance,
-                                    work::ActivityCompleted{key.execution, key.activity, *result}};
-      std::ignore = inner().enqueue_for_orchestrator({&message, 1});
+                                    message::ActivityCompleted{key.execution, key.activity, *result}};
+      std::ignore = inner().enqueue_messages({&message, 1});
     }
     return answer;
   }
@@ -81,9 +81,9 @@ TEST(PlantedBug, AResultWithoutARowIsFound) {
 class ForgetsAfterALostAnswer final : public PassThrough {
  public:
   using PassThrough::PassThrough;
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
-                                                            const std::stop_token& hurry) override {
-    auto answer = inner().ack_orchestration_items(commits, hurry);
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
+    auto answer = inner().commit_turns(commits, preempt);
     if (answer) return answer;
     return std::vector<CommitResult>(commits.size(), CommitResult{.incarnation = Incarnation{1}});
   }
@@ -99,8 +99,8 @@ TEST(PlantedBug, ACommitForgottenAfterALostAnswerIsFound) {
 class LeasesTwice final : public PassThrough {
  public:
   using PassThrough::PassThrough;
-  Result<WorkBatch> fetch_work_items(const WorkFetch& request) override {
-    auto answer = inner().fetch_work_items(request);
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
+    auto answer = inner().fetch_activities(request);
     if (!answer) return answer;
     if (answer->items.empty() && !given_.empty()) {
       answer->items.push_back(given_.front());
@@ -112,7 +112,7 @@ class LeasesTwice final : public PassThrough {
   }
 
  private:
-  std::deque<WorkItemLeased> given_;
+  std::deque<LeasedActivity> given_;
 };
 
 TEST(PlantedBug, ALeaseHeldTwiceIsFound) {
@@ -125,14 +125,14 @@ TEST(PlantedBug, ALeaseHeldTwiceIsFound) {
 class KeepsCancelledRows final : public PassThrough {
  public:
   using PassThrough::PassThrough;
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
-                                                            const std::stop_token& hurry) override {
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
     std::vector<TurnCommit> changed(commits.begin(), commits.end());
     for (TurnCommit& commit : changed) {
       commit.cancelled_activities.clear();
       commit.cancel_rest.reset();
     }
-    return inner().ack_orchestration_items(changed, hurry);
+    return inner().commit_turns(changed, preempt);
   }
 };
 
@@ -146,17 +146,17 @@ TEST(PlantedBug, RowsLeftByACancelAreFound) {
 class TellsNobody final : public PassThrough {
  public:
   using PassThrough::PassThrough;
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
-                                                            const std::stop_token& hurry) override {
-    auto answer = inner().ack_orchestration_items(commits, hurry);
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
+    auto answer = inner().commit_turns(commits, preempt);
     if (answer) {
       for (CommitResult& result : *answer) result.stolen.clear();
     }
     return answer;
   }
-  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
-                                                         Duration extend) override {
-    auto answer = inner().renew_work_item_locks(leases, extend);
+  Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> leases,
+                                                    Duration extend) override {
+    auto answer = inner().renew_activities(leases, extend);
     if (answer) std::ranges::fill(*answer, RenewResult{});
     return answer;
   }
@@ -173,9 +173,9 @@ TEST(PlantedBug, AnActivityThatIsNotToldIsFound) {
 class ForgetsTombstones final : public PassThrough {
  public:
   using PassThrough::PassThrough;
-  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
-                                                         Duration extend) override {
-    auto answer = inner().renew_work_item_locks(leases, extend);
+  Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> leases,
+                                                    Duration extend) override {
+    auto answer = inner().renew_activities(leases, extend);
     for (std::size_t i = 0; answer && i < answer->size(); ++i) {
       RenewResult& result = answer->at(i);
       if (result.outcome == RenewOutcome::cancelled) result = {RenewOutcome::lease_lost, {}};
@@ -186,16 +186,16 @@ class ForgetsTombstones final : public PassThrough {
     return std::vector<StolenLease>{};
   }
   std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override {
-    deaf_.push_back(std::make_unique<Deaf>(listener));
-    return inner().subscribe(std::move(node), *deaf_.back());
+    listening_unavailable_.push_back(std::make_unique<Deaf>(listener));
+    return inner().subscribe(std::move(node), *listening_unavailable_.back());
   }
 
  private:
   class Deaf final : public ProviderListener {
    public:
     explicit Deaf(ProviderListener& told) : told_(told) {}
-    void orchestrator_work_ready() override { told_.orchestrator_work_ready(); }
-    void worker_work_ready() override { told_.worker_work_ready(); }
+    void turns_ready() override { told_.turns_ready(); }
+    void activities_ready() override { told_.activities_ready(); }
     void leases_stolen(std::span<const StolenLease> /*stolen*/) override {}
     void instances_changed(std::span<const ChangedInstance> instances) override {
       told_.instances_changed(instances);
@@ -204,7 +204,7 @@ class ForgetsTombstones final : public PassThrough {
    private:
     ProviderListener& told_;
   };
-  std::vector<std::unique_ptr<Deaf>> deaf_;
+  std::vector<std::unique_ptr<Deaf>> listening_unavailable_;
 };
 
 TEST(PlantedBug, AForgottenTombstoneIsFound) {
@@ -222,9 +222,9 @@ TEST(PlantedBug, AForgottenTombstoneIsFound) {
 class RevivesStolenLeases final : public PassThrough {
  public:
   using PassThrough::PassThrough;
-  Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
-                                                         Duration extend) override {
-    auto answer = inner().renew_work_item_locks(leases, extend);
+  Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> leases,
+                                                    Duration extend) override {
+    auto answer = inner().renew_activities(leases, extend);
     if (answer) std::ranges::fill(*answer, RenewResult{});
     return answer;
   }
@@ -240,11 +240,10 @@ TEST(PlantedBug, ARenewalThatRevivesAStolenLeaseIsFound) {
 class IgnoresMessageIds final : public PassThrough {
  public:
   using PassThrough::PassThrough;
-  Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
-      std::span<const OutboundMessage> messages) override {
+  Result<std::vector<EnqueueOutcome>> enqueue_messages(std::span<const OutboundMessage> messages) override {
     std::vector<OutboundMessage> changed(messages.begin(), messages.end());
     for (OutboundMessage& message : changed) message.message_id.reset();
-    auto answer = inner().enqueue_for_orchestrator(changed);
+    auto answer = inner().enqueue_messages(changed);
     for (std::size_t i = 0; answer && i < messages.size(); ++i) {
       const auto& id = messages[i].message_id;
       if (id && !seen_.insert(*id).second && answer->at(i) == EnqueueOutcome::enqueued) {
@@ -268,24 +267,23 @@ TEST(PlantedBug, AMessageDeliveredTwiceAfterALostAnswerIsFound) {
 class LosesWhatCameMeanwhile final : public PassThrough {
  public:
   using PassThrough::PassThrough;
-  Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override {
-    auto answer = inner().fetch_orchestration_items(request);
+  Result<TurnBatch> fetch_turns(const TurnFetch& request) override {
+    auto answer = inner().fetch_turns(request);
     for (std::size_t i = 0; answer && i < answer->items.size(); ++i)
       leased_.insert(answer->items[i].instance);
     return answer;
   }
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
-                                                            const std::stop_token& hurry) override {
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
     for (const TurnCommit& commit : commits) leased_.erase(commit.instance);
-    return inner().ack_orchestration_items(commits, hurry);
+    return inner().commit_turns(commits, preempt);
   }
-  Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
-      std::span<const OutboundMessage> messages) override {
+  Result<std::vector<EnqueueOutcome>> enqueue_messages(std::span<const OutboundMessage> messages) override {
     const bool event =
-        messages.size() == 1 && (std::holds_alternative<work::ExternalRaised>(messages[0].item) ||
-                                 std::holds_alternative<work::QueueMessage>(messages[0].item));
+        messages.size() == 1 && (std::holds_alternative<message::ExternalRaised>(messages[0].body) ||
+                                 std::holds_alternative<message::QueueMessage>(messages[0].body));
     if (event && leased_.contains(messages[0].target)) return std::vector{EnqueueOutcome::enqueued};
-    return inner().enqueue_for_orchestrator(messages);
+    return inner().enqueue_messages(messages);
   }
 
  private:
@@ -303,23 +301,23 @@ TEST(PlantedBug, ALostEventIsFound) {
 class LosesTimers final : public PassThrough {
  public:
   using PassThrough::PassThrough;
-  Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override {
-    auto answer = inner().fetch_orchestration_items(request);
+  Result<TurnBatch> fetch_turns(const TurnFetch& request) override {
+    auto answer = inner().fetch_turns(request);
     for (std::size_t i = 0; answer && i < answer->items.size(); ++i) {
       if (answer->items[i].attempt > 1) again_.insert(answer->items[i].instance);
     }
     return answer;
   }
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
-                                                            const std::stop_token& hurry) override {
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
     std::vector<TurnCommit> changed(commits.begin(), commits.end());
     for (TurnCommit& commit : changed) {
       if (again_.erase(commit.instance) == 0) continue;
       std::erase_if(commit.messages, [](const OutboundMessage& message) {
-        return std::holds_alternative<work::TimerFired>(message.item);
+        return std::holds_alternative<message::TimerFired>(message.body);
       });
     }
-    return inner().ack_orchestration_items(changed, hurry);
+    return inner().commit_turns(changed, preempt);
   }
 
  private:
@@ -336,13 +334,13 @@ TEST(PlantedBug, ALostTimerIsFound) {
 class TurnsQueuesAround final : public PassThrough {
  public:
   using PassThrough::PassThrough;
-  Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override {
-    auto answer = inner().fetch_orchestration_items(request);
+  Result<TurnBatch> fetch_turns(const TurnFetch& request) override {
+    auto answer = inner().fetch_turns(request);
     for (std::size_t i = 0; answer && i < answer->items.size(); ++i) {
       std::vector<InboxMessage>& messages = answer->items[i].messages;
       for (std::size_t m = 1; m < messages.size(); ++m) {
         const auto queued = [](const InboxMessage& message) {
-          return std::holds_alternative<work::QueueMessage>(message.item);
+          return std::holds_alternative<message::QueueMessage>(message.body);
         };
         if (queued(messages[m - 1]) && queued(messages[m])) std::swap(messages[m - 1], messages[m]);
       }
@@ -361,9 +359,9 @@ TEST(PlantedBug, AQueueOutOfOrderIsFound) {
 class TrustsItsMemory final : public PassThrough {
  public:
   using PassThrough::PassThrough;
-  Result<std::vector<CommitResult>> ack_orchestration_items(std::span<const TurnCommit> commits,
-                                                            const std::stop_token& hurry) override {
-    auto answer = inner().ack_orchestration_items(commits, hurry);
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
+    auto answer = inner().commit_turns(commits, preempt);
     for (std::size_t i = 0; answer && i < answer->size(); ++i) {
       const TurnCommit& commit = commits[i];
       if (answer->at(i).outcome != CommitOutcome::committed || commit.events.empty()) continue;
@@ -371,10 +369,10 @@ class TrustsItsMemory final : public PassThrough {
     }
     return answer;
   }
-  Result<OrchestrationBatch> fetch_orchestration_items(const OrchestrationFetch& request) override {
-    auto answer = inner().fetch_orchestration_items(request);
+  Result<TurnBatch> fetch_turns(const TurnFetch& request) override {
+    auto answer = inner().fetch_turns(request);
     for (std::size_t i = 0; answer && i < answer->items.size(); ++i) {
-      OrchestrationItem& item = answer->items[i];
+      LeasedInstance& item = answer->items[i];
       const auto mine = mine_.find(item.instance);
       if (mine != mine_.end() && mine->second.first == item.execution)
         item.last_event_id = mine->second.second;

@@ -36,7 +36,7 @@ struct Snapshot {
   std::size_t tombstones = 0;
   std::size_t sessions = 0;  ///< also those that have ended, until a sweep
 
-  std::uint64_t commit_calls = 0;    ///< calls of ack_orchestration_items
+  std::uint64_t commit_calls = 0;    ///< calls of commit_turns
   std::uint64_t commits = 0;         ///< turns they stored
   std::uint64_t dropped_parked = 0;  ///< parked messages whose instance never came
 };
@@ -57,25 +57,24 @@ class MemoryProvider final : public Provider {
 
   [[nodiscard]] Result<std::vector<StartOutcome>> start_instances(
       std::span<const StartRequest> requests) override;
-  [[nodiscard]] Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
+  [[nodiscard]] Result<std::vector<EnqueueOutcome>> enqueue_messages(
       std::span<const OutboundMessage> messages) override;
 
-  [[nodiscard]] Result<OrchestrationBatch> fetch_orchestration_items(
-      const OrchestrationFetch& request) override;
+  [[nodiscard]] Result<TurnBatch> fetch_turns(const TurnFetch& request) override;
   [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
                                                         EventId after) override;
-  using Provider::ack_orchestration_items;
-  [[nodiscard]] Result<std::vector<CommitResult>> ack_orchestration_items(
-      std::span<const TurnCommit> commits, const std::stop_token& hurry) override;
-  [[nodiscard]] Result<void> abandon_orchestration_items(std::span<const TurnAbandon> items) override;
-  [[nodiscard]] Result<std::vector<bool>> renew_orchestration_item_locks(std::span<const TurnLease> leases,
-                                                                         Duration extend) override;
+  using Provider::commit_turns;
+  [[nodiscard]] Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                               const std::stop_token& preempt) override;
+  [[nodiscard]] Result<void> release_turns(std::span<const TurnRelease> items) override;
+  [[nodiscard]] Result<std::vector<bool>> renew_turns(std::span<const TurnLease> leases,
+                                                      Duration extend) override;
 
-  [[nodiscard]] Result<WorkBatch> fetch_work_items(const WorkFetch& request) override;
-  [[nodiscard]] Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override;
-  [[nodiscard]] Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
-                                                                       Duration extend) override;
-  [[nodiscard]] Result<void> abandon_work_items(std::span<const WorkAbandon> items) override;
+  [[nodiscard]] Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override;
+  [[nodiscard]] Result<std::vector<AckResult>> ack_activities(std::span<const ActivityAck> acks) override;
+  [[nodiscard]] Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> leases,
+                                                                  Duration extend) override;
+  [[nodiscard]] Result<void> release_activities(std::span<const ActivityRelease> items) override;
   [[nodiscard]] Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) override;
 
   [[nodiscard]] Result<std::size_t> renew_sessions(std::span<const std::string> owners, Duration extend,

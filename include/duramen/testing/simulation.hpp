@@ -139,11 +139,11 @@ class Simulation {
   /// may come before the instance exists.
   template <class T>
   void raise_event(InstanceId instance, std::string name, const T& data, Duration after = {}) {
-    send(std::move(instance), work::ExternalRaised{std::move(name), encode_payload(data)}, after);
+    send(std::move(instance), message::ExternalRaised{std::move(name), encode_payload(data)}, after);
   }
   template <class T>
   void enqueue_event(InstanceId instance, std::string queue, const T& data, Duration after = {}) {
-    send(std::move(instance), work::QueueMessage{std::move(queue), encode_payload(data)}, after);
+    send(std::move(instance), message::QueueMessage{std::move(queue), encode_payload(data)}, after);
   }
 
   /// Until everything that was asked for is done and every instance has ended, or the deadline. Called once.
@@ -156,7 +156,7 @@ class Simulation {
 
  private:
   void start_payload(InstanceId instance, std::string_view orchestration, Payload input, Duration after);
-  void send(InstanceId instance, WorkItem item, Duration after);
+  void send(InstanceId instance, MessageBody item, Duration after);
   class World;
   std::unique_ptr<World> world_;
 };

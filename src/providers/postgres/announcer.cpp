@@ -54,7 +54,7 @@ std::int64_t session_now(Connection& connection) {
 
 }  // namespace
 
-Announcer::Announcer(const Options& options, Listeners& listeners, ServerClock& clock, Tally& tally)
+Announcer::Announcer(const Options& options, Listeners& listeners, ServerClock& clock, CallCounters& tally)
     : options_(options),
       conninfo_(options.listen_conninfo.empty() ? options.conninfo : options.listen_conninfo),
       channel_(channel_of(options.schema)),
@@ -81,7 +81,7 @@ void Announcer::start() {
   });
 }
 
-void Announcer::announce(const News& news) {
+void Announcer::announce(const Notices& news) {
   if (!others_ || !news.any()) return;
   bool first = false;
   {
@@ -123,16 +123,16 @@ void Announcer::run() {
       Connection connection{conninfo_, options_.call_timeout, false, std::move(ignore)};
       ++tally_.connections_opened;
       clock_.heard(connection.greeting());
-      if (!deaf_ && shares_sessions(connection)) throw SharedSession();
-      if (!deaf_) introduce(connection);
+      if (!listening_unavailable_ && shares_sessions(connection)) throw SharedSession();
+      if (!listening_unavailable_) introduce(connection);
       back_off.succeeded();
-      hears_ = !deaf_;
+      hears_ = !listening_unavailable_;
       // Whatever was said while nobody listened here is made up for.
-      if (before) tell(Bulletin::of_everything());
+      if (before) tell(Announcement::of_everything());
       before = true;
       serve(connection);
     } catch (const SharedSession&) {
-      deaf_ = true;
+      listening_unavailable_ = true;
       others_ = true;  // nobody knows
       if (options_.log) {
         options_.log({.level = LogLevel::warning,
@@ -210,7 +210,7 @@ void Announcer::serve(Connection& connection) {
     const auto send_again = send_pending(connection);
     hear(connection);
     if (Steady::now() >= next_look) {
-      if (!deaf_) look_for_others(connection);
+      if (!listening_unavailable_) look_for_others(connection);
       next_look = Steady::now() + look_interval;
     }
     const auto left =
@@ -230,7 +230,7 @@ void Announcer::serve(Connection& connection) {
 }
 
 std::optional<Steady::time_point> Announcer::send_pending(Connection& connection) {
-  Bulletin bulletin;
+  Announcement bulletin;
   {
     const std::lock_guard lock(mutex_);
     if (pending_.can_wait() && !pending_.empty() && Steady::now() < next_unhurried_) return next_unhurried_;
@@ -248,11 +248,11 @@ std::optional<Steady::time_point> Announcer::send_pending(Connection& connection
     const Rows rows = connection.run(
         "SELECT pg_backend_pid()::bigint, pg_notify($1, $2), set_config('synchronous_commit', 'off', true)",
         parameters);
-    if (!deaf_) stay_in_session(connection, rows.integer(0, 0));
+    if (!listening_unavailable_) stay_in_session(connection, rows.integer(0, 0));
   } catch (...) {
     // It goes out again when there is a connection; heard twice does no harm.
     const std::lock_guard lock(mutex_);
-    pending_ = Bulletin::of_everything();
+    pending_ = Announcement::of_everything();
     throw;
   }
   return std::nullopt;
@@ -262,13 +262,13 @@ void Announcer::hear(Connection& connection) {
   while (auto notification = connection.next_notification()) {
     if (notification->sender == connection.session()) continue;
     ++tally_.notifications_received;
-    const Bulletin bulletin = Bulletin::from_payload(notification->payload);
+    const Announcement bulletin = Announcement::from_payload(notification->payload);
     others_ = true;
     tell(bulletin);
   }
 }
 
-void Announcer::tell(const Bulletin& bulletin) {
+void Announcer::tell(const Announcement& bulletin) {
   if (on_bulletin_) on_bulletin_(bulletin);
   listeners_.tell(bulletin);
 }

@@ -11,7 +11,7 @@
 #include "providers/postgres/back_off.hpp"
 #include "providers/postgres/connection.hpp"
 #include "providers/postgres/listeners.hpp"
-#include "providers/postgres/news.hpp"
+#include "providers/postgres/notices.hpp"
 #include "providers/postgres/pool.hpp"
 #include <duramen/postgres.hpp>
 
@@ -28,7 +28,7 @@ namespace duramen::inline v0::postgres::detail {
 class Announcer {
  public:
   /// Throws StoreError for a connection string that cannot be read. Starts no thread yet.
-  Announcer(const Options& options, Listeners& listeners, ServerClock& clock, Tally& tally);
+  Announcer(const Options& options, Listeners& listeners, ServerClock& clock, CallCounters& tally);
   ~Announcer();
   Announcer(const Announcer&) = delete;
   Announcer& operator=(const Announcer&) = delete;
@@ -36,9 +36,9 @@ class Announcer {
   /// From now on the listeners hear of other processes.
   void start();
   /// Called before listeners, so that who looks after it was called sees what they are told of.
-  void on_bulletin(std::function<void(const Bulletin&)> callback) { on_bulletin_ = std::move(callback); }
+  void on_bulletin(std::function<void(const Announcement&)> callback) { on_bulletin_ = std::move(callback); }
   /// Tells other processes, if there may be any. Does not wait.
-  void announce(const News& news);
+  void announce(const Notices& news);
   /// True while nothing that others say is missed.
   [[nodiscard]] bool hears() const noexcept { return hears_; }
 
@@ -52,7 +52,7 @@ class Announcer {
   /// When to come back for what can wait, if something does.
   std::optional<std::chrono::steady_clock::time_point> send_pending(Connection& connection);
   void hear(Connection& connection);
-  void tell(const Bulletin& bulletin);
+  void tell(const Announcement& bulletin);
   void wake() const;
   /// False if it was woken up before that.
   void pause(Duration length);
@@ -63,15 +63,16 @@ class Announcer {
   const std::int64_t presence_lock_;
   Listeners& listeners_;
   ServerClock& clock_;
-  Tally& tally_;
-  std::function<void(const Bulletin&)> on_bulletin_;
+  CallCounters& tally_;
+  std::function<void(const Announcement&)> on_bulletin_;
 
   std::mutex mutex_;
-  Bulletin pending_;
+  Announcement pending_;
   std::atomic<bool> others_ = true;  // until it is known
   std::atomic<bool> hears_ = false;
   std::atomic<bool> stopping_ = false;
-  bool deaf_ = false;  // there is no listening here; what is committed is told to the others all the same
+  bool listening_unavailable_ =
+      false;  // there is no listening here; what is committed is told to the others all the same
   int wake_fd_ = -1;
   // The thread's: before it, what can wait is not sent.
   std::chrono::steady_clock::time_point next_unhurried_{};

@@ -24,7 +24,7 @@ struct Query {
 };
 
 /// What a connection learned when it was made.
-struct Greeting {
+struct ServerInfo {
   std::int64_t server_now = 0;  ///< wall clock of the server, when half of the exchange was over
   std::int64_t here_now = 0;    ///< that of this machine
 };
@@ -59,7 +59,7 @@ class Connection {
   [[nodiscard]] bool idle() const noexcept;
   /// For one that was idle: has the server hung up meanwhile?
   [[nodiscard]] bool still_there();
-  [[nodiscard]] const Greeting& greeting() const noexcept { return greeting_; }
+  [[nodiscard]] const ServerInfo& greeting() const noexcept { return greeting_; }
   [[nodiscard]] int socket() const;
 
   struct Notification {
@@ -98,7 +98,7 @@ class Connection {
   bool prepare_;
   bool usable_ = true;
   NoticeHandler notices_;
-  Greeting greeting_;
+  ServerInfo greeting_;
   int session_ = 0;
   std::unordered_map<std::string, std::string> prepared_;  // by the names of queries: those on the server
   std::int64_t deadline_ = 0;                              // steady milliseconds

@@ -1,8 +1,8 @@
 // How payloads and failures stand in columns.
 #pragma once
 
-#include "base/failure_json.hpp"
 #include "base/json_writer.hpp"
+#include "format/failure_json.hpp"
 #include <duramen/failure.hpp>
 #include <duramen/payload.hpp>
 

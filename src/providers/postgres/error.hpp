@@ -2,7 +2,7 @@
 // to do.
 #pragma once
 
-#include "base/out_of_memory.hpp"
+#include "providers/common/out_of_memory.hpp"
 #include <duramen/result.hpp>
 
 #include <new>

@@ -1,7 +1,7 @@
 #include "providers/postgres/instance_info.hpp"
 
-#include "base/failure_json.hpp"
-#include "base/unreadable_row.hpp"
+#include "format/failure_json.hpp"
+#include "providers/common/unreadable_row.hpp"
 #include "providers/postgres/encoding.hpp"
 #include <duramen/detail/json_value.hpp>
 

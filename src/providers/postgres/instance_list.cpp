@@ -19,7 +19,7 @@ class Conditions {
     if (query.after)
       number(newest_first ? "i.key < $" : "i.key > $", static_cast<std::int64_t>(query.after.value));
     if (filter.ids) {
-      Texts ids;
+      TextColumn ids;
       for (const InstanceId& id : *filter.ids) ids.add(id.value);
       texts("i.instance_id = ANY ($", std::move(ids));
     }
@@ -27,7 +27,7 @@ class Conditions {
     if (filter.name) text("i.name = $", *filter.name);
     if (filter.version) text("i.version = $", *filter.version);
     if (!filter.statuses.empty()) {
-      Texts statuses;
+      TextColumn statuses;
       for (const Status status : filter.statuses) statuses.add(to_string(status));
       texts("i.status = ANY ($", std::move(statuses));
     }
@@ -65,7 +65,7 @@ class Conditions {
     add(condition);
     parameters_.text(value);
   }
-  void texts(std::string_view condition, Texts&& values) {
+  void texts(std::string_view condition, TextColumn&& values) {
     add(condition);
     where_ += ")";
     parameters_.add(std::move(values));

@@ -62,24 +62,24 @@ void Listeners::each(Tell&& tell) const {
   }
 }
 
-void Listeners::tell(const News& news) {
+void Listeners::tell(const Notices& news) {
   each([&](const NodeId& node, ProviderListener& listener) {
     // Cancellations first: they are what somebody waits for.
     std::vector<StolenLease> stolen;
     std::ranges::copy_if(news.stolen, std::back_inserter(stolen),
                          [&](const StolenLease& lease) { return lease.owner == node; });
     if (!stolen.empty()) listener.leases_stolen(stolen);
-    if (news.orchestrator_work) listener.orchestrator_work_ready();
-    if (news.worker_work) listener.worker_work_ready();
+    if (news.orchestrator_work) listener.turns_ready();
+    if (news.worker_work) listener.activities_ready();
     if (!news.instances.empty()) listener.instances_changed(news.instances);
   });
 }
 
-void Listeners::tell(const Bulletin& bulletin) {
+void Listeners::tell(const Announcement& bulletin) {
   each([&](const NodeId& node, ProviderListener& listener) {
     if (bulletin.concerns(node)) listener.leases_stolen({});
-    if (bulletin.orchestrator_work) listener.orchestrator_work_ready();
-    if (bulletin.worker_work) listener.worker_work_ready();
+    if (bulletin.orchestrator_work) listener.turns_ready();
+    if (bulletin.worker_work) listener.activities_ready();
     if (bulletin.instances) listener.instances_changed({});
   });
 }

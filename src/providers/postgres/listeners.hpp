@@ -1,7 +1,7 @@
 // Who wants to hear, in this process, of what happens in the store.
 #pragma once
 
-#include "providers/postgres/news.hpp"
+#include "providers/postgres/notices.hpp"
 #include <duramen/provider.hpp>
 
 #include <atomic>
@@ -17,9 +17,9 @@ class Listeners {
   [[nodiscard]] std::unique_ptr<Subscription> add(NodeId node, ProviderListener& listener);
 
   /// Tells what was committed here.
-  void tell(const News& news);
+  void tell(const Notices& news);
   /// Tells what another process said.
-  void tell(const Bulletin& bulletin);
+  void tell(const Announcement& bulletin);
 
  private:
   struct Entry;

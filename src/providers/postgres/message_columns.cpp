@@ -26,20 +26,22 @@ void ParentColumns::take_into(Parameters& parameters) {
 }
 
 void MessageColumns::add(const OutboundMessage& message) {
-  const WorkItem& work = message.item;
-  const auto* starts = std::get_if<work::StartOrchestration>(&work);
-  const bool waits =
-      std::holds_alternative<work::ExternalRaised>(work) || std::holds_alternative<work::QueueMessage>(work);
+  const MessageBody& work = message.body;
+  const auto* starts = std::get_if<message::StartOrchestration>(&work);
+  const bool waits = std::holds_alternative<message::ExternalRaised>(work) ||
+                     std::holds_alternative<message::QueueMessage>(work);
   kind.add(starts != nullptr ? start : waits ? may_wait : to_existing);
   target.add(message.target.value);
   item.add(to_json(work, message.target));
   at.add(to_unix_ms(message.visible_at));
   id.add(message.message_id);
   Incarnation answers;
-  if (const auto* done = std::get_if<work::SubOrchCompleted>(&work)) answers = done->parent.incarnation;
-  if (const auto* failed = std::get_if<work::SubOrchFailed>(&work)) answers = failed->parent.incarnation;
-  const bool is_answer = std::holds_alternative<work::SubOrchCompleted>(work) ||
-                         std::holds_alternative<work::SubOrchFailed>(work);
+  if (const auto* done = std::get_if<message::SubOrchestrationCompleted>(&work))
+    answers = done->parent.incarnation;
+  if (const auto* failed = std::get_if<message::SubOrchestrationFailed>(&work))
+    answers = failed->parent.incarnation;
+  const bool is_answer = std::holds_alternative<message::SubOrchestrationCompleted>(work) ||
+                         std::holds_alternative<message::SubOrchestrationFailed>(work);
   for_key.add(is_answer && !answers ? std::int64_t{-1} : static_cast<std::int64_t>(answers.value));
   name.add(starts != nullptr ? std::string_view(starts->orchestration) : std::string_view());
   digest.add(starts != nullptr ? start_digest(*starts) : std::int64_t{0});

@@ -11,10 +11,10 @@ struct ParentColumns {
   void add(const std::optional<ParentLink>& parent);
   void take_into(Parameters& parameters);
 
-  Texts instance;
-  Numbers key;
-  Numbers execution;
-  Numbers event;
+  TextColumn instance;
+  BigintColumn key;
+  BigintColumn execution;
+  BigintColumn event;
 };
 
 struct MessageColumns {
@@ -23,15 +23,15 @@ struct MessageColumns {
   void add(const OutboundMessage& message);
   void take_into(Parameters& parameters);
 
-  Kinds kind;
-  Texts target;
-  Texts item;
-  Numbers at;
-  Texts id;
-  Numbers
+  SmallintColumn kind;
+  TextColumn target;
+  TextColumn item;
+  BigintColumn at;
+  TextColumn id;
+  BigintColumn
       for_key;  // a child's answer names the instance that asked, not one of the same name that came after it
-  Texts name;
-  Numbers digest;
+  TextColumn name;
+  BigintColumn digest;
   ParentColumns parent;
 };
 

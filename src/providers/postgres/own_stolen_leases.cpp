@@ -22,7 +22,7 @@ void OwnStolenLeases::add(const StolenLease& stolen) {
   notes_.insert_or_assign(stolen.lease, Note{stolen.reason, now + kept_for});
 }
 
-std::optional<CancelReason> OwnStolenLeases::reason(const WorkLease& lease) const {
+std::optional<CancelReason> OwnStolenLeases::reason(const ActivityLease& lease) const {
   const std::lock_guard lock(mutex_);
   const auto note = notes_.find(lease);
   if (note == notes_.end() || note->second.until <= clock_.lease_now()) return std::nullopt;

@@ -18,11 +18,11 @@ class OwnStolenLeases {
   explicit OwnStolenLeases(const Clock& clock) : clock_(clock) {}
 
   void add(const StolenLease& stolen);
-  [[nodiscard]] std::optional<CancelReason> reason(const WorkLease& lease) const;
+  [[nodiscard]] std::optional<CancelReason> reason(const ActivityLease& lease) const;
 
  private:
   struct Hash {
-    std::size_t operator()(const WorkLease& lease) const noexcept {
+    std::size_t operator()(const ActivityLease& lease) const noexcept {
       return std::hash<ActivityKey>{}(lease.key) ^ std::hash<LeaseToken>{}(lease.token);
     }
   };
@@ -33,7 +33,7 @@ class OwnStolenLeases {
 
   const Clock& clock_;
   mutable std::mutex mutex_;
-  std::unordered_map<WorkLease, Note, Hash> notes_;
+  std::unordered_map<ActivityLease, Note, Hash> notes_;
   std::size_t forget_at_ = 1024;
 };
 

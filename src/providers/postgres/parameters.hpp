@@ -42,9 +42,9 @@ class Column {
   std::string bytes_;
 };
 
-class Numbers : public Column {
+class BigintColumn : public Column {
  public:
-  Numbers() : Column(wire::int8_array, wire::int8) {}
+  BigintColumn() : Column(wire::int8_array, wire::int8) {}
   void add(std::int64_t value) { add_number(static_cast<std::uint64_t>(value)); }
   void add(std::uint64_t value) { add_number(value); }
   template <class Number>
@@ -58,28 +58,28 @@ class Numbers : public Column {
 };
 
 /// Numbers of four bytes: places in other columns, versions, attempts.
-class Indexes : public Column {
+class IntegerColumn : public Column {
  public:
-  Indexes() : Column(wire::int4_array, wire::int4) {}
+  IntegerColumn() : Column(wire::int4_array, wire::int4) {}
   void add(std::size_t value) { add_number(static_cast<std::uint32_t>(value)); }
 };
 
 /// Numbers of two bytes: what a function tells apart.
-class Kinds : public Column {
+class SmallintColumn : public Column {
  public:
-  Kinds() : Column(wire::int2_array, wire::int2) {}
+  SmallintColumn() : Column(wire::int2_array, wire::int2) {}
   void add(int value) { add_number(static_cast<std::uint16_t>(value)); }
 };
 
-class Flags : public Column {
+class BooleanColumn : public Column {
  public:
-  Flags() : Column(wire::boolean_array, wire::boolean) {}
+  BooleanColumn() : Column(wire::boolean_array, wire::boolean) {}
   void add(bool value) { add_number(static_cast<std::uint8_t>(value ? 1 : 0)); }
 };
 
-class Texts : public Column {
+class TextColumn : public Column {
  public:
-  Texts() : Column(wire::text_array, wire::text) {}
+  TextColumn() : Column(wire::text_array, wire::text) {}
   void add(std::string_view text) {
     require_storable(text);
     add_bytes(text);

@@ -7,7 +7,7 @@
 
 namespace duramen::inline v0::postgres::detail {
 
-Pool::Pool(const Options& options, ServerClock& clock, Tally& tally)
+Pool::Pool(const Options& options, ServerClock& clock, CallCounters& tally)
     : options_(options),
       conninfo_(options.conninfo),
       clock_(clock),

@@ -17,7 +17,7 @@
 namespace duramen::inline v0::postgres::detail {
 
 /// What is counted for Counters.
-struct Tally {
+struct CallCounters {
   std::atomic<std::uint64_t> queries = 0;
   std::atomic<std::uint64_t> listener_queries = 0;
   std::atomic<std::uint64_t> connections_opened = 0;
@@ -29,7 +29,7 @@ struct Tally {
 class Pool {
  public:
   /// Throws StoreError for a connection string that cannot be read.
-  Pool(const Options& options, ServerClock& clock, Tally& tally);
+  Pool(const Options& options, ServerClock& clock, CallCounters& tally);
 
   /// A connection on loan, given back when this ends; one that was lost, or left in the middle of something,
   /// is closed.
@@ -65,7 +65,7 @@ class Pool {
   const Options options_;
   const ConnInfo conninfo_;
   ServerClock& clock_;
-  Tally& tally_;
+  CallCounters& tally_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

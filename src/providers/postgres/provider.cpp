@@ -1,16 +1,16 @@
 #include "providers/postgres/provider.hpp"
 
 #include "base/guarded.hpp"
-#include "base/unreadable_row.hpp"
+#include "providers/common/unreadable_row.hpp"
 #include "providers/postgres/encoding.hpp"
 #include "providers/postgres/error.hpp"
 #include "providers/postgres/identifier.hpp"
 #include "providers/postgres/instance_info.hpp"
+#include "providers/postgres/leased_activities.hpp"
 #include "providers/postgres/message_columns.hpp"
 #include "providers/postgres/schema.hpp"
 #include "providers/postgres/start_digest.hpp"
-#include "providers/postgres/turn_batch.hpp"
-#include "providers/postgres/work_items.hpp"
+#include "providers/postgres/turn_columns.hpp"
 #include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ std::size_t limit_of(std::size_t limit) { return std::min<std::size_t>(limit, 1u
 
 /// A start that nobody is told of if it is refused.
 bool is_detached_start(const OutboundMessage& message) {
-  return std::holds_alternative<work::StartOrchestration>(message.item) && !message.if_refused;
+  return std::holds_alternative<message::StartOrchestration>(message.body) && !message.if_refused;
 }
 
 /// `taken` are ids that were taken before the batch.
@@ -58,7 +58,7 @@ void note_refused_starts(std::span<const TurnCommit> commits, std::set<InstanceI
   for (std::size_t i = 0; i < commits.size(); ++i) {
     if (results[i].outcome != CommitOutcome::committed) continue;
     for (const OutboundMessage& message : commits[i].messages) {
-      if (!std::holds_alternative<work::StartOrchestration>(message.item)) continue;
+      if (!std::holds_alternative<message::StartOrchestration>(message.body)) continue;
       const bool free = taken.insert(message.target).second;
       if (!free && is_detached_start(message)) results[i].refused_starts.push_back(message.target);
     }
@@ -104,7 +104,7 @@ PostgresProvider::PostgresProvider(const Options& options)
       random_(std::random_device{}() | (std::uint64_t{std::random_device{}()} << 32)),
       pool_(options_, server_clock_, tally_),
       announcer_(options_, listeners_, server_clock_, tally_) {
-  announcer_.on_bulletin([this](const Bulletin&) { quiet_.disturb(); });
+  announcer_.on_bulletin([this](const Announcement&) { quiet_.invalidate(); });
   const Pool::Loan connection = pool_.take();
   open_schema(*connection, options_.schema, options_.migrate);
 }
@@ -127,7 +127,7 @@ Rows PostgresProvider::run(const Query& query, const Parameters& parameters, boo
 
 Rows PostgresProvider::write(const Query& query, const Parameters& parameters) {
   Rows rows = until_not_overtaken([&] { return run(query, parameters); });
-  quiet_.disturb();
+  quiet_.invalidate();
   return rows;
 }
 
@@ -139,7 +139,7 @@ Rows PostgresProvider::read(const Query& query, const Parameters& parameters) {
   }
 }
 
-Moment PostgresProvider::moment() const {
+TransactionTime PostgresProvider::moment() const {
   if (options_.clock == nullptr) return {};
   return {to_unix_ms(options_.clock->now()), options_.clock->lease_now().time_since_epoch().count()};
 }
@@ -149,7 +149,7 @@ std::int64_t PostgresProvider::new_token() {
   return static_cast<std::int64_t>(random_() >> 2) + 1;
 }
 
-void PostgresProvider::announce(const News& news) {
+void PostgresProvider::announce(const Notices& news) {
   if (!news.any()) return;
   try {
     announcer_.announce(news);
@@ -165,19 +165,19 @@ void PostgresProvider::announce(const News& news) {
 Result<std::vector<StartOutcome>> PostgresProvider::start_instances(std::span<const StartRequest> requests) {
   return guarded("start_instances", [&]() -> Result<std::vector<StartOutcome>> {
     if (requests.empty()) return std::vector<StartOutcome>{};
-    Texts target, item, name;
-    Numbers digest;
-    Flags reuse;
+    TextColumn target, item, name;
+    BigintColumn digest;
+    BooleanColumn reuse;
     ParentColumns parent;
     for (const StartRequest& request : requests) {
       target.add(request.instance.value);
-      item.add(to_json(WorkItem{request.start}, request.instance));
+      item.add(to_json(MessageBody{request.start}, request.instance));
       name.add(request.start.orchestration);
       digest.add(start_digest(request.start));
       reuse.add(request.reuse == IdReuse::replace_when_final);
       parent.add(request.start.parent);
     }
-    const Moment now = moment();
+    const TransactionTime now = moment();
     Parameters parameters;
     parameters.number(now.now).number(now.lease_now);
     parameters.add(std::move(target)).add(std::move(item)).add(std::move(name)).add(std::move(digest));
@@ -186,7 +186,7 @@ Result<std::vector<StartOutcome>> PostgresProvider::start_instances(std::span<co
     const Rows rows = write(queries_.start_instances, parameters);
 
     std::vector<StartOutcome> outcomes;
-    News news;
+    Notices news;
     for (const std::int64_t outcome : rows.integers(0, 0)) {
       outcomes.push_back(static_cast<StartOutcome>(outcome));
       if (outcomes.back() != StartOutcome::created) continue;
@@ -199,9 +199,9 @@ Result<std::vector<StartOutcome>> PostgresProvider::start_instances(std::span<co
   });
 }
 
-Result<std::vector<EnqueueOutcome>> PostgresProvider::enqueue_for_orchestrator(
+Result<std::vector<EnqueueOutcome>> PostgresProvider::enqueue_messages(
     std::span<const OutboundMessage> messages) {
-  return guarded("enqueue_for_orchestrator", [&]() -> Result<std::vector<EnqueueOutcome>> {
+  return guarded("enqueue_messages", [&]() -> Result<std::vector<EnqueueOutcome>> {
     if (messages.empty()) return std::vector<EnqueueOutcome>{};
     MessageColumns columns;
     for (const OutboundMessage& message : messages) columns.add(message);
@@ -211,7 +211,7 @@ Result<std::vector<EnqueueOutcome>> PostgresProvider::enqueue_for_orchestrator(
     const Rows rows = write(queries_.enqueue_messages, parameters);
 
     std::vector<EnqueueOutcome> outcomes;
-    News news;
+    Notices news;
     for (const std::int64_t outcome : rows.integers(0, 0)) {
       outcomes.push_back(static_cast<EnqueueOutcome>(outcome));
       if (outcomes.back() == EnqueueOutcome::enqueued) news.orchestrator_work = true;
@@ -223,7 +223,7 @@ Result<std::vector<EnqueueOutcome>> PostgresProvider::enqueue_for_orchestrator(
 
 // -- turns ----------------------------------------------------------------------------------------
 
-OrchestrationItem PostgresProvider::read_orchestration_item(const Rows& rows, int row) {
+LeasedInstance PostgresProvider::read_leased_instance(const Rows& rows, int row) {
   enum {
     key,
     instance_id,
@@ -241,14 +241,14 @@ OrchestrationItem PostgresProvider::read_orchestration_item(const Rows& rows, in
     updated_at,
     token
   };
-  OrchestrationItem item{.instance = InstanceId{rows.text(row, instance_id)},
-                         .incarnation = Incarnation{rows.number(row, key)},
-                         .lease = LeaseToken{rows.number(row, token)},
-                         .execution = ExecutionId{rows.number(row, execution)},
-                         .status = base::status_or_running(rows.text(row, status)),
-                         .name = rows.string(row, orchestration),
-                         .version = rows.string(row, version),
-                         .last_event_id = EventId{rows.number(row, last_event_id)}};
+  LeasedInstance item{.instance = InstanceId{rows.text(row, instance_id)},
+                      .incarnation = Incarnation{rows.number(row, key)},
+                      .lease = LeaseToken{rows.number(row, token)},
+                      .execution = ExecutionId{rows.number(row, execution)},
+                      .status = base::status_or_running(rows.text(row, status)),
+                      .name = rows.string(row, orchestration),
+                      .version = rows.string(row, version),
+                      .last_event_id = EventId{rows.number(row, last_event_id)}};
   const auto ids = rows.integers(row, message_ids);
   const auto counts = rows.integers(row, attempts);
   const auto texts = rows.texts(row, items);
@@ -256,7 +256,7 @@ OrchestrationItem PostgresProvider::read_orchestration_item(const Rows& rows, in
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const auto attempt = static_cast<std::uint32_t>(counts.at(i));
     item.attempt = std::max(item.attempt, attempt);
-    auto message = work_item_from_json(texts[i], item.instance);
+    auto message = message_from_json(texts[i], item.instance);
     if (message) {
       item.messages.push_back({std::move(*message), attempt});
     } else if (unreadable++ < unreadable_to_tell) {
@@ -281,21 +281,21 @@ OrchestrationItem PostgresProvider::read_orchestration_item(const Rows& rows, in
   return item;
 }
 
-Result<OrchestrationBatch> PostgresProvider::fetch_orchestration_items(const OrchestrationFetch& request) {
-  return guarded("fetch_orchestration_items", [&]() -> Result<OrchestrationBatch> {
-    OrchestrationBatch batch;
+Result<TurnBatch> PostgresProvider::fetch_turns(const TurnFetch& request) {
+  return guarded("fetch_turns", [&]() -> Result<TurnBatch> {
+    TurnBatch batch;
     if (request.limit == 0) return batch;
     std::string question;
     if (hears_everything()) {
-      question = question_of(request);
+      question = cache_key(request);
       if (const auto known = quiet_.answer(question, clock().now())) {
         batch.next_due = known->next_due;
         return batch;
       }
     }
-    const std::uint64_t disturbances = quiet_.disturbances();
+    const std::uint64_t generation = quiet_.generation();
     const LeaseTime sent = clock().lease_now();
-    const Moment now = moment();
+    const TransactionTime now = moment();
     Parameters parameters;
     parameters.number(now.now)
         .number(now.lease_now)
@@ -305,7 +305,7 @@ Result<OrchestrationBatch> PostgresProvider::fetch_orchestration_items(const Orc
     parameters.index(std::min(request.min_engine_version, 0x7fff'ffffu));
     parameters.index(std::min(request.max_engine_version, 0x7fff'ffffu));
     if (request.orchestrations) {
-      Texts names, versions;
+      TextColumn names, versions;
       for (const RegisteredOrchestration& known : *request.orchestrations) {
         if (known.versions.empty()) {
           names.add(known.name);
@@ -326,11 +326,11 @@ Result<OrchestrationBatch> PostgresProvider::fetch_orchestration_items(const Orc
         batch.next_due = time_or_nothing(rows, row, 15);
         continue;
       }
-      OrchestrationItem item = read_orchestration_item(rows, row);
+      LeasedInstance item = read_leased_instance(rows, row);
       item.lease_until = sent + Duration{whole(request.lease)};
       batch.items.push_back(std::move(item));
     }
-    if (batch.items.empty() && !question.empty()) quiet_.remember(question, disturbances, {batch.next_due});
+    if (batch.items.empty() && !question.empty()) quiet_.remember(question, generation, {batch.next_due});
     return batch;
   });
 }
@@ -350,8 +350,8 @@ std::vector<Result<std::vector<Event>>> PostgresProvider::read_histories(
     std::span<const HistoryRequest> requests) {
   if (requests.empty()) return {};
   auto all = guarded("read_histories", [&]() -> Result<std::vector<Result<std::vector<Event>>>> {
-    Texts instances;
-    Numbers executions, afters;
+    TextColumn instances;
+    BigintColumn executions, afters;
     for (const HistoryRequest& request : requests) {
       instances.add(request.instance.value);
       executions.add(request.execution.value);
@@ -393,7 +393,7 @@ std::vector<Incarnation> PostgresProvider::reserve_numbers(std::span<const TurnC
 
 std::set<InstanceId> PostgresProvider::ids_taken_before(std::span<const TurnCommit> commits) {
   std::set<InstanceId> taken;
-  Texts ids;
+  TextColumn ids;
   bool any = false;
   for (const TurnCommit& commit : commits) {
     for (const OutboundMessage& message : commit.messages) {
@@ -411,14 +411,14 @@ std::set<InstanceId> PostgresProvider::ids_taken_before(std::span<const TurnComm
 }
 
 void PostgresProvider::tell_of(std::span<const TurnCommit> commits, const std::vector<CommitResult>& results,
-                               News& news) {
+                               Notices& news) {
   for (std::size_t i = 0; i < commits.size(); ++i) {
     if (results[i].outcome != CommitOutcome::committed) continue;
     const TurnCommit& commit = commits[i];
     news.instances.push_back({commit.instance, commit.change.status, commit.node});
     if (!commit.cancel_rest) {
-      news.worker_work |=
-          std::ranges::any_of(commit.worker_items, [](const WorkerItem& item) { return !item.born_leased; });
+      news.worker_work |= std::ranges::any_of(commit.new_activities,
+                                              [](const NewActivity& item) { return !item.born_leased; });
     }
     for (const StolenLease& stolen : results[i].stolen) {
       if (stolen.owner == commit.node) {
@@ -430,16 +430,16 @@ void PostgresProvider::tell_of(std::span<const TurnCommit> commits, const std::v
   }
 }
 
-Result<std::vector<CommitResult>> PostgresProvider::ack_orchestration_items(
-    std::span<const TurnCommit> commits, const std::stop_token& hurry) {
-  return guarded("ack_orchestration_items", [&]() -> Result<std::vector<CommitResult>> {
+Result<std::vector<CommitResult>> PostgresProvider::commit_turns(std::span<const TurnCommit> commits,
+                                                                 const std::stop_token& preempt) {
+  return guarded("commit_turns", [&]() -> Result<std::vector<CommitResult>> {
     // One statement for all of them: once it is on its way, it cannot be cut short.
-    if (commits.empty() || hurry.stop_requested()) return std::vector<CommitResult>{};
+    if (commits.empty() || preempt.stop_requested()) return std::vector<CommitResult>{};
     const std::vector<Incarnation> numbers = reserve_numbers(commits);
     std::set<InstanceId> taken = ids_taken_before(commits);
-    TurnBatch batch;
+    TurnColumns batch;
     for (std::size_t i = 0; i < commits.size(); ++i) batch.add(commits[i], numbers[i]);
-    News news;
+    Notices news;
     std::vector<CommitResult> results;
     try {
       TurnAnswer answer = read_turn_answer(write(queries_.commit_turns, batch.take(moment())), commits);
@@ -459,7 +459,7 @@ Result<std::vector<CommitResult>> PostgresProvider::ack_orchestration_items(
     tell_of(commits, results, news);
     for (std::size_t i = 0; i < commits.size(); ++i) {
       for (std::size_t a = 0; a < results[i].acks.size(); ++a)
-        explain(commits[i].work_acks[a].lease, results[i].acks[a]);
+        explain(commits[i].activity_acks[a].lease, results[i].acks[a]);
     }
     announce(news);
     return results;
@@ -467,16 +467,16 @@ Result<std::vector<CommitResult>> PostgresProvider::ack_orchestration_items(
 }
 
 std::vector<CommitResult> PostgresProvider::commit_each(std::span<const TurnCommit> commits,
-                                                        std::span<const Incarnation> numbers, News& news) {
+                                                        std::span<const Incarnation> numbers, Notices& news) {
   const Pool::Loan connection = pool_.take();
   std::vector<CommitResult> results;
-  TurnBatch all;
+  TurnColumns all;
   for (std::size_t i = 0; i < commits.size(); ++i) all.add(commits[i], numbers[i]);
   connection->run("BEGIN");
   try {
     connection->run(queries_.lock_turns, all.locks());
     for (std::size_t i = 0; i < commits.size(); ++i) {
-      TurnBatch batch;
+      TurnColumns batch;
       batch.add(commits[i], numbers[i]);
       connection->run("SAVEPOINT entry");
       try {
@@ -496,7 +496,7 @@ std::vector<CommitResult> PostgresProvider::commit_each(std::span<const TurnComm
       connection->run("RELEASE entry");
     }
     connection->run("COMMIT");
-    quiet_.disturb();
+    quiet_.invalidate();
   } catch (const SqlError&) {
     if (connection->usable()) connection->run("ROLLBACK");
     throw;
@@ -504,34 +504,33 @@ std::vector<CommitResult> PostgresProvider::commit_each(std::span<const TurnComm
   return results;
 }
 
-Result<void> PostgresProvider::abandon_orchestration_items(std::span<const TurnAbandon> items) {
-  return guarded("abandon_orchestration_items", [&]() -> Result<void> {
+Result<void> PostgresProvider::release_turns(std::span<const TurnRelease> items) {
+  return guarded("release_turns", [&]() -> Result<void> {
     if (items.empty()) return {};
-    Numbers key, token, delay;
-    Indexes uncount;
-    for (const TurnAbandon& item : items) {
+    BigintColumn key, token, delay;
+    IntegerColumn uncount;
+    for (const TurnRelease& item : items) {
       key.add(item.lease.incarnation.value);
       token.add(item.lease.token.value);
       delay.add(whole(item.delay));
       uncount.add(item.count_attempt ? 0u : 1u);
     }
-    const Moment now = moment();
+    const TransactionTime now = moment();
     Parameters parameters;
     parameters.number(now.now).number(now.lease_now);
     parameters.add(std::move(key)).add(std::move(token)).add(std::move(delay)).add(std::move(uncount));
-    News news;
+    Notices news;
     news.orchestrator_work = write(queries_.abandon_turns, parameters).integer(0, 0) > 0;
     announce(news);
     return {};
   });
 }
 
-Result<std::vector<bool>> PostgresProvider::renew_orchestration_item_locks(std::span<const TurnLease> leases,
-                                                                           Duration extend) {
-  return guarded("renew_orchestration_item_locks", [&]() -> Result<std::vector<bool>> {
+Result<std::vector<bool>> PostgresProvider::renew_turns(std::span<const TurnLease> leases, Duration extend) {
+  return guarded("renew_turns", [&]() -> Result<std::vector<bool>> {
     std::vector<bool> renewed;
     if (leases.empty()) return renewed;
-    Numbers key, token;
+    BigintColumn key, token;
     for (const TurnLease& lease : leases) {
       key.add(lease.incarnation.value);
       token.add(lease.token.value);
@@ -546,33 +545,33 @@ Result<std::vector<bool>> PostgresProvider::renew_orchestration_item_locks(std::
 
 // -- work items -----------------------------------------------------------------------------------
 
-Result<WorkBatch> PostgresProvider::fetch_work_items(const WorkFetch& request) {
-  return guarded("fetch_work_items", [&]() -> Result<WorkBatch> {
-    WorkBatch batch;
+Result<ActivityBatch> PostgresProvider::fetch_activities(const ActivityFetch& request) {
+  return guarded("fetch_activities", [&]() -> Result<ActivityBatch> {
+    ActivityBatch batch;
     const bool wants_any = request.tags != TagFilter::none() && (!request.names || !request.names->empty());
     if (!wants_any || request.limit == 0) return batch;
     std::string question;
     if (hears_everything()) {
-      question = question_of(request);
+      question = cache_key(request);
       if (const auto known = quiet_.answer(question, clock().now())) {
         batch.next_due = known->next_due;
         return batch;
       }
     }
-    const std::uint64_t disturbances = quiet_.disturbances();
+    const std::uint64_t generation = quiet_.generation();
     const LeaseTime sent = clock().lease_now();
-    const Moment now = moment();
+    const TransactionTime now = moment();
     Parameters parameters;
     parameters.number(now.now).number(now.lease_now).text(request.node.value).index(limit_of(request.limit));
     parameters.number(whole(request.lease)).number(new_token());
     if (request.names) {
-      Texts names;
+      TextColumn names;
       for (const std::string& name : *request.names) names.add(name);
       parameters.add(std::move(names));
     } else {
       parameters.no_texts();
     }
-    Texts tags, active;
+    TextColumn tags, active;
     for (const std::string& tag : request.tags.tags) tags.add(tag);
     parameters.flag(request.tags.untagged).flag(request.tags.every_tag).add(std::move(tags));
     if (request.sessions) {
@@ -589,34 +588,34 @@ Result<WorkBatch> PostgresProvider::fetch_work_items(const WorkFetch& request) {
         batch.next_due = time_or_nothing(rows, row, work_next_due);
         continue;
       }
-      WorkItemLeased item = read_work_item(rows, row);
+      LeasedActivity item = read_leased_activity(rows, row);
       item.lease_until = sent + Duration{whole(request.lease)};
       batch.items.push_back(std::move(item));
     }
-    if (batch.items.empty() && !question.empty()) quiet_.remember(question, disturbances, {batch.next_due});
+    if (batch.items.empty() && !question.empty()) quiet_.remember(question, generation, {batch.next_due});
     return batch;
   });
 }
 
-void PostgresProvider::explain(const WorkLease& lease, AckResult& result) const {
+void PostgresProvider::explain(const ActivityLease& lease, AckResult& result) const {
   if (result.outcome != AckOutcome::lease_lost) return;
   if (const auto reason = own_stolen_.reason(lease)) result = {AckOutcome::cancelled, *reason};
 }
 
-Result<std::vector<AckResult>> PostgresProvider::ack_work_items(std::span<const WorkAck> acks) {
-  return guarded("ack_work_items", [&]() -> Result<std::vector<AckResult>> {
+Result<std::vector<AckResult>> PostgresProvider::ack_activities(std::span<const ActivityAck> acks) {
+  return guarded("ack_activities", [&]() -> Result<std::vector<AckResult>> {
     std::vector<AckResult> results;
     if (acks.empty()) return results;
-    Numbers key, execution, activity, token;
-    Texts item;
-    for (const WorkAck& ack : acks) {
+    BigintColumn key, execution, activity, token;
+    TextColumn item;
+    for (const ActivityAck& ack : acks) {
       key.add(ack.lease.key.incarnation.value);
       execution.add(ack.lease.key.execution.value);
       activity.add(ack.lease.key.activity.value);
       token.add(ack.lease.token.value);
       item.add(completion_json(ack));
     }
-    const Moment now = moment();
+    const TransactionTime now = moment();
     Parameters parameters;
     parameters.number(now.now).number(now.lease_now).add(std::move(key)).add(std::move(execution));
     parameters.add(std::move(activity)).add(std::move(token)).add(std::move(item));
@@ -628,22 +627,22 @@ Result<std::vector<AckResult>> PostgresProvider::ack_work_items(std::span<const 
                          parse_cancel_reason(reasons.at(i)).value_or(CancelReason{})});
       explain(acks[i].lease, results.back());
     }
-    News news;
+    Notices news;
     news.orchestrator_work = rows.integer(0, 2) > 0;
     announce(news);
     return results;
   });
 }
 
-Result<std::vector<RenewResult>> PostgresProvider::renew_work_item_locks(std::span<const WorkRenewal> leases,
-                                                                         Duration extend) {
-  return guarded("renew_work_item_locks", [&]() -> Result<std::vector<RenewResult>> {
+Result<std::vector<RenewResult>> PostgresProvider::renew_activities(std::span<const ActivityRenewal> leases,
+                                                                    Duration extend) {
+  return guarded("renew_activities", [&]() -> Result<std::vector<RenewResult>> {
     std::vector<RenewResult> results;
     if (leases.empty()) return results;
-    Numbers key, execution, activity, token;
-    Flags alive;
-    Texts details, encoding;
-    for (const WorkRenewal& renewal : leases) {
+    BigintColumn key, execution, activity, token;
+    BooleanColumn alive;
+    TextColumn details, encoding;
+    for (const ActivityRenewal& renewal : leases) {
       key.add(renewal.lease.key.incarnation.value);
       execution.add(renewal.lease.key.execution.value);
       activity.add(renewal.lease.key.activity.value);
@@ -675,12 +674,12 @@ Result<std::vector<RenewResult>> PostgresProvider::renew_work_item_locks(std::sp
   });
 }
 
-Result<void> PostgresProvider::abandon_work_items(std::span<const WorkAbandon> items) {
-  return guarded("abandon_work_items", [&]() -> Result<void> {
+Result<void> PostgresProvider::release_activities(std::span<const ActivityRelease> items) {
+  return guarded("release_activities", [&]() -> Result<void> {
     if (items.empty()) return {};
-    Numbers key, execution, activity, token, delay;
-    Indexes uncount;
-    for (const WorkAbandon& item : items) {
+    BigintColumn key, execution, activity, token, delay;
+    IntegerColumn uncount;
+    for (const ActivityRelease& item : items) {
       key.add(item.lease.key.incarnation.value);
       execution.add(item.lease.key.execution.value);
       activity.add(item.lease.key.activity.value);
@@ -688,11 +687,11 @@ Result<void> PostgresProvider::abandon_work_items(std::span<const WorkAbandon> i
       delay.add(whole(item.delay));
       uncount.add(item.count_attempt ? 0u : 1u);
     }
-    const Moment now = moment();
+    const TransactionTime now = moment();
     Parameters parameters;
     parameters.number(now.now).number(now.lease_now).add(std::move(key)).add(std::move(execution));
     parameters.add(std::move(activity)).add(std::move(token)).add(std::move(delay)).add(std::move(uncount));
-    News news;
+    Notices news;
     news.worker_work = write(queries_.abandon_work, parameters).integer(0, 0) > 0;
     announce(news);
     return {};

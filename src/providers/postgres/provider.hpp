@@ -3,13 +3,13 @@
 #pragma once
 
 #include "providers/postgres/announcer.hpp"
+#include "providers/postgres/empty_fetch_cache.hpp"
 #include "providers/postgres/listeners.hpp"
-#include "providers/postgres/moment.hpp"
 #include "providers/postgres/own_stolen_leases.hpp"
 #include "providers/postgres/pool.hpp"
 #include "providers/postgres/queries.hpp"
-#include "providers/postgres/quiet_fetches.hpp"
 #include "providers/postgres/server_clock.hpp"
+#include "providers/postgres/transaction_time.hpp"
 #include <duramen/postgres.hpp>
 #include <duramen/provider.hpp>
 
@@ -35,26 +35,25 @@ class PostgresProvider final : public Provider {
 
   [[nodiscard]] Result<std::vector<StartOutcome>> start_instances(
       std::span<const StartRequest> requests) override;
-  [[nodiscard]] Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
+  [[nodiscard]] Result<std::vector<EnqueueOutcome>> enqueue_messages(
       std::span<const OutboundMessage> messages) override;
 
-  [[nodiscard]] Result<OrchestrationBatch> fetch_orchestration_items(
-      const OrchestrationFetch& request) override;
+  [[nodiscard]] Result<TurnBatch> fetch_turns(const TurnFetch& request) override;
   [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
                                                         EventId after) override;
   [[nodiscard]] std::vector<Result<std::vector<Event>>> read_histories(
       std::span<const HistoryRequest> requests) override;
-  [[nodiscard]] Result<std::vector<CommitResult>> ack_orchestration_items(
-      std::span<const TurnCommit> commits, const std::stop_token& hurry) override;
-  [[nodiscard]] Result<void> abandon_orchestration_items(std::span<const TurnAbandon> items) override;
-  [[nodiscard]] Result<std::vector<bool>> renew_orchestration_item_locks(std::span<const TurnLease> leases,
-                                                                         Duration extend) override;
+  [[nodiscard]] Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                               const std::stop_token& preempt) override;
+  [[nodiscard]] Result<void> release_turns(std::span<const TurnRelease> items) override;
+  [[nodiscard]] Result<std::vector<bool>> renew_turns(std::span<const TurnLease> leases,
+                                                      Duration extend) override;
 
-  [[nodiscard]] Result<WorkBatch> fetch_work_items(const WorkFetch& request) override;
-  [[nodiscard]] Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override;
-  [[nodiscard]] Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
-                                                                       Duration extend) override;
-  [[nodiscard]] Result<void> abandon_work_items(std::span<const WorkAbandon> items) override;
+  [[nodiscard]] Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override;
+  [[nodiscard]] Result<std::vector<AckResult>> ack_activities(std::span<const ActivityAck> acks) override;
+  [[nodiscard]] Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> leases,
+                                                                  Duration extend) override;
+  [[nodiscard]] Result<void> release_activities(std::span<const ActivityRelease> items) override;
   [[nodiscard]] Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) override;
 
   [[nodiscard]] Result<std::size_t> renew_sessions(std::span<const std::string> owners, Duration extend,
@@ -86,16 +85,16 @@ class PostgresProvider final : public Provider {
   [[nodiscard]] Rows write(const Query& query, const Parameters& parameters);
   /// For calls that only look: sent again on another connection if the first is lost.
   [[nodiscard]] Rows read(const Query& query, const Parameters& parameters);
-  [[nodiscard]] Moment moment() const;
+  [[nodiscard]] TransactionTime moment() const;
   /// Where a fetch begins to count its tokens: far from where any other does, and far from the largest
   /// number.
   [[nodiscard]] std::int64_t new_token();
-  void announce(const News& news);
+  void announce(const Notices& news);
   /// True if a fetch that found nothing may be answered the same way without asking again.
   [[nodiscard]] bool hears_everything() const noexcept {
     return options_.clock == nullptr && announcer_.hears();
   }
-  [[nodiscard]] OrchestrationItem read_orchestration_item(const Rows& rows, int row);
+  [[nodiscard]] LeasedInstance read_leased_instance(const Rows& rows, int row);
   [[nodiscard]] std::vector<Incarnation> reserve_numbers(std::span<const TurnCommit> commits);
   /// Which of the ids of detached starts belong to instances already. Looked up before the commit, because
   /// the schema's function does not return it; so a start may be refused without being among them, if the id
@@ -103,19 +102,19 @@ class PostgresProvider final : public Provider {
   [[nodiscard]] std::set<InstanceId> ids_taken_before(std::span<const TurnCommit> commits);
   /// Each commit on its own, in one transaction: for a batch that holds one that cannot be stored.
   [[nodiscard]] std::vector<CommitResult> commit_each(std::span<const TurnCommit> commits,
-                                                      std::span<const Incarnation> numbers, News& news);
+                                                      std::span<const Incarnation> numbers, Notices& news);
   /// What the server does not know: leases that our own commits took from our own nodes.
-  void explain(const WorkLease& lease, AckResult& result) const;
-  void tell_of(std::span<const TurnCommit> commits, const std::vector<CommitResult>& results, News& news);
+  void explain(const ActivityLease& lease, AckResult& result) const;
+  void tell_of(std::span<const TurnCommit> commits, const std::vector<CommitResult>& results, Notices& news);
 
   const Options options_;
   const std::string schema_;  // in quotes
   const Queries queries_;
   ServerClock server_clock_;
-  Tally tally_;
+  CallCounters tally_;
   Listeners listeners_;
   OwnStolenLeases own_stolen_;
-  QuietFetches quiet_;
+  EmptyFetchCache quiet_;
   std::mutex random_mutex_;
   std::mt19937_64 random_;
   Pool pool_;

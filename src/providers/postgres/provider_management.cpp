@@ -1,13 +1,13 @@
 // The part of the Provider interface that looks after a store: sessions, sweeping, finding, removing,
 // counting.
-#include "base/message_subject.hpp"
-#include "base/unreadable_row.hpp"
+#include "providers/common/message_subject.hpp"
+#include "providers/common/unreadable_row.hpp"
 #include "providers/postgres/error.hpp"
 #include "providers/postgres/instance_info.hpp"
 #include "providers/postgres/instance_list.hpp"
 #include "providers/postgres/provider.hpp"
 #include "providers/postgres/schema.hpp"
-#include "providers/postgres/turn_batch.hpp"
+#include "providers/postgres/turn_columns.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -21,7 +21,7 @@ Result<std::size_t> PostgresProvider::renew_sessions(std::span<const std::string
                                                      Duration idle_timeout) {
   return guarded("renew_sessions", [&]() -> Result<std::size_t> {
     if (owners.empty()) return std::size_t{0};
-    Texts names;
+    TextColumn names;
     for (const std::string& owner : owners) names.add(owner);
     Parameters parameters;
     parameters.number(moment().lease_now)
@@ -37,7 +37,7 @@ Result<std::size_t> PostgresProvider::release_sessions(const std::string& owner)
     Parameters parameters;
     parameters.number(moment().lease_now).text(owner);
     const auto released = static_cast<std::size_t>(write(queries_.release_sessions, parameters).number(0, 0));
-    News news;
+    Notices news;
     news.worker_work = released > 0;
     announce(news);
     return released;
@@ -61,7 +61,7 @@ Result<SweepResult> PostgresProvider::sweep(std::size_t limit) {
       next_due,
       more
     };
-    const Moment now = moment();
+    const TransactionTime now = moment();
     const std::size_t most = std::min<std::size_t>(limit, 1u << 30);
     Parameters look;
     look.number(now.now).number(now.lease_now).index(most);
@@ -72,19 +72,19 @@ Result<SweepResult> PostgresProvider::sweep(std::size_t limit) {
     if (limit == 0 || (last == 0 && !found.flag(last, more))) return result;
 
     // How an overdue activity fails is the same for all stores, so it is said here and not by the server.
-    Numbers keys, executions, activities, fences;
-    Texts items;
+    BigintColumn keys, executions, activities, fences;
+    TextColumn items;
     for (int row = 0; row < last; ++row) {
       constexpr TimeoutKind kinds[] = {TimeoutKind::schedule_to_start, TimeoutKind::start_to_close,
                                        TimeoutKind::heartbeat};
-      ActivityExecute work;
+      ActivityRequest work;
       work.instance = InstanceId{found.text(row, instance_id)};
       work.key = {Incarnation{found.number(row, key)}, ExecutionId{found.number(row, execution)},
                   EventId{found.number(row, activity)}};
       work.name = found.string(row, activity_name);
       work.options = {Duration{found.integer(row, to_start)}, Duration{found.integer(row, to_close)},
                       Duration{found.integer(row, heartbeat)}};
-      const WorkAck ack{
+      const ActivityAck ack{
           .lease = {work.key, {}},
           .instance = work.instance,
           .completion = overdue_failure(work, kinds[found.integer(row, kind)],
@@ -109,7 +109,7 @@ Result<SweepResult> PostgresProvider::sweep(std::size_t limit) {
     result.more =
         result.overdue >= limit || result.parked_dropped >= limit || result.sessions_removed >= limit;
     if (!swept.is_null(0, 4)) result.next_due = from_unix_ms(swept.integer(0, 4));
-    News news;
+    Notices news;
     news.orchestrator_work = result.overdue > 0;
     news.stolen = swept.stolen_leases(0, 3);
     announce(news);
@@ -171,7 +171,7 @@ Result<std::vector<InstanceInfo>> PostgresProvider::get_instance_tree(const Inst
 
 Result<PendingWork> PostgresProvider::list_pending_work(const InstanceId& instance) {
   return guarded("list_pending_work", [&]() -> Result<PendingWork> {
-    const Moment now = moment();
+    const TransactionTime now = moment();
     Parameters of_instance;
     of_instance.text(instance.value).number(now.lease_now);
     const Rows row = read(queries_.pending_instance, of_instance);
@@ -201,8 +201,8 @@ Result<PendingWork> PostgresProvider::list_pending_work(const InstanceId& instan
       pending.more_messages = pending.messages.size() == PendingWork::max_messages;
       if (pending.more_messages) break;
       PendingMessage& message = pending.messages.emplace_back();
-      if (const auto item = work_item_from_json(messages.text(i, 0), instance)) {
-        message.type = work_item_type(*item);
+      if (const auto item = message_from_json(messages.text(i, 0), instance)) {
+        message.type = message_type(*item);
         std::tie(message.execution, message.event) = base::message_subject(*item);
       } else {
         message.unreadable = item.error().message;
@@ -263,7 +263,7 @@ Result<InstanceCount> PostgresProvider::count_instances(Incarnation after, std::
 
 Result<QueueDepths> PostgresProvider::get_queue_depths() {
   return guarded("get_queue_depths", [&]() -> Result<QueueDepths> {
-    const Moment now = moment();
+    const TransactionTime now = moment();
     Parameters parameters;
     parameters.number(now.now).number(now.lease_now);
     const Rows rows = read(queries_.depths, parameters);
@@ -285,12 +285,12 @@ Result<std::vector<DeleteResult>> PostgresProvider::delete_instances(std::span<c
   return guarded("delete_instances", [&]() -> Result<std::vector<DeleteResult>> {
     std::vector<DeleteResult> results;
     if (instances.empty()) return results;
-    Texts ids;
+    TextColumn ids;
     for (const InstanceId& instance : instances) ids.add(instance.value);
     Parameters parameters;
     parameters.number(moment().lease_now).add(std::move(ids)).flag(mode == DeleteMode::force);
     const Rows rows = write(queries_.delete_instances, parameters);
-    News news;
+    Notices news;
     for (int row = 0; row < rows.count(); ++row) {
       if (rows.is_null(row, 0)) {
         news.stolen = rows.stolen_leases(row, 7);
@@ -321,7 +321,7 @@ Result<std::vector<PruneResult>> PostgresProvider::prune_executions(std::span<co
     }
     std::vector<PruneResult> results;
     if (instances.empty()) return results;
-    Texts ids;
+    TextColumn ids;
     for (const InstanceId& instance : instances) ids.add(instance.value);
     Parameters parameters;
     parameters.add(std::move(ids));

@@ -1,7 +1,7 @@
 // Tells one start from another of the same id.
 #pragma once
 
-#include <duramen/work_item.hpp>
+#include <duramen/message.hpp>
 
 #include <cstdint>
 #include <string_view>
@@ -9,7 +9,7 @@
 namespace duramen::inline v0::postgres::detail {
 
 /// FNV-1a, 64 bits. Stored, so it must not change between builds; std::hash may.
-[[nodiscard]] inline std::int64_t start_digest(const work::StartOrchestration& start) noexcept {
+[[nodiscard]] inline std::int64_t start_digest(const message::StartOrchestration& start) noexcept {
   std::uint64_t hash = 0xcbf29ce484222325ull;
   const auto add = [&](std::string_view text) {
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;

@@ -22,7 +22,7 @@ constexpr std::size_t file_size = 4096;
 constexpr std::chrono::seconds look_interval{1};
 
 [[noreturn]] void fail(const std::string& path, int code) {
-  const FileTrouble trouble = file_trouble(code);
+  const FileProblem trouble = file_trouble(code);
   throw StoreError(
       {ErrorCode::unavailable, "", "cannot create " + path + ": " + trouble.text, trouble.retryable});
 }

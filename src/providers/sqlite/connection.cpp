@@ -52,7 +52,7 @@ void Connection::execute(const std::string& sql) {
 
 std::int64_t Connection::query_number(const std::string& sql) {
   Statement statement{*this, sql};
-  Run run = statement.run();
+  Cursor run = statement.run();
   const std::int64_t number = run.step() ? run.integer(0) : 0;
   run.finish();
   return number;
@@ -60,7 +60,7 @@ std::int64_t Connection::query_number(const std::string& sql) {
 
 std::string Connection::query_text(const std::string& sql) {
   Statement statement{*this, sql};
-  Run run = statement.run();
+  Cursor run = statement.run();
   std::string text = run.step() ? run.string(0) : std::string{};
   // To the end: a pragma that changes the file commits there, and fails there.
   run.finish();

@@ -7,15 +7,17 @@ namespace duramen::inline v0::sqlite::detail {
 
 namespace {
 
-bool may_wait_for_its_instance(const WorkItem& item) {
-  return std::holds_alternative<work::ExternalRaised>(item) ||
-         std::holds_alternative<work::QueueMessage>(item);
+bool may_wait_for_its_instance(const MessageBody& item) {
+  return std::holds_alternative<message::ExternalRaised>(item) ||
+         std::holds_alternative<message::QueueMessage>(item);
 }
 
 /// A child's answer names the instance that asked, not one of the same name that came after it.
-bool is_for(const WorkItem& item, Incarnation key) {
-  if (const auto* done = std::get_if<work::SubOrchCompleted>(&item)) return done->parent.incarnation == key;
-  if (const auto* failed = std::get_if<work::SubOrchFailed>(&item)) return failed->parent.incarnation == key;
+bool is_for(const MessageBody& item, Incarnation key) {
+  if (const auto* done = std::get_if<message::SubOrchestrationCompleted>(&item))
+    return done->parent.incarnation == key;
+  if (const auto* failed = std::get_if<message::SubOrchestrationFailed>(&item))
+    return failed->parent.incarnation == key;
   return true;
 }
 
@@ -27,7 +29,7 @@ std::optional<StartOutcome> Delivery::refusal(const InstanceRow& taken, const St
   return repeat ? StartOutcome::exists : StartOutcome::conflict;
 }
 
-StartOutcome Delivery::start(const Moment& moment, const StartRequest& request, News& news) {
+StartOutcome Delivery::start(const TransactionTime& moment, const StartRequest& request, Notices& news) {
   const NewInstance instance{.id = request.instance, .start = request.start};
   auto key = instances_.insert(moment, numbers_, instance);
   if (!key) {
@@ -43,65 +45,66 @@ StartOutcome Delivery::start(const Moment& moment, const StartRequest& request, 
   return StartOutcome::created;
 }
 
-EnqueueOutcome Delivery::deliver(const Moment& moment, const OutboundMessage& message, News& news) {
-  if (const auto* start = std::get_if<work::StartOrchestration>(&message.item)) {
+EnqueueOutcome Delivery::deliver(const TransactionTime& moment, const OutboundMessage& message,
+                                 Notices& news) {
+  if (const auto* start = std::get_if<message::StartOrchestration>(&message.body)) {
     return deliver_start(moment, message, *start, news);
   }
   const auto target = instances_.find(message.target);
   if (!target) {
-    if (!may_wait_for_its_instance(message.item)) return EnqueueOutcome::not_found;
+    if (!may_wait_for_its_instance(message.body)) return EnqueueOutcome::not_found;
     return parked_.park(moment, message) ? EnqueueOutcome::parked : EnqueueOutcome::duplicate;
   }
-  if (!is_for(message.item, target->key)) return EnqueueOutcome::not_found;
+  if (!is_for(message.body, target->key)) return EnqueueOutcome::not_found;
   if (is_final(target->status)) {
     const bool repeat = message.message_id && queue_.has_received(target->key, *message.message_id);
     return repeat ? EnqueueOutcome::duplicate : EnqueueOutcome::finished;
   }
   if (message.message_id && !queue_.receive(target->key, *message.message_id))
     return EnqueueOutcome::duplicate;
-  queue_.insert(moment, target->key, message.target, message.item, message.visible_at, news);
+  queue_.insert(moment, target->key, message.target, message.body, message.visible_at, news);
   return EnqueueOutcome::enqueued;
 }
 
-EnqueueOutcome Delivery::deliver_start(const Moment& moment, const OutboundMessage& message,
-                                       const work::StartOrchestration& start, News& news) {
+EnqueueOutcome Delivery::deliver_start(const TransactionTime& moment, const OutboundMessage& message,
+                                       const message::StartOrchestration& start, Notices& news) {
   std::optional<std::int64_t> not_before;
   if (to_unix_ms(message.visible_at) > moment.now) not_before = to_unix_ms(message.visible_at);
   const auto key = instances_.insert(
       moment, numbers_, NewInstance{.id = message.target, .start = start, .not_before = not_before});
   if (!key) return EnqueueOutcome::duplicate;
-  queue_.insert(moment, *key, message.target, message.item, {}, news);
+  queue_.insert(moment, *key, message.target, message.body, {}, news);
   parked_.move_to(moment, message.target, *key, queue_, news);
   return EnqueueOutcome::enqueued;
 }
 
-AckResult Delivery::acknowledge(const Moment& moment, const WorkAck& ack, News& news) {
+AckResult Delivery::acknowledge(const TransactionTime& moment, const ActivityAck& ack, Notices& news) {
   if (!workers_.finish(moment, ack.lease)) return refusal(moment, ack.lease);
   enqueue_completion(moment, ack, news);
   return {};
 }
 
-void Delivery::enqueue_completion(const Moment& moment, const WorkAck& ack, News& news) {
+void Delivery::enqueue_completion(const TransactionTime& moment, const ActivityAck& ack, Notices& news) {
   if (!ack.completion) return;
   const ActivityKey& key = ack.lease.key;
   const auto target = instances_.find(key.incarnation);
   if (!target || is_final(target->status)) return;
-  WorkItem item;
+  MessageBody item;
   if (const auto* result = std::get_if<Payload>(&*ack.completion)) {
-    item = work::ActivityCompleted{key.execution, key.activity, *result};
+    item = message::ActivityCompleted{key.execution, key.activity, *result};
   } else {
-    item = work::ActivityFailed{key.execution, key.activity, std::get<Failure>(*ack.completion)};
+    item = message::ActivityFailed{key.execution, key.activity, std::get<Failure>(*ack.completion)};
   }
   queue_.insert(moment, key.incarnation, ack.instance, item, {}, news);
 }
 
-AckResult Delivery::refusal(const Moment& moment, const WorkLease& lease) {
+AckResult Delivery::refusal(const TransactionTime& moment, const ActivityLease& lease) {
   if (const auto reason = workers_.stolen_leases().reason(moment, lease))
     return {AckOutcome::cancelled, *reason};
   return {AckOutcome::lease_lost, {}};
 }
 
-void Delivery::erase_instance(const Moment& moment, Incarnation key, News& news) {
+void Delivery::erase_instance(const TransactionTime& moment, Incarnation key, Notices& news) {
   workers_.cancel_instance(moment, key, CancelReason::instance_deleted, news.stolen);
   queue_.erase_all(key);
   queue_.erase_received(key);

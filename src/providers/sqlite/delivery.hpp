@@ -4,10 +4,10 @@
 #include "providers/sqlite/instances.hpp"
 #include "providers/sqlite/key_value_table.hpp"
 #include "providers/sqlite/listeners.hpp"
-#include "providers/sqlite/moment.hpp"
-#include "providers/sqlite/numbers.hpp"
+#include "providers/sqlite/number_allocator.hpp"
 #include "providers/sqlite/orchestrator_queue.hpp"
 #include "providers/sqlite/parked_messages.hpp"
+#include "providers/sqlite/transaction_time.hpp"
 #include "providers/sqlite/worker_queue.hpp"
 #include <duramen/provider.hpp>
 
@@ -17,7 +17,7 @@ namespace duramen::inline v0::sqlite::detail {
 
 class Delivery {
  public:
-  Delivery(Numbers& numbers, Instances& instances, OrchestratorQueue& queue, ParkedMessages& parked,
+  Delivery(NumberAllocator& numbers, Instances& instances, OrchestratorQueue& queue, ParkedMessages& parked,
            WorkerQueue& workers, KeyValueTable& key_values)
       : numbers_(numbers),
         instances_(instances),
@@ -27,28 +27,29 @@ class Delivery {
         key_values_(key_values) {}
 
   /// Inserts the instance as pending, with its message and what was parked for it.
-  [[nodiscard]] StartOutcome start(const Moment& moment, const StartRequest& request, News& news);
+  [[nodiscard]] StartOutcome start(const TransactionTime& moment, const StartRequest& request, Notices& news);
   /// For a start, `duplicate` means that the id is taken.
-  [[nodiscard]] EnqueueOutcome deliver(const Moment& moment, const OutboundMessage& message, News& news);
+  [[nodiscard]] EnqueueOutcome deliver(const TransactionTime& moment, const OutboundMessage& message,
+                                       Notices& news);
 
   /// Deletes the worker row and, if it was held under that lease, enqueues the completion.
-  [[nodiscard]] AckResult acknowledge(const Moment& moment, const WorkAck& ack, News& news);
+  [[nodiscard]] AckResult acknowledge(const TransactionTime& moment, const ActivityAck& ack, Notices& news);
   /// For a row that is deleted already.
-  void enqueue_completion(const Moment& moment, const WorkAck& ack, News& news);
+  void enqueue_completion(const TransactionTime& moment, const ActivityAck& ack, Notices& news);
   /// Why a lease no longer holds.
-  [[nodiscard]] AckResult refusal(const Moment& moment, const WorkLease& lease);
+  [[nodiscard]] AckResult refusal(const TransactionTime& moment, const ActivityLease& lease);
 
   /// Why `taken` stands in the way of a start; empty if it may be replaced.
   [[nodiscard]] static std::optional<StartOutcome> refusal(const InstanceRow& taken,
                                                            const StartRequest& request);
   /// Everything of an instance, so that its id is free.
-  void erase_instance(const Moment& moment, Incarnation key, News& news);
+  void erase_instance(const TransactionTime& moment, Incarnation key, Notices& news);
 
  private:
-  [[nodiscard]] EnqueueOutcome deliver_start(const Moment& moment, const OutboundMessage& message,
-                                             const work::StartOrchestration& start, News& news);
+  [[nodiscard]] EnqueueOutcome deliver_start(const TransactionTime& moment, const OutboundMessage& message,
+                                             const message::StartOrchestration& start, Notices& news);
 
-  Numbers& numbers_;
+  NumberAllocator& numbers_;
   Instances& instances_;
   OrchestratorQueue& queue_;
   ParkedMessages& parked_;

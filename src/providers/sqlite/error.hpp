@@ -2,7 +2,7 @@
 // do.
 #pragma once
 
-#include "base/out_of_memory.hpp"
+#include "providers/common/out_of_memory.hpp"
 #include <duramen/result.hpp>
 
 #include <new>
@@ -42,11 +42,11 @@ class StoreError : public std::runtime_error {
 
 /// Why a file could not be made, opened or written, and what to do: to follow "cannot create x: ". May be
 /// tried again or not.
-struct FileTrouble {
+struct FileProblem {
   std::string text;
   bool retryable = false;
 };
-[[nodiscard]] FileTrouble file_trouble(int system_error);
+[[nodiscard]] FileProblem file_trouble(int system_error);
 
 /// Throws SqlError with the connection's message for `code`.
 [[noreturn]] void throw_sql_error(sqlite3* connection, int code);

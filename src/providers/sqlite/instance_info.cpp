@@ -1,6 +1,6 @@
 #include "providers/sqlite/instance_info.hpp"
 
-#include "base/unreadable_row.hpp"
+#include "providers/common/unreadable_row.hpp"
 #include "providers/sqlite/error.hpp"
 #include "providers/sqlite/values.hpp"
 #include <duramen/detail/mutant.hpp>
@@ -9,7 +9,7 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-Status read_status(const Run& run, int column, std::optional<std::string>& unreadable) {
+Status read_status(const Cursor& run, int column, std::optional<std::string>& unreadable) {
   const auto status = parse_status(run.text(column));
   if (!status) unreadable = base::unknown_status(run.text(column));
   if (!status && duramen::detail::mutant("unreadable_row_fails_the_list")) {
@@ -18,7 +18,7 @@ Status read_status(const Run& run, int column, std::optional<std::string>& unrea
   return status.value_or(Status::running);
 }
 
-std::optional<Failure> read_failure(const Run& run, int first) {
+std::optional<Failure> read_failure(const Cursor& run, int first) {
   if (run.is_null(first)) return std::nullopt;
   Failure failure;
   failure.kind = parse_failure_kind(run.text(first)).value_or(FailureKind::application);
@@ -31,14 +31,14 @@ std::optional<Failure> read_failure(const Run& run, int first) {
   return failure;
 }
 
-std::optional<Payload> read_output(const Run& run, int first) {
+std::optional<Payload> read_output(const Cursor& run, int first) {
   const int encoding = first + 7;
   const int output = first + 8;
   if (run.is_null(output)) return std::nullopt;
   return Payload{run.string(output), parse_encoding(run.text(encoding)).value_or(Encoding::text)};
 }
 
-InstanceInfo read_info(const Run& run, Results results) {
+InstanceInfo read_info(const Cursor& run, Results results) {
   InstanceInfo info{.instance = InstanceId{run.text(0)},
                     .incarnation = Incarnation{run.number(1)},
                     .name = run.string(2),

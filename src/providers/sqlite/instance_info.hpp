@@ -28,11 +28,11 @@ inline constexpr std::string_view result_columns =
 enum class Results { left_out, wanted };
 
 /// What cannot be read of it stands in its `unreadable`.
-[[nodiscard]] InstanceInfo read_info(const Run& run, Results results);
+[[nodiscard]] InstanceInfo read_info(const Cursor& run, Results results);
 /// A status that this build does not know is put into `unreadable`.
-[[nodiscard]] Status read_status(const Run& run, int column, std::optional<std::string>& unreadable);
+[[nodiscard]] Status read_status(const Cursor& run, int column, std::optional<std::string>& unreadable);
 /// From the result columns, which begin at `first`.
-[[nodiscard]] std::optional<Failure> read_failure(const Run& run, int first);
-[[nodiscard]] std::optional<Payload> read_output(const Run& run, int first);
+[[nodiscard]] std::optional<Failure> read_failure(const Cursor& run, int first);
+[[nodiscard]] std::optional<Payload> read_output(const Cursor& run, int first);
 
 }  // namespace duramen::inline v0::sqlite::detail

@@ -128,7 +128,7 @@ InstancePage InstanceList::page(const InstanceQuery& query) {
   // One more than wanted tells whether there is another page.
   const std::int64_t limit = static_cast<std::int64_t>(std::min<std::size_t>(query.limit, 1u << 30)) + 1;
   statement.bind_value(conditions.count() + 1, limit);
-  Run run = statement.run();
+  Cursor run = statement.run();
   while (run.step()) {
     if (page.instances.size() == query.limit) {
       page.next = page.instances.back().incarnation;
@@ -141,7 +141,7 @@ InstancePage InstanceList::page(const InstanceQuery& query) {
 
 std::vector<ExecutionInfo> InstanceList::executions(const InstanceId& id) {
   std::vector<ExecutionInfo> executions;
-  Run run = executions_.run(id.value);
+  Cursor run = executions_.run(id.value);
   while (run.step()) {
     ExecutionInfo& info = executions.emplace_back();
     info.execution = ExecutionId{run.number(0)};
@@ -158,7 +158,7 @@ std::vector<ExecutionInfo> InstanceList::executions(const InstanceId& id) {
 
 std::vector<InstanceInfo> InstanceList::tree(const InstanceId& root) {
   std::vector<InstanceInfo> tree;
-  Run run = tree_.run(root.value);
+  Cursor run = tree_.run(root.value);
   while (run.step()) tree.push_back(read_info(run, Results::left_out));
   return tree;
 }

@@ -1,6 +1,6 @@
 #include "providers/sqlite/instance_removal.hpp"
 
-#include "base/unreadable_row.hpp"
+#include "providers/common/unreadable_row.hpp"
 #include "providers/sqlite/instance_info.hpp"
 #include "providers/sqlite/json_list.hpp"
 
@@ -72,7 +72,7 @@ InstanceRemoval::InstanceRemoval(Connection& connection, StolenLeases& stolen_le
 
 InstanceRemoval::Family InstanceRemoval::family_of(std::uint64_t root) {
   Family family;
-  Run run = family_.run(root);
+  Cursor run = family_.run(root);
   while (run.step()) {
     family.keys.push_back(run.number(0));
     family.members.push_back({InstanceId{run.text(1)}, base::status_or_running(run.text(2)), {}});
@@ -81,11 +81,11 @@ InstanceRemoval::Family InstanceRemoval::family_of(std::uint64_t root) {
   return family;
 }
 
-DeleteResult InstanceRemoval::remove(const Moment& moment, const InstanceId& root, DeleteMode mode,
-                                     News& news) {
+DeleteResult InstanceRemoval::remove(const TransactionTime& moment, const InstanceId& root, DeleteMode mode,
+                                     Notices& news) {
   std::uint64_t key = 0;
   {
-    Run run = root_.run(root.value);
+    Cursor run = root_.run(root.value);
     if (!run.step()) return {.outcome = DeleteOutcome::not_found};
     if (run.integer(1) != 0) return {.outcome = DeleteOutcome::has_parent};
     key = run.number(0);
@@ -97,7 +97,7 @@ DeleteResult InstanceRemoval::remove(const Moment& moment, const InstanceId& roo
   DeleteResult result{
       .instances = family.keys.size(), .executions = family.keys.size(), .events = family.events};
   {
-    Run run = past_executions_.run(keys);
+    Cursor run = past_executions_.run(keys);
     run.step();
     result.executions += run.number(0);
     result.events += run.number(1);
@@ -113,8 +113,8 @@ DeleteResult InstanceRemoval::remove(const Moment& moment, const InstanceId& roo
   return result;
 }
 
-void InstanceRemoval::steal_leases(const Moment& moment, const std::string& keys, News& news) {
-  Run run = leases_.run(keys, moment.lease_now);
+void InstanceRemoval::steal_leases(const TransactionTime& moment, const std::string& keys, Notices& news) {
+  Cursor run = leases_.run(keys, moment.lease_now);
   while (run.step()) {
     const ActivityKey key{Incarnation{run.number(0)}, ExecutionId{run.number(1)}, EventId{run.number(2)}};
     StolenLease lease{.owner = NodeId{run.text(5)},
@@ -129,7 +129,7 @@ PruneResult InstanceRemoval::prune(const InstanceId& instance, const PruneOption
   std::uint64_t key = 0;
   std::int64_t last_to_go = std::numeric_limits<std::int64_t>::max();
   {
-    Run run = root_.run(instance.value);
+    Cursor run = root_.run(instance.value);
     if (!run.step()) return {};
     key = run.number(0);
     // The current execution has no row among those that are over; it counts all the same.
@@ -140,7 +140,7 @@ PruneResult InstanceRemoval::prune(const InstanceId& instance, const PruneOption
   PruneResult result{.found = true};
   std::vector<std::uint64_t> executions;
   {
-    Run run = prunable_.run(key, last_to_go, ended_before);
+    Cursor run = prunable_.run(key, last_to_go, ended_before);
     while (run.step()) {
       executions.push_back(run.number(0));
       result.events += run.number(1);

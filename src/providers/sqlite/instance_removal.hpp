@@ -3,9 +3,9 @@
 
 #include "providers/sqlite/connection.hpp"
 #include "providers/sqlite/listeners.hpp"
-#include "providers/sqlite/moment.hpp"
 #include "providers/sqlite/statement.hpp"
 #include "providers/sqlite/stolen_leases.hpp"
+#include "providers/sqlite/transaction_time.hpp"
 #include <duramen/management.hpp>
 
 #include <cstdint>
@@ -20,15 +20,15 @@ class InstanceRemoval {
  public:
   InstanceRemoval(Connection& connection, StolenLeases& stolen_leases);
 
-  [[nodiscard]] DeleteResult remove(const Moment& moment, const InstanceId& root, DeleteMode mode,
-                                    News& news);
+  [[nodiscard]] DeleteResult remove(const TransactionTime& moment, const InstanceId& root, DeleteMode mode,
+                                    Notices& news);
   /// The options have at least one part.
   [[nodiscard]] PruneResult prune(const InstanceId& instance, const PruneOptions& options);
 
  private:
   struct Family;
   [[nodiscard]] Family family_of(std::uint64_t root);
-  void steal_leases(const Moment& moment, const std::string& keys, News& news);
+  void steal_leases(const TransactionTime& moment, const std::string& keys, Notices& news);
 
   StolenLeases& stolen_leases_;
   Statement root_;

@@ -1,6 +1,6 @@
 #include "providers/sqlite/instances.hpp"
 
-#include "base/unreadable_row.hpp"
+#include "providers/common/unreadable_row.hpp"
 #include "providers/sqlite/instance_info.hpp"
 #include "providers/sqlite/key_value_table.hpp"
 
@@ -15,7 +15,7 @@ constexpr std::string_view row_columns =
     "SELECT key, status, execution, last_event_id, commit_token, lease_token, lease_until, start_digest, "
     "has_key_values FROM instances WHERE ";
 
-std::optional<InstanceRow> read_row(Run run) {
+std::optional<InstanceRow> read_row(Cursor run) {
   if (!run.step()) return std::nullopt;
   return InstanceRow{.key = Incarnation{run.number(0)},
                      .status = base::status_or_running(run.text(1)),
@@ -86,7 +86,7 @@ std::optional<InstanceRow> Instances::find(const InstanceId& id) {
   return read_row(find_by_id_.run(id.value));
 }
 
-std::optional<Incarnation> Instances::insert(const Moment& moment, Numbers& numbers,
+std::optional<Incarnation> Instances::insert(const TransactionTime& moment, NumberAllocator& numbers,
                                              const NewInstance& instance) {
   const std::uint64_t key = numbers.next();
   const std::optional<ParentLink>& parent =
@@ -114,7 +114,7 @@ std::optional<Incarnation> Instances::insert(const Moment& moment, Numbers& numb
   return Incarnation{key};
 }
 
-void Instances::update(const Moment& moment, Incarnation key, const TurnCommit& commit,
+void Instances::update(const TransactionTime& moment, Incarnation key, const TurnCommit& commit,
                        EventId last_event_id) {
   const InstanceChange& change = commit.change;
   std::optional<std::string_view> output, encoding;
@@ -156,11 +156,11 @@ void Instances::take_lease(Incarnation key, LeaseToken token, std::int64_t until
   take_lease_.execute(key.value, token.value, until);
 }
 
-bool Instances::extend_lease(const Moment& moment, const TurnLease& lease, std::int64_t until) {
+bool Instances::extend_lease(const TransactionTime& moment, const TurnLease& lease, std::int64_t until) {
   return extend_lease_.execute(lease.incarnation.value, lease.token.value, until, moment.lease_now) == 1;
 }
 
-bool Instances::release_lease(const Moment& moment, const TurnLease& lease,
+bool Instances::release_lease(const TransactionTime& moment, const TurnLease& lease,
                               std::optional<std::int64_t> not_before) {
   return release_lease_.execute(lease.incarnation.value, lease.token.value, not_before, moment.lease_now) ==
          1;
@@ -172,7 +172,7 @@ void Instances::erase(Incarnation key) {
   erase_history_.execute(key.value);
 }
 
-std::int64_t Instances::digest(const work::StartOrchestration& start) noexcept {
+std::int64_t Instances::digest(const message::StartOrchestration& start) noexcept {
   // FNV-1a, 64 bits. Stored, so it must not change between builds; std::hash may.
   std::uint64_t hash = 0xcbf29ce484222325ull;
   const auto add = [&](std::string_view text) {
@@ -202,7 +202,7 @@ InstanceReader::InstanceReader(Connection& connection)
           "WHERE i.instance_id = ?1 ORDER BY h.first_event_id") {}
 
 std::optional<InstanceInfo> InstanceReader::info(const InstanceId& id) {
-  Run run = info_.run(id.value);
+  Cursor run = info_.run(id.value);
   if (!run.step()) return std::nullopt;
   return read_info(run, Results::wanted);
 }
@@ -214,7 +214,7 @@ KeyValues InstanceReader::key_values(const InstanceId& id) {
 Result<std::vector<Event>> InstanceReader::history(const InstanceId& id, ExecutionId execution,
                                                    EventId after) {
   std::vector<Event> events;
-  Run run = history_.run(id.value, execution.value, after.value);
+  Cursor run = history_.run(id.value, execution.value, after.value);
   while (run.step()) {
     if (auto decoded = decode_events(run.text(0), EventContext{id, execution}, events); !decoded) {
       return decoded.error();

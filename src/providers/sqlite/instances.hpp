@@ -2,9 +2,9 @@
 #pragma once
 
 #include "providers/sqlite/connection.hpp"
-#include "providers/sqlite/moment.hpp"
-#include "providers/sqlite/numbers.hpp"
+#include "providers/sqlite/number_allocator.hpp"
 #include "providers/sqlite/statement.hpp"
+#include "providers/sqlite/transaction_time.hpp"
 #include <duramen/provider.hpp>
 
 #include <optional>
@@ -24,7 +24,7 @@ struct InstanceRow {
   std::int64_t start_digest = 0;
   bool has_key_values = false;
 
-  [[nodiscard]] bool leased(const Moment& moment) const noexcept {
+  [[nodiscard]] bool leased(const TransactionTime& moment) const noexcept {
     return lease_token && lease_until > moment.lease_now;
   }
 };
@@ -32,7 +32,7 @@ struct InstanceRow {
 /// A row to be inserted; defaults are those of an instance that has had no turn.
 struct NewInstance {
   const InstanceId& id;
-  const work::StartOrchestration& start;
+  const message::StartOrchestration& start;
   Status status = Status::pending;
   std::string_view version = {};
   EventId last_event_id = {};
@@ -51,11 +51,12 @@ class Instances {
   [[nodiscard]] std::optional<InstanceRow> find(const InstanceId& id);
 
   /// Empty if the id is taken.
-  [[nodiscard]] std::optional<Incarnation> insert(const Moment& moment, Numbers& numbers,
+  [[nodiscard]] std::optional<Incarnation> insert(const TransactionTime& moment, NumberAllocator& numbers,
                                                   const NewInstance& instance);
 
   /// Stores what a turn made of the instance and frees its lease.
-  void update(const Moment& moment, Incarnation key, const TurnCommit& commit, EventId last_event_id);
+  void update(const TransactionTime& moment, Incarnation key, const TurnCommit& commit,
+              EventId last_event_id);
   void set_failure(Incarnation key, const Failure& failure);
   void set_parent(Incarnation key, const ParentLink& parent);
   void set_custom_status(Incarnation key, const CustomStatusChange& change);
@@ -67,15 +68,15 @@ class Instances {
                       std::string_view events);
 
   void take_lease(Incarnation key, LeaseToken token, std::int64_t until);
-  [[nodiscard]] bool extend_lease(const Moment& moment, const TurnLease& lease, std::int64_t until);
-  [[nodiscard]] bool release_lease(const Moment& moment, const TurnLease& lease,
+  [[nodiscard]] bool extend_lease(const TransactionTime& moment, const TurnLease& lease, std::int64_t until);
+  [[nodiscard]] bool release_lease(const TransactionTime& moment, const TurnLease& lease,
                                    std::optional<std::int64_t> not_before);
 
   /// Everything of the instance but its queue rows.
   void erase(Incarnation key);
 
   /// Tells one start from another of the same id.
-  [[nodiscard]] static std::int64_t digest(const work::StartOrchestration& start) noexcept;
+  [[nodiscard]] static std::int64_t digest(const message::StartOrchestration& start) noexcept;
 
  private:
   Statement find_by_key_;

@@ -4,7 +4,7 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-KeyValues read_key_values(Run run) {
+KeyValues read_key_values(Cursor run) {
   KeyValues values;
   while (run.step()) {
     values.emplace(run.text(0),

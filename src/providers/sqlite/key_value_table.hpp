@@ -12,7 +12,7 @@
 namespace duramen::inline v0::sqlite::detail {
 
 /// Reads rows of (key, value, encoding, updated_at) to the end.
-[[nodiscard]] KeyValues read_key_values(Run run);
+[[nodiscard]] KeyValues read_key_values(Cursor run);
 
 /// Every row has a current value, a settled one, or both. Its users note in `instances` who has rows, so that
 /// nobody looks here in vain.

@@ -60,7 +60,7 @@ std::shared_ptr<const Listeners::Entries> Listeners::current() const {
   return state_->entries;
 }
 
-void Listeners::tell(const News& news) {
+void Listeners::tell(const Notices& news) {
   const auto entries = current();
   if (!entries) return;
   for (const auto& entry : *entries) {
@@ -71,8 +71,8 @@ void Listeners::tell(const News& news) {
     entry->call([&](ProviderListener& listener) {
       // Cancellations first: they are what somebody waits for.
       if (!stolen.empty()) listener.leases_stolen(stolen);
-      if (news.orchestrator_work) listener.orchestrator_work_ready();
-      if (news.worker_work) listener.worker_work_ready();
+      if (news.orchestrator_work) listener.turns_ready();
+      if (news.worker_work) listener.activities_ready();
       if (!news.instances.empty()) listener.instances_changed(news.instances);
     });
   }
@@ -84,8 +84,8 @@ void Listeners::tell(Topics topics) {
   for (const auto& entry : *entries) {
     entry->call([&](ProviderListener& listener) {
       if (topics.stolen_leases && !entry->node.empty()) listener.leases_stolen({});
-      if (topics.orchestrator_work) listener.orchestrator_work_ready();
-      if (topics.worker_work) listener.worker_work_ready();
+      if (topics.orchestrator_work) listener.turns_ready();
+      if (topics.worker_work) listener.activities_ready();
       if (topics.instances) listener.instances_changed({});
     });
   }

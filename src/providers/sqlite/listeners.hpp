@@ -13,7 +13,7 @@
 namespace duramen::inline v0::sqlite::detail {
 
 /// What a commit of this store has to tell. Filled in during a transaction, told after it.
-struct News {
+struct Notices {
   bool orchestrator_work = false;
   bool worker_work = false;
   std::vector<StolenLease> stolen;  ///< from other nodes
@@ -30,7 +30,7 @@ class Listeners {
   [[nodiscard]] std::unique_ptr<Subscription> add(NodeId node, ProviderListener& listener);
 
   /// Tells what this store committed itself.
-  void tell(const News& news);
+  void tell(const Notices& news);
   /// Tells what others committed: only the topics are known.
   void tell(Topics topics);
 

@@ -1,6 +1,6 @@
 #include "providers/sqlite/orchestrator_queue.hpp"
 
-#include "base/unreadable_row.hpp"
+#include "providers/common/unreadable_row.hpp"
 
 #include <algorithm>
 #include <string>
@@ -55,24 +55,24 @@ OrchestratorQueue::OrchestratorQueue(Connection& connection)
       erase_all_(connection, "DELETE FROM orchestrator_queue WHERE instance_key = ?"),
       erase_received_(connection, "DELETE FROM received_messages WHERE instance_key = ?") {}
 
-void OrchestratorQueue::insert(const Moment& moment, Incarnation key, const InstanceId& target,
-                               const WorkItem& item, TimePoint visible_at, News& news) {
+void OrchestratorQueue::insert(const TransactionTime& moment, Incarnation key, const InstanceId& target,
+                               const MessageBody& item, TimePoint visible_at, Notices& news) {
   const std::string json = to_json(item, target);
-  const auto* timer = std::get_if<work::TimerFired>(&item);
+  const auto* timer = std::get_if<message::TimerFired>(&item);
   if (timer == nullptr) return insert(moment, key, json, to_unix_ms(visible_at), news);
   const std::int64_t when = std::max(to_unix_ms(visible_at), moment.now);
   insert_.execute(key.value, when, timer->execution.value, timer->id.value, json);
   tell(moment, when, news);
 }
 
-void OrchestratorQueue::insert(const Moment& moment, Incarnation key, std::string_view item,
-                               std::int64_t visible_at, News& news) {
+void OrchestratorQueue::insert(const TransactionTime& moment, Incarnation key, std::string_view item,
+                               std::int64_t visible_at, Notices& news) {
   const std::int64_t when = std::max(visible_at, moment.now);
   insert_.execute(key.value, when, std::nullopt, std::nullopt, item);
   tell(moment, when, news);
 }
 
-void OrchestratorQueue::tell(const Moment& moment, std::int64_t visible_at, News& news) const {
+void OrchestratorQueue::tell(const TransactionTime& moment, std::int64_t visible_at, Notices& news) const {
   if (visible_at <= moment.now || visible_at < told_due_) news.orchestrator_work = true;
 }
 
@@ -85,12 +85,12 @@ bool OrchestratorQueue::has_received(Incarnation key, std::string_view message_i
 }
 
 std::optional<std::int64_t> OrchestratorQueue::first_visible_at(Incarnation key) {
-  Run run = first_visible_at_.run(key.value);
+  Cursor run = first_visible_at_.run(key.value);
   return run.step() ? std::optional(run.integer(0)) : std::nullopt;
 }
 
-bool OrchestratorQueue::any_visible(const Moment& moment, std::optional<TimePoint>& next_due) {
-  Run run = earliest_.run();
+bool OrchestratorQueue::any_visible(const TransactionTime& moment, std::optional<TimePoint>& next_due) {
+  Cursor run = earliest_.run();
   const bool empty = !run.step() || run.is_null(0);
   if (!empty && run.integer(0) <= moment.now) return true;
   told_due_ = empty ? std::numeric_limits<std::int64_t>::max() : run.integer(0);
@@ -98,19 +98,19 @@ bool OrchestratorQueue::any_visible(const Moment& moment, std::optional<TimePoin
   return false;
 }
 
-std::optional<TimePoint> OrchestratorQueue::next_due(const Moment& moment) {
-  Run run = next_due_.run(moment.now);
+std::optional<TimePoint> OrchestratorQueue::next_due(const TransactionTime& moment) {
+  Cursor run = next_due_.run(moment.now);
   if (!run.step() || run.is_null(0)) return std::nullopt;
   return from_unix_ms(run.integer(0));
 }
 
-void OrchestratorQueue::load_messages(const Moment& moment, OrchestrationItem& item) {
+void OrchestratorQueue::load_messages(const TransactionTime& moment, LeasedInstance& item) {
   std::size_t unreadable = 0;
-  Run run = messages_.run(item.incarnation.value, moment.now);
+  Cursor run = messages_.run(item.incarnation.value, moment.now);
   while (run.step()) {
     const auto attempt = static_cast<std::uint32_t>(run.integer(0)) + 1;
     item.attempt = std::max(item.attempt, attempt);
-    auto message = work_item_from_json(run.text(1), item.instance);
+    auto message = message_from_json(run.text(1), item.instance);
     if (message) {
       item.messages.push_back({std::move(*message), attempt});
     } else if (unreadable++ < unreadable_to_tell) {
@@ -128,8 +128,7 @@ void OrchestratorQueue::load_messages(const Moment& moment, OrchestrationItem& i
 namespace {
 
 /// Once a turn has resolved the version, the node must have that very one.
-bool has_handler(const OrchestrationFetch& request, std::string_view name, std::string_view version,
-                 bool resolved) {
+bool has_handler(const TurnFetch& request, std::string_view name, std::string_view version, bool resolved) {
   if (!request.orchestrations) return true;
   return std::ranges::any_of(*request.orchestrations, [&](const RegisteredOrchestration& known) {
     return known.name == name && (!resolved || known.versions.empty() ||
@@ -139,16 +138,16 @@ bool has_handler(const OrchestrationFetch& request, std::string_view name, std::
 
 }  // namespace
 
-OrchestrationBatch OrchestratorQueue::fetch(const Moment& moment, const OrchestrationFetch& request,
-                                            Instances& instances, KeyValueTable& key_values,
-                                            const std::function<LeaseToken()>& new_token) {
-  OrchestrationBatch batch;
+TurnBatch OrchestratorQueue::fetch(const TransactionTime& moment, const TurnFetch& request,
+                                   Instances& instances, KeyValueTable& key_values,
+                                   const std::function<LeaseToken()>& new_token) {
+  TurnBatch batch;
   batch.next_due = next_due(moment);
   // The others that this fetch may learn of concern its own node and its own handlers.
   told_due_ = batch.next_due ? to_unix_ms(*batch.next_due) : std::numeric_limits<std::int64_t>::max();
   std::unordered_set<std::uint64_t> seen;
   {
-    Run run = candidates_.run(moment.now);
+    Cursor run = candidates_.run(moment.now);
     while (batch.items.size() < request.limit && run.step()) {
       if (!seen.insert(run.number(0)).second) continue;
       const bool leased = !run.is_null(8) && run.integer(9) > moment.lease_now;
@@ -164,13 +163,13 @@ OrchestrationBatch OrchestratorQueue::fetch(const Moment& moment, const Orchestr
         continue;
       }
 
-      OrchestrationItem item{.instance = InstanceId{run.text(1)},
-                             .incarnation = Incarnation{run.number(0)},
-                             .execution = ExecutionId{run.number(5)},
-                             .status = status,
-                             .name = run.string(2),
-                             .version = run.string(3),
-                             .last_event_id = EventId{run.number(6)}};
+      LeasedInstance item{.instance = InstanceId{run.text(1)},
+                          .incarnation = Incarnation{run.number(0)},
+                          .execution = ExecutionId{run.number(5)},
+                          .status = status,
+                          .name = run.string(2),
+                          .version = run.string(3),
+                          .last_event_id = EventId{run.number(6)}};
       load_messages(moment, item);
       const bool retried = item.attempt > 1;
       // What was handed out before without an end may be what brought its node down: it goes alone, when it
@@ -183,9 +182,9 @@ OrchestrationBatch OrchestratorQueue::fetch(const Moment& moment, const Orchestr
   }
 
   const std::int64_t until = moment.lease_end(request.lease);
-  for (OrchestrationItem& item : batch.items) {
+  for (LeasedInstance& item : batch.items) {
     item.lease = new_token();
-    item.lease_until = Moment::lease_time(until);
+    item.lease_until = TransactionTime::lease_time(until);
     instances.take_lease(item.incarnation, item.lease, until);
     tag_.execute(item.incarnation.value, moment.now, item.lease.value);
   }

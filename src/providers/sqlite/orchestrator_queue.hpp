@@ -5,8 +5,8 @@
 #include "providers/sqlite/instances.hpp"
 #include "providers/sqlite/key_value_table.hpp"
 #include "providers/sqlite/listeners.hpp"
-#include "providers/sqlite/moment.hpp"
 #include "providers/sqlite/statement.hpp"
+#include "providers/sqlite/transaction_time.hpp"
 #include <duramen/provider.hpp>
 
 #include <atomic>
@@ -22,11 +22,11 @@ class OrchestratorQueue {
   explicit OrchestratorQueue(Connection& connection);
 
   /// `visible_at` in the past means now. Tells `news` if somebody who sleeps should know.
-  void insert(const Moment& moment, Incarnation key, const InstanceId& target, const WorkItem& item,
-              TimePoint visible_at, News& news);
+  void insert(const TransactionTime& moment, Incarnation key, const InstanceId& target,
+              const MessageBody& item, TimePoint visible_at, Notices& news);
   /// The same for a message that is JSON already and is no timer.
-  void insert(const Moment& moment, Incarnation key, std::string_view item, std::int64_t visible_at,
-              News& news);
+  void insert(const TransactionTime& moment, Incarnation key, std::string_view item, std::int64_t visible_at,
+              Notices& news);
   /// Notes that `key` was sent a message of this id; false if it had been before.
   [[nodiscard]] bool receive(Incarnation key, std::string_view message_id);
 
@@ -35,12 +35,11 @@ class OrchestratorQueue {
   /// When the first message of an instance is, or was, visible.
   [[nodiscard]] std::optional<std::int64_t> first_visible_at(Incarnation key);
   /// True if a fetch would have something to look at; sets `next_due` if not.
-  [[nodiscard]] bool any_visible(const Moment& moment, std::optional<TimePoint>& next_due);
+  [[nodiscard]] bool any_visible(const TransactionTime& moment, std::optional<TimePoint>& next_due);
 
   /// Leases instances and counts an attempt for each of their visible messages.
-  [[nodiscard]] OrchestrationBatch fetch(const Moment& moment, const OrchestrationFetch& request,
-                                         Instances& instances, KeyValueTable& key_values,
-                                         const std::function<LeaseToken()>& new_token);
+  [[nodiscard]] TurnBatch fetch(const TransactionTime& moment, const TurnFetch& request, Instances& instances,
+                                KeyValueTable& key_values, const std::function<LeaseToken()>& new_token);
   /// Undoes what a fetch did to the messages it returned.
   void give_back(Incarnation key, LeaseToken token, bool count_attempt);
 
@@ -54,9 +53,9 @@ class OrchestratorQueue {
   [[nodiscard]] std::uint64_t unreadable() const noexcept { return unreadable_; }
 
  private:
-  void load_messages(const Moment& moment, OrchestrationItem& item);
-  [[nodiscard]] std::optional<TimePoint> next_due(const Moment& moment);
-  void tell(const Moment& moment, std::int64_t visible_at, News& news) const;
+  void load_messages(const TransactionTime& moment, LeasedInstance& item);
+  [[nodiscard]] std::optional<TimePoint> next_due(const TransactionTime& moment);
+  void tell(const TransactionTime& moment, std::int64_t visible_at, Notices& news) const;
 
   // What the last fetch said about when to come back: a message due before that is news.
   std::int64_t told_due_ = std::numeric_limits<std::int64_t>::max();

@@ -28,32 +28,32 @@ OverdueWork::OverdueWork(Connection& connection, WorkerQueue& workers, Delivery&
             "lease_owner = NULL, close_by = NULL, overdue_at = NULL "
             "WHERE overdue_at IS NOT NULL AND overdue_at <= ?1 AND lease_until <= ?1") {}
 
-std::optional<TimePoint> OverdueWork::next(const Moment& moment) {
+std::optional<TimePoint> OverdueWork::next(const TransactionTime& moment) {
   std::optional<TimePoint> first;
   {
-    Run run = first_start_by_.run();
+    Cursor run = first_start_by_.run();
     if (run.step() && !run.is_null(0)) first = from_unix_ms(run.integer(0));
   }
-  Run run = first_overdue_.run();
+  Cursor run = first_overdue_.run();
   if (run.step() && !run.is_null(0)) first = earlier(first, moment.wall_time(run.integer(0)));
   return first;
 }
 
-std::optional<TimePoint> OverdueWork::next_in_time(const Moment& moment) {
+std::optional<TimePoint> OverdueWork::next_in_time(const TransactionTime& moment) {
   const auto first = next(moment);
   return first && to_unix_ms(*first) > moment.now ? first : std::nullopt;
 }
 
-std::vector<OverdueWork::Found> OverdueWork::find(const Moment& moment, std::size_t limit) {
+std::vector<OverdueWork::Found> OverdueWork::find(const TransactionTime& moment, std::size_t limit) {
   std::vector<Found> found;
-  const auto key_of = [](const Run& run) {
+  const auto key_of = [](const Cursor& run) {
     return ActivityKey{Incarnation{run.number(0)}, ExecutionId{run.number(1)}, EventId{run.number(2)}};
   };
   {
-    Run run = not_begun_.run(moment.now, limit);
+    Cursor run = not_begun_.run(moment.now, limit);
     while (run.step()) found.push_back({key_of(run), TimeoutKind::schedule_to_start});
   }
-  Run run = held_too_long_.run(moment.lease_now, limit - found.size());
+  Cursor run = held_too_long_.run(moment.lease_now, limit - found.size());
   while (run.step()) {
     found.push_back(
         {key_of(run), run.integer(3) != 0 ? TimeoutKind::start_to_close : TimeoutKind::heartbeat});
@@ -61,7 +61,7 @@ std::vector<OverdueWork::Found> OverdueWork::find(const Moment& moment, std::siz
   return found;
 }
 
-std::size_t OverdueWork::fail(const Moment& moment, std::size_t limit, News& news) {
+std::size_t OverdueWork::fail(const TransactionTime& moment, std::size_t limit, Notices& news) {
   // Where the lease is over too, nobody is at it any more: the row waits for its next attempt.
   free_.execute(moment.lease_now);
   const std::vector<Found> overdue = find(moment, limit);
@@ -69,15 +69,15 @@ std::size_t OverdueWork::fail(const Moment& moment, std::size_t limit, News& new
   return overdue.size();
 }
 
-void OverdueWork::fail(const Moment& moment, const Found& found, News& news) {
+void OverdueWork::fail(const TransactionTime& moment, const Found& found, Notices& news) {
   const auto item = workers_.read(found.key);
   if (!item) return;
   // What read() says is the attempt that would come next.
   const std::uint32_t attempt = item->attempt - 1;
   workers_.take_away(moment, found.key, CancelReason::timeout, news.stolen);
-  const WorkAck ack{.lease = {found.key, {}},
-                    .instance = item->activity.instance,
-                    .completion = overdue_failure(item->activity, found.which, attempt)};
+  const ActivityAck ack{.lease = {found.key, {}},
+                        .instance = item->request.instance,
+                        .completion = overdue_failure(item->request, found.which, attempt)};
   delivery_.enqueue_completion(moment, ack, news);
 }
 

@@ -5,8 +5,8 @@
 #include "providers/sqlite/connection.hpp"
 #include "providers/sqlite/delivery.hpp"
 #include "providers/sqlite/listeners.hpp"
-#include "providers/sqlite/moment.hpp"
 #include "providers/sqlite/statement.hpp"
+#include "providers/sqlite/transaction_time.hpp"
 #include "providers/sqlite/worker_queue.hpp"
 #include <duramen/provider.hpp>
 
@@ -21,21 +21,21 @@ class OverdueWork {
   OverdueWork(Connection& connection, WorkerQueue& workers, Delivery& delivery);
 
   /// When something becomes, or became, overdue. A hint: may be too early. Only reads.
-  [[nodiscard]] std::optional<TimePoint> next(const Moment& moment);
+  [[nodiscard]] std::optional<TimePoint> next(const TransactionTime& moment);
 
   /// The same, unless it has come: whoever fetches is not sent back at once for what only a sweep can end.
-  [[nodiscard]] std::optional<TimePoint> next_in_time(const Moment& moment);
+  [[nodiscard]] std::optional<TimePoint> next_in_time(const TransactionTime& moment);
 
   /// Ends at most `limit` of them with a failure, as if their worker had said so. Returns how many.
-  [[nodiscard]] std::size_t fail(const Moment& moment, std::size_t limit, News& news);
+  [[nodiscard]] std::size_t fail(const TransactionTime& moment, std::size_t limit, Notices& news);
 
  private:
   struct Found {
     ActivityKey key;
     TimeoutKind which;
   };
-  [[nodiscard]] std::vector<Found> find(const Moment& moment, std::size_t limit);
-  void fail(const Moment& moment, const Found& found, News& news);
+  [[nodiscard]] std::vector<Found> find(const TransactionTime& moment, std::size_t limit);
+  void fail(const TransactionTime& moment, const Found& found, Notices& news);
 
   WorkerQueue& workers_;
   Delivery& delivery_;

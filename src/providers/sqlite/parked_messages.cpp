@@ -28,29 +28,31 @@ ParkedMessages::ParkedMessages(Connection& connection)
               "DELETE FROM parked_messages WHERE id IN "
               "(SELECT id FROM parked_messages WHERE expires_at <= ? LIMIT ?)") {}
 
-bool ParkedMessages::any_expired(const Moment& moment) { return any_expired_.run(moment.now).step(); }
+bool ParkedMessages::any_expired(const TransactionTime& moment) {
+  return any_expired_.run(moment.now).step();
+}
 
-std::size_t ParkedMessages::drop_expired(const Moment& moment, std::size_t limit) {
+std::size_t ParkedMessages::drop_expired(const TransactionTime& moment, std::size_t limit) {
   const auto dropped = static_cast<std::size_t>(expire_.execute(moment.now, limit));
   expired_ += dropped;
   return dropped;
 }
 
-bool ParkedMessages::park(const Moment& moment, const OutboundMessage& message) {
+bool ParkedMessages::park(const TransactionTime& moment, const OutboundMessage& message) {
   (void)drop_expired(moment, expire_at_once);
   if (message.message_id && known_.run(message.target.value, *message.message_id, moment.now).step())
     return false;
   const std::int64_t visible_at = std::max(to_unix_ms(message.visible_at), moment.now);
   park_.execute(message.target.value, message.message_id, visible_at, moment.now + parked_for_ms,
-                to_json(message.item, message.target));
+                to_json(message.body, message.target));
   return true;
 }
 
-void ParkedMessages::move_to(const Moment& moment, const InstanceId& id, Incarnation key,
-                             OrchestratorQueue& queue, News& news) {
+void ParkedMessages::move_to(const TransactionTime& moment, const InstanceId& id, Incarnation key,
+                             OrchestratorQueue& queue, Notices& news) {
   bool found = false;
   {
-    Run run = list_.run(id.value, moment.now);
+    Cursor run = list_.run(id.value, moment.now);
     while (run.step()) {
       found = true;
       if (!run.is_null(0) && !queue.receive(key, run.text(0))) continue;

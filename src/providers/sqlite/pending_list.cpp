@@ -1,7 +1,7 @@
 #include "providers/sqlite/pending_list.hpp"
 
-#include "base/message_subject.hpp"
-#include <duramen/work_item.hpp>
+#include "providers/common/message_subject.hpp"
+#include <duramen/message.hpp>
 
 #include <tuple>
 #include <utility>
@@ -12,8 +12,8 @@ namespace {
 
 PendingMessage read_message(std::string_view json, const InstanceId& target) {
   PendingMessage message;
-  if (const auto item = work_item_from_json(json, target)) {
-    message.type = work_item_type(*item);
+  if (const auto item = message_from_json(json, target)) {
+    message.type = message_type(*item);
     std::tie(message.execution, message.event) = base::message_subject(*item);
   } else {
     message.unreadable = item.error().message;
@@ -35,16 +35,16 @@ PendingList::PendingList(Connection& connection)
                 "SELECT item, visible_at, attempt FROM orchestrator_queue WHERE instance_key = ? "
                 "ORDER BY visible_at, id LIMIT ?") {}
 
-PendingWork PendingList::of(const Moment& moment, const InstanceId& instance) {
+PendingWork PendingList::of(const TransactionTime& moment, const InstanceId& instance) {
   PendingWork pending;
   // While this run is open, the others read the same state of the file.
-  Run row = instance_.run(instance.value, moment.lease_now);
+  Cursor row = instance_.run(instance.value, moment.lease_now);
   if (!row.step()) return pending;
   const std::uint64_t key = row.number(0);
   pending.leased = row.integer(1) != 0;
   pending.not_before = from_unix_ms(row.integer(2));
 
-  Run activities = activities_.run(key, moment.lease_now);
+  Cursor activities = activities_.run(key, moment.lease_now);
   while (activities.step()) {
     pending.activities.push_back({.execution = ExecutionId{activities.number(0)},
                                   .activity = EventId{activities.number(1)},
@@ -56,7 +56,7 @@ PendingWork PendingList::of(const Moment& moment, const InstanceId& instance) {
                                   .owner = NodeId{activities.string(7)}});
   }
 
-  Run messages = messages_.run(key, static_cast<std::uint64_t>(PendingWork::max_messages + 1));
+  Cursor messages = messages_.run(key, static_cast<std::uint64_t>(PendingWork::max_messages + 1));
   while (messages.step()) {
     pending.more_messages = pending.messages.size() == PendingWork::max_messages;
     if (pending.more_messages) break;

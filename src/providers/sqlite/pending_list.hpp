@@ -2,8 +2,8 @@
 #pragma once
 
 #include "providers/sqlite/connection.hpp"
-#include "providers/sqlite/moment.hpp"
 #include "providers/sqlite/statement.hpp"
+#include "providers/sqlite/transaction_time.hpp"
 #include <duramen/ids.hpp>
 #include <duramen/management.hpp>
 
@@ -14,7 +14,7 @@ class PendingList {
  public:
   explicit PendingList(Connection& connection);
 
-  [[nodiscard]] PendingWork of(const Moment& moment, const InstanceId& instance);
+  [[nodiscard]] PendingWork of(const TransactionTime& moment, const InstanceId& instance);
 
  private:
   Statement instance_;

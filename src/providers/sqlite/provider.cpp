@@ -1,6 +1,6 @@
 #include "providers/sqlite/provider.hpp"
 
-#include "base/unreadable_row.hpp"
+#include "providers/common/unreadable_row.hpp"
 #include "providers/sqlite/error.hpp"
 #include <duramen/detail/mutant.hpp>
 
@@ -50,7 +50,7 @@ Counters SqliteProvider::counters() const noexcept {
   return counters;
 }
 
-void SqliteProvider::announce(const News& news) {
+void SqliteProvider::announce(const Notices& news) {
   const Topics topics = news.topics();
   if (topics.any()) {
     if (Bell* bell = writer_.bell(); bell != nullptr && !writer_.alone()) bell->ring(topics);
@@ -61,15 +61,15 @@ void SqliteProvider::announce(const News& news) {
       if (duramen::detail::mutant("a_lost_hint_fails_the_call")) throw;
     }
   }
-  writer_.bound_log();
+  writer_.limit_wal();
 }
 
 // -- starting and messaging -----------------------------------------------------------------------
 
 Result<std::vector<StartOutcome>> SqliteProvider::start_instances(std::span<const StartRequest> requests) {
   return guarded("start_instances", [&]() -> Result<std::vector<StartOutcome>> {
-    News news;
-    auto outcomes = writer_.write(Promise::durable, [&](const Moment& moment) {
+    Notices news;
+    auto outcomes = writer_.write(CommitSync::durable, [&](const TransactionTime& moment) {
       std::vector<StartOutcome> result;
       for (const StartRequest& request : requests)
         result.push_back(tables_.delivery.start(moment, request, news));
@@ -80,11 +80,11 @@ Result<std::vector<StartOutcome>> SqliteProvider::start_instances(std::span<cons
   });
 }
 
-Result<std::vector<EnqueueOutcome>> SqliteProvider::enqueue_for_orchestrator(
+Result<std::vector<EnqueueOutcome>> SqliteProvider::enqueue_messages(
     std::span<const OutboundMessage> messages) {
-  return guarded("enqueue_for_orchestrator", [&]() -> Result<std::vector<EnqueueOutcome>> {
-    News news;
-    auto outcomes = writer_.write(Promise::durable, [&](const Moment& moment) {
+  return guarded("enqueue_messages", [&]() -> Result<std::vector<EnqueueOutcome>> {
+    Notices news;
+    auto outcomes = writer_.write(CommitSync::durable, [&](const TransactionTime& moment) {
       std::vector<EnqueueOutcome> result;
       for (const OutboundMessage& message : messages) {
         result.push_back(tables_.delivery.deliver(moment, message, news));
@@ -98,16 +98,16 @@ Result<std::vector<EnqueueOutcome>> SqliteProvider::enqueue_for_orchestrator(
 
 // -- turns ----------------------------------------------------------------------------------------
 
-Result<OrchestrationBatch> SqliteProvider::fetch_orchestration_items(const OrchestrationFetch& request) {
-  return guarded("fetch_orchestration_items", [&]() -> Result<OrchestrationBatch> {
-    OrchestrationBatch batch;
-    const bool any =
-        writer_.read([&](const Moment& moment) { return tables_.queue.any_visible(moment, batch.next_due); });
+Result<TurnBatch> SqliteProvider::fetch_turns(const TurnFetch& request) {
+  return guarded("fetch_turns", [&]() -> Result<TurnBatch> {
+    TurnBatch batch;
+    const bool any = writer_.read(
+        [&](const TransactionTime& moment) { return tables_.queue.any_visible(moment, batch.next_due); });
     if (!any) return batch;
-    batch = writer_.write(Promise::lease_only, [&](const Moment& moment) {
+    batch = writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
       return tables_.queue.fetch(moment, request, tables_.instances, tables_.key_values, tables_.new_token);
     });
-    writer_.bound_log();
+    writer_.limit_wal();
     return batch;
   });
 }
@@ -136,24 +136,24 @@ std::vector<Result<std::vector<Event>>> SqliteProvider::read_histories(
   return std::vector<Result<std::vector<Event>>>(requests.size(), Result<std::vector<Event>>{all.error()});
 }
 
-Result<std::vector<CommitResult>> SqliteProvider::ack_orchestration_items(std::span<const TurnCommit> commits,
-                                                                          const std::stop_token& hurry) {
-  return guarded("ack_orchestration_items", [&]() -> Result<std::vector<CommitResult>> {
+Result<std::vector<CommitResult>> SqliteProvider::commit_turns(std::span<const TurnCommit> commits,
+                                                               const std::stop_token& preempt) {
+  return guarded("commit_turns", [&]() -> Result<std::vector<CommitResult>> {
     // Before the writer's turn, so that nobody waits for it.
     std::vector<std::string> events;
     events.reserve(commits.size());
     for (const TurnCommit& commit : commits) {
-      if (hurry.stop_requested()) break;
+      if (preempt.stop_requested()) break;
       events.push_back(encode_events(commit.events));
     }
     commits = commits.first(events.size());
     if (commits.empty()) return std::vector<CommitResult>{};
 
-    News news;
-    const auto commit_all = [&](const Moment& moment) {
+    Notices news;
+    const auto commit_all = [&](const TransactionTime& moment) {
       std::vector<CommitResult> results;
       results.reserve(commits.size());
-      for (std::size_t i = 0; i < commits.size() && !hurry.stop_requested(); ++i) {
+      for (std::size_t i = 0; i < commits.size() && !preempt.stop_requested(); ++i) {
         results.push_back(tables_.turns.commit(moment, commits[i], events[i], news));
       }
       for (std::size_t i = 0; i < results.size(); ++i) {
@@ -163,14 +163,14 @@ Result<std::vector<CommitResult>> SqliteProvider::ack_orchestration_items(std::s
     };
     std::vector<CommitResult> results;
     try {
-      results = writer_.write(Promise::durable, commit_all);
+      results = writer_.write(CommitSync::durable, commit_all);
     } catch (const SqlError& error) {
       if (!concerns_one_entry(error)) throw;
       // One of them cannot be stored. Savepoints would cost every batch something; so only this one pays for
       // them.
       news = {};
-      results = writer_.write(Promise::durable, [&](const Moment& moment) {
-        return commit_each(moment, commits, events, news, hurry);
+      results = writer_.write(CommitSync::durable, [&](const TransactionTime& moment) {
+        return commit_each(moment, commits, events, news, preempt);
       });
     }
     announce(news);
@@ -178,14 +178,14 @@ Result<std::vector<CommitResult>> SqliteProvider::ack_orchestration_items(std::s
   });
 }
 
-std::vector<CommitResult> SqliteProvider::commit_each(const Moment& moment,
+std::vector<CommitResult> SqliteProvider::commit_each(const TransactionTime& moment,
                                                       std::span<const TurnCommit> commits,
-                                                      std::span<const std::string> events, News& news,
-                                                      const std::stop_token& hurry) {
+                                                      std::span<const std::string> events, Notices& news,
+                                                      const std::stop_token& preempt) {
   std::vector<CommitResult> results;
-  for (std::size_t i = 0; i < commits.size() && !hurry.stop_requested(); ++i) {
+  for (std::size_t i = 0; i < commits.size() && !preempt.stop_requested(); ++i) {
     tables_.connection.execute("SAVEPOINT entry");
-    News of_entry = news;
+    Notices of_entry = news;
     try {
       CommitResult result = tables_.turns.commit(moment, commits[i], events[i], of_entry);
       tables_.turns.send(moment, commits[i], result, of_entry);
@@ -204,12 +204,12 @@ std::vector<CommitResult> SqliteProvider::commit_each(const Moment& moment,
   return results;
 }
 
-Result<void> SqliteProvider::abandon_orchestration_items(std::span<const TurnAbandon> items) {
-  return guarded("abandon_orchestration_items", [&]() -> Result<void> {
-    News news;
-    news.orchestrator_work = writer_.write(Promise::lease_only, [&](const Moment& moment) {
+Result<void> SqliteProvider::release_turns(std::span<const TurnRelease> items) {
+  return guarded("release_turns", [&]() -> Result<void> {
+    Notices news;
+    news.orchestrator_work = writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
       bool any = false;
-      for (const TurnAbandon& item : items) {
+      for (const TurnRelease& item : items) {
         std::optional<std::int64_t> not_before;
         if (item.delay.count() > 0) not_before = moment.later(item.delay);
         if (!tables_.instances.release_lease(moment, item.lease, not_before)) continue;
@@ -223,10 +223,9 @@ Result<void> SqliteProvider::abandon_orchestration_items(std::span<const TurnAba
   });
 }
 
-Result<std::vector<bool>> SqliteProvider::renew_orchestration_item_locks(std::span<const TurnLease> leases,
-                                                                         Duration extend) {
-  return guarded("renew_orchestration_item_locks", [&]() -> Result<std::vector<bool>> {
-    return writer_.write(Promise::lease_only, [&](const Moment& moment) {
+Result<std::vector<bool>> SqliteProvider::renew_turns(std::span<const TurnLease> leases, Duration extend) {
+  return guarded("renew_turns", [&]() -> Result<std::vector<bool>> {
+    return writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
       std::vector<bool> renewed;
       for (const TurnLease& lease : leases) {
         renewed.push_back(tables_.instances.extend_lease(moment, lease, moment.lease_end(extend)));
@@ -238,34 +237,34 @@ Result<std::vector<bool>> SqliteProvider::renew_orchestration_item_locks(std::sp
 
 // -- work items -----------------------------------------------------------------------------------
 
-Result<WorkBatch> SqliteProvider::fetch_work_items(const WorkFetch& request) {
-  return guarded("fetch_work_items", [&]() -> Result<WorkBatch> {
-    WorkBatch batch;
+Result<ActivityBatch> SqliteProvider::fetch_activities(const ActivityFetch& request) {
+  return guarded("fetch_activities", [&]() -> Result<ActivityBatch> {
+    ActivityBatch batch;
     const bool wants_any = request.tags != TagFilter::none() && (!request.names || !request.names->empty());
     if (!wants_any) return batch;
-    const bool any = writer_.read([&](const Moment& moment) {
+    const bool any = writer_.read([&](const TransactionTime& moment) {
       if (tables_.workers.any_available(moment, request, batch.next_due)) return true;
       batch.next_due = earlier(batch.next_due, tables_.overdue.next_in_time(moment));
       return false;
     });
     if (!any) return batch;
-    batch = writer_.write(Promise::lease_only, [&](const Moment& moment) {
-      WorkBatch fetched = tables_.workers.fetch(moment, request, tables_.new_token);
+    batch = writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
+      ActivityBatch fetched = tables_.workers.fetch(moment, request, tables_.new_token);
       fetched.next_due = earlier(fetched.next_due, tables_.overdue.next_in_time(moment));
       return fetched;
     });
-    writer_.bound_log();
+    writer_.limit_wal();
     return batch;
   });
 }
 
-Result<std::vector<AckResult>> SqliteProvider::ack_work_items(std::span<const WorkAck> acks) {
-  return guarded("ack_work_items", [&]() -> Result<std::vector<AckResult>> {
-    News news;
-    auto results = writer_.write(Promise::durable, [&](const Moment& moment) {
+Result<std::vector<AckResult>> SqliteProvider::ack_activities(std::span<const ActivityAck> acks) {
+  return guarded("ack_activities", [&]() -> Result<std::vector<AckResult>> {
+    Notices news;
+    auto results = writer_.write(CommitSync::durable, [&](const TransactionTime& moment) {
       std::vector<AckResult> outcomes;
       outcomes.reserve(acks.size());
-      for (const WorkAck& ack : acks) outcomes.push_back(tables_.delivery.acknowledge(moment, ack, news));
+      for (const ActivityAck& ack : acks) outcomes.push_back(tables_.delivery.acknowledge(moment, ack, news));
       return outcomes;
     });
     announce(news);
@@ -273,13 +272,13 @@ Result<std::vector<AckResult>> SqliteProvider::ack_work_items(std::span<const Wo
   });
 }
 
-Result<std::vector<RenewResult>> SqliteProvider::renew_work_item_locks(std::span<const WorkRenewal> leases,
-                                                                       Duration extend) {
-  return guarded("renew_work_item_locks", [&]() -> Result<std::vector<RenewResult>> {
-    auto results = writer_.write(Promise::lease_only, [&](const Moment& moment) {
+Result<std::vector<RenewResult>> SqliteProvider::renew_activities(std::span<const ActivityRenewal> leases,
+                                                                  Duration extend) {
+  return guarded("renew_activities", [&]() -> Result<std::vector<RenewResult>> {
+    auto results = writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
       std::vector<RenewResult> outcomes;
       outcomes.reserve(leases.size());
-      for (const WorkRenewal& renewal : leases) {
+      for (const ActivityRenewal& renewal : leases) {
         RenewResult& result = outcomes.emplace_back();
         if (tables_.workers.renew(moment, renewal, extend)) continue;
         const AckResult refusal = tables_.delivery.refusal(moment, renewal.lease);
@@ -289,17 +288,17 @@ Result<std::vector<RenewResult>> SqliteProvider::renew_work_item_locks(std::span
       }
       return outcomes;
     });
-    writer_.bound_log();
+    writer_.limit_wal();
     return results;
   });
 }
 
-Result<void> SqliteProvider::abandon_work_items(std::span<const WorkAbandon> items) {
-  return guarded("abandon_work_items", [&]() -> Result<void> {
-    News news;
-    news.worker_work = writer_.write(Promise::lease_only, [&](const Moment& moment) {
+Result<void> SqliteProvider::release_activities(std::span<const ActivityRelease> items) {
+  return guarded("release_activities", [&]() -> Result<void> {
+    Notices news;
+    news.worker_work = writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
       bool any = false;
-      for (const WorkAbandon& item : items) any |= tables_.workers.abandon(moment, item);
+      for (const ActivityRelease& item : items) any |= tables_.workers.abandon(moment, item);
       return any;
     });
     announce(news);
@@ -309,10 +308,11 @@ Result<void> SqliteProvider::abandon_work_items(std::span<const WorkAbandon> ite
 
 Result<std::vector<StolenLease>> SqliteProvider::read_stolen_leases(const NodeId& node) {
   return guarded("read_stolen_leases", [&]() -> Result<std::vector<StolenLease>> {
-    const bool any = writer_.read([&](const Moment&) { return tables_.stolen_leases.any_unreported(node); });
+    const bool any =
+        writer_.read([&](const TransactionTime&) { return tables_.stolen_leases.any_unreported(node); });
     if (!any) return std::vector<StolenLease>{};
-    return writer_.write(Promise::lease_only,
-                         [&](const Moment&) { return tables_.stolen_leases.take_unreported(node); });
+    return writer_.write(CommitSync::lease_only,
+                         [&](const TransactionTime&) { return tables_.stolen_leases.take_unreported(node); });
   });
 }
 

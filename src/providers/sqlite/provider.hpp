@@ -8,7 +8,7 @@
 #include "providers/sqlite/instances.hpp"
 #include "providers/sqlite/key_value_table.hpp"
 #include "providers/sqlite/listeners.hpp"
-#include "providers/sqlite/numbers.hpp"
+#include "providers/sqlite/number_allocator.hpp"
 #include "providers/sqlite/orchestrator_queue.hpp"
 #include "providers/sqlite/overdue_work.hpp"
 #include "providers/sqlite/parked_messages.hpp"
@@ -16,7 +16,7 @@
 #include "providers/sqlite/sessions.hpp"
 #include "providers/sqlite/stolen_leases.hpp"
 #include "providers/sqlite/store_counts.hpp"
-#include "providers/sqlite/turn_commit.hpp"
+#include "providers/sqlite/turn_writer.hpp"
 #include "providers/sqlite/worker_queue.hpp"
 #include "providers/sqlite/writer.hpp"
 #include <duramen/provider.hpp>
@@ -43,26 +43,25 @@ class SqliteProvider final : public Provider {
 
   [[nodiscard]] Result<std::vector<StartOutcome>> start_instances(
       std::span<const StartRequest> requests) override;
-  [[nodiscard]] Result<std::vector<EnqueueOutcome>> enqueue_for_orchestrator(
+  [[nodiscard]] Result<std::vector<EnqueueOutcome>> enqueue_messages(
       std::span<const OutboundMessage> messages) override;
 
-  [[nodiscard]] Result<OrchestrationBatch> fetch_orchestration_items(
-      const OrchestrationFetch& request) override;
+  [[nodiscard]] Result<TurnBatch> fetch_turns(const TurnFetch& request) override;
   [[nodiscard]] std::vector<Result<std::vector<Event>>> read_histories(
       std::span<const HistoryRequest> requests) override;
   [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
                                                         EventId after) override;
-  [[nodiscard]] Result<std::vector<CommitResult>> ack_orchestration_items(
-      std::span<const TurnCommit> commits, const std::stop_token& hurry) override;
-  [[nodiscard]] Result<void> abandon_orchestration_items(std::span<const TurnAbandon> items) override;
-  [[nodiscard]] Result<std::vector<bool>> renew_orchestration_item_locks(std::span<const TurnLease> leases,
-                                                                         Duration extend) override;
+  [[nodiscard]] Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                               const std::stop_token& preempt) override;
+  [[nodiscard]] Result<void> release_turns(std::span<const TurnRelease> items) override;
+  [[nodiscard]] Result<std::vector<bool>> renew_turns(std::span<const TurnLease> leases,
+                                                      Duration extend) override;
 
-  [[nodiscard]] Result<WorkBatch> fetch_work_items(const WorkFetch& request) override;
-  [[nodiscard]] Result<std::vector<AckResult>> ack_work_items(std::span<const WorkAck> acks) override;
-  [[nodiscard]] Result<std::vector<RenewResult>> renew_work_item_locks(std::span<const WorkRenewal> leases,
-                                                                       Duration extend) override;
-  [[nodiscard]] Result<void> abandon_work_items(std::span<const WorkAbandon> items) override;
+  [[nodiscard]] Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override;
+  [[nodiscard]] Result<std::vector<AckResult>> ack_activities(std::span<const ActivityAck> acks) override;
+  [[nodiscard]] Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> leases,
+                                                                  Duration extend) override;
+  [[nodiscard]] Result<void> release_activities(std::span<const ActivityRelease> items) override;
   [[nodiscard]] Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) override;
 
   [[nodiscard]] Result<std::size_t> renew_sessions(std::span<const std::string> owners, Duration extend,
@@ -81,9 +80,9 @@ class SqliteProvider final : public Provider {
                                                                    DeleteMode mode) override;
   [[nodiscard]] Result<std::vector<PruneResult>> prune_executions(std::span<const InstanceId> instances,
                                                                   const PruneOptions& options) override;
-  [[nodiscard]] bool wants_tidying() const noexcept override { return writer_.wants_tidying(); }
+  [[nodiscard]] bool wants_maintenance() const noexcept override { return writer_.wants_maintenance(); }
   [[nodiscard]] bool is_contended() const noexcept override { return writer_.is_contended(); }
-  void tidy(const std::stop_token& hurry) noexcept override { writer_.tidy(hurry); }
+  void maintain(const std::stop_token& preempt) noexcept override { writer_.maintain(preempt); }
   [[nodiscard]] Result<StoreMetrics> get_metrics() override;
   [[nodiscard]] Result<InstanceCount> count_instances(Incarnation after, std::size_t limit) override;
   [[nodiscard]] Result<QueueDepths> get_queue_depths() override;
@@ -104,7 +103,7 @@ class SqliteProvider final : public Provider {
     WorkerQueue workers;
     KeyValueTable key_values;
     Delivery delivery;
-    TurnCommitter turns;
+    TurnWriter turns;
     OverdueWork overdue;
     InstanceRemoval removal;
     std::mt19937_64 random;
@@ -163,7 +162,7 @@ class SqliteProvider final : public Provider {
 
   template <class Read>
   auto read(Read&& body) {
-    if (!reader_) return writer_.read([&](const Moment&) { return body(*in_turn_); });
+    if (!reader_) return writer_.read([&](const TransactionTime&) { return body(*in_turn_); });
     const std::lock_guard guard{reader_->mutex};
     return body(reader_->views);
   }
@@ -177,7 +176,7 @@ class SqliteProvider final : public Provider {
   }
   template <class Count>
   auto count(Count&& body) {
-    if (!reader_) return writer_.read([&](const Moment&) { return body(*counting_.counts); });
+    if (!reader_) return writer_.read([&](const TransactionTime&) { return body(*counting_.counts); });
     const std::lock_guard guard{counting_.mutex};
     if (!counting_.counts) {
       counting_.connection = std::make_unique<Connection>(file_, Connection::Mode::read_only);
@@ -185,12 +184,12 @@ class SqliteProvider final : public Provider {
     }
     return body(*counting_.counts);
   }
-  [[nodiscard]] std::vector<CommitResult> commit_each(const Moment& moment,
+  [[nodiscard]] std::vector<CommitResult> commit_each(const TransactionTime& moment,
                                                       std::span<const TurnCommit> commits,
-                                                      std::span<const std::string> events, News& news,
-                                                      const std::stop_token& hurry);
+                                                      std::span<const std::string> events, Notices& news,
+                                                      const std::stop_token& preempt);
   /// After the commit: if there is no memory for it, the call has succeeded all the same.
-  void announce(const News& news);
+  void announce(const Notices& news);
 
   Listeners listeners_;
   Writer writer_;

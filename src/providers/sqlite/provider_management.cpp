@@ -14,7 +14,7 @@ Result<std::size_t> SqliteProvider::renew_sessions(std::span<const std::string> 
                                                    Duration idle_timeout) {
   return guarded("renew_sessions", [&]() -> Result<std::size_t> {
     if (owners.empty()) return std::size_t{0};
-    return writer_.write(Promise::lease_only, [&](const Moment& moment) {
+    return writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
       return tables_.sessions.renew(moment, owners, extend, idle_timeout);
     });
   });
@@ -22,9 +22,10 @@ Result<std::size_t> SqliteProvider::renew_sessions(std::span<const std::string> 
 
 Result<std::size_t> SqliteProvider::release_sessions(const std::string& owner) {
   return guarded("release_sessions", [&]() -> Result<std::size_t> {
-    const std::size_t released = writer_.write(
-        Promise::lease_only, [&](const Moment& moment) { return tables_.sessions.release(moment, owner); });
-    News news;
+    const std::size_t released = writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
+      return tables_.sessions.release(moment, owner);
+    });
+    Notices news;
     news.worker_work = released > 0;
     announce(news);
     return released;
@@ -34,14 +35,14 @@ Result<std::size_t> SqliteProvider::release_sessions(const std::string& owner) {
 Result<SweepResult> SqliteProvider::sweep(std::size_t limit) {
   return guarded("sweep", [&]() -> Result<SweepResult> {
     SweepResult result;
-    const bool any = writer_.read([&](const Moment& moment) {
+    const bool any = writer_.read([&](const TransactionTime& moment) {
       result.next_due = tables_.overdue.next(moment);
       return (result.next_due && to_unix_ms(*result.next_due) <= moment.now) ||
              tables_.parked.any_expired(moment) || tables_.sessions.any_orphaned(moment);
     });
     if (!any || limit == 0) return result;
-    News news;
-    result = writer_.write(Promise::durable, [&](const Moment& moment) {
+    Notices news;
+    result = writer_.write(CommitSync::durable, [&](const TransactionTime& moment) {
       SweepResult swept;
       swept.overdue = tables_.overdue.fail(moment, limit, news);
       swept.parked_dropped = tables_.parked.drop_expired(moment, limit);
@@ -77,7 +78,7 @@ Result<std::vector<InstanceInfo>> SqliteProvider::get_instance_tree(const Instan
 
 Result<PendingWork> SqliteProvider::list_pending_work(const InstanceId& instance) {
   return guarded("list_pending_work", [&]() -> Result<PendingWork> {
-    const Moment moment = writer_.moment();
+    const TransactionTime moment = writer_.moment();
     return read([&](Views& views) { return views.pending.of(moment, instance); });
   });
 }
@@ -96,7 +97,7 @@ Result<InstanceCount> SqliteProvider::count_instances(Incarnation after, std::si
 
 Result<SchemaVersion> SqliteProvider::schema_version() {
   return guarded("schema_version", [&]() -> Result<SchemaVersion> {
-    return writer_.read([&](const Moment&) {
+    return writer_.read([&](const TransactionTime&) {
       return SchemaVersion{.stored = tables_.connection.query_number("PRAGMA user_version"),
                            .known = static_cast<std::int64_t>(migrations().size())};
     });
@@ -105,7 +106,7 @@ Result<SchemaVersion> SqliteProvider::schema_version() {
 
 Result<QueueDepths> SqliteProvider::get_queue_depths() {
   return guarded("get_queue_depths", [&]() -> Result<QueueDepths> {
-    const Moment moment = writer_.moment();
+    const TransactionTime moment = writer_.moment();
     return count([&](StoreCounts& counts) { return counts.depths(moment); });
   });
 }
@@ -116,8 +117,8 @@ Result<std::vector<DeleteResult>> SqliteProvider::delete_instances(std::span<con
                                                                    DeleteMode mode) {
   return guarded("delete_instances", [&]() -> Result<std::vector<DeleteResult>> {
     if (instances.empty()) return std::vector<DeleteResult>{};
-    News news;
-    auto results = writer_.write(Promise::durable, [&](const Moment& moment) {
+    Notices news;
+    auto results = writer_.write(CommitSync::durable, [&](const TransactionTime& moment) {
       std::vector<DeleteResult> deleted;
       deleted.reserve(instances.size());
       for (const InstanceId& instance : instances) {
@@ -138,13 +139,13 @@ Result<std::vector<PruneResult>> SqliteProvider::prune_executions(std::span<cons
                    "nothing says which executions to remove; give keep_last, ended_before or both", false};
     }
     if (instances.empty()) return std::vector<PruneResult>{};
-    auto results = writer_.write(Promise::durable, [&](const Moment&) {
+    auto results = writer_.write(CommitSync::durable, [&](const TransactionTime&) {
       std::vector<PruneResult> pruned;
       pruned.reserve(instances.size());
       for (const InstanceId& instance : instances) pruned.push_back(tables_.removal.prune(instance, options));
       return pruned;
     });
-    writer_.bound_log();
+    writer_.limit_wal();
     return results;
   });
 }

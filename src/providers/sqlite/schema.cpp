@@ -67,7 +67,7 @@ std::int64_t current_boot_number(Connection& connection) {
   std::int64_t last = 0;
   {
     Statement latest{connection, "SELECT number, boot_id FROM boots ORDER BY number DESC LIMIT 1"};
-    Run run = latest.run();
+    Cursor run = latest.run();
     if (run.step()) {
       last = run.integer(0);
       if (run.text(1) == current) return last;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "providers/sqlite/connection.hpp"
-#include "providers/sqlite/moment.hpp"
 #include "providers/sqlite/statement.hpp"
+#include "providers/sqlite/transaction_time.hpp"
 #include <duramen/provider.hpp>
 
 #include <cstdint>
@@ -19,20 +19,20 @@ class Sessions {
   explicit Sessions(Connection& connection);
 
   /// The end of the lease under which somebody other than `owner` has the session; empty if nobody has.
-  [[nodiscard]] std::optional<std::int64_t> taken_until(const Moment& moment, std::string_view session,
-                                                        std::string_view owner);
+  [[nodiscard]] std::optional<std::int64_t> taken_until(const TransactionTime& moment,
+                                                        std::string_view session, std::string_view owner);
   /// Makes it the owner's, or extends what the owner has.
-  void claim(const Moment& moment, std::string_view session, const SessionClaim& claim);
+  void claim(const TransactionTime& moment, std::string_view session, const SessionClaim& claim);
   /// Notes a sign of use; a session that has ended stays ended.
-  void use(const Moment& moment, std::string_view session);
+  void use(const TransactionTime& moment, std::string_view session);
 
-  [[nodiscard]] std::size_t renew(const Moment& moment, std::span<const std::string> owners, Duration extend,
-                                  Duration idle_timeout);
-  [[nodiscard]] std::size_t release(const Moment& moment, const std::string& owner);
+  [[nodiscard]] std::size_t renew(const TransactionTime& moment, std::span<const std::string> owners,
+                                  Duration extend, Duration idle_timeout);
+  [[nodiscard]] std::size_t release(const TransactionTime& moment, const std::string& owner);
 
   /// Sessions that are nobody's and have no work.
-  [[nodiscard]] bool any_orphaned(const Moment& moment);
-  [[nodiscard]] std::size_t remove_orphaned(const Moment& moment, std::size_t limit);
+  [[nodiscard]] bool any_orphaned(const TransactionTime& moment);
+  [[nodiscard]] std::size_t remove_orphaned(const TransactionTime& moment, std::size_t limit);
 
  private:
   Statement taken_until_;

@@ -46,7 +46,7 @@ void release(int file, off_t byte) noexcept {
 SideLock::SideLock(const std::string& path) {
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0) {
-    const FileTrouble trouble = file_trouble(errno);
+    const FileProblem trouble = file_trouble(errno);
     throw StoreError(
         {ErrorCode::unavailable, "", "cannot create " + path + ": " + trouble.text, trouble.retryable});
   }

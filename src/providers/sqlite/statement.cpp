@@ -7,36 +7,36 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-Run::~Run() {
+Cursor::~Cursor() {
   if (statement_ != nullptr) sqlite3_reset(statement_);
 }
 
-bool Run::step() {
+bool Cursor::step() {
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
   throw_sql_error(sqlite3_db_handle(statement_), code);
 }
 
-std::int64_t Run::finish() {
+std::int64_t Cursor::finish() {
   while (step()) {
   }
   return sqlite3_changes64(sqlite3_db_handle(statement_));
 }
 
-bool Run::is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+bool Cursor::is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
 
-bool Run::is_text(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_TEXT; }
+bool Cursor::is_text(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_TEXT; }
 
-std::int64_t Run::integer(int column) const { return sqlite3_column_int64(statement_, column); }
+std::int64_t Cursor::integer(int column) const { return sqlite3_column_int64(statement_, column); }
 
-std::string_view Run::text(int column) const {
+std::string_view Cursor::text(int column) const {
   const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
   if (data == nullptr) return {};
   return {data, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
-std::optional<std::string> Run::optional_string(int column) const {
+std::optional<std::string> Cursor::optional_string(int column) const {
   if (is_null(column)) return std::nullopt;
   return string(column);
 }

@@ -15,12 +15,12 @@ class Connection;
 
 /// One run of a statement: values bound, rows read, and the statement free again when it goes out of scope.
 /// Bound text is not copied; it must live as long as the run.
-class Run {
+class Cursor {
  public:
-  explicit Run(sqlite3_stmt* statement) noexcept : statement_(statement) {}
-  ~Run();
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
+  explicit Cursor(sqlite3_stmt* statement) noexcept : statement_(statement) {}
+  ~Cursor();
+  Cursor(const Cursor&) = delete;
+  Cursor& operator=(const Cursor&) = delete;
 
   /// The next row; false when there is none.
   bool step();
@@ -50,10 +50,10 @@ class Statement {
 
   /// Binds every parameter, in order, and starts a run.
   template <class... Values>
-  [[nodiscard]] Run run(const Values&... values) {
+  [[nodiscard]] Cursor run(const Values&... values) {
     [[maybe_unused]] int index = 0;
     (bind(++index, values), ...);
-    return Run{statement_};
+    return Cursor{statement_};
   }
   /// For statements that are made at run time: binds one parameter, counted from 1. The value must live as
   /// long as the run.

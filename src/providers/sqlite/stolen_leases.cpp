@@ -30,7 +30,7 @@ StolenLeases::StolenLeases(Connection& connection)
       mark_reported_(connection, "UPDATE stolen_leases SET reported = 1 WHERE owner = ? AND reported = 0"),
       sweep_(connection, "DELETE FROM stolen_leases WHERE until <= ?") {}
 
-void StolenLeases::add(const Moment& moment, const StolenLease& stolen, std::int64_t until,
+void StolenLeases::add(const TransactionTime& moment, const StolenLease& stolen, std::int64_t until,
                        const NodeId& by) {
   sweep(moment);
   until += margin_ms;
@@ -43,13 +43,13 @@ void StolenLeases::add(const Moment& moment, const StolenLease& stolen, std::int
                stolen.owner.value, to_string(stolen.reason), until);
 }
 
-std::optional<CancelReason> StolenLeases::reason(const Moment& moment, const WorkLease& lease) {
+std::optional<CancelReason> StolenLeases::reason(const TransactionTime& moment, const ActivityLease& lease) {
   if (const auto note = own_.find(lease); note != own_.end()) {
     if (note->second.until > moment.lease_now) return note->second.reason;
     return std::nullopt;
   }
-  Run run = reason_.run(lease.token.value, lease.key.incarnation.value, lease.key.execution.value,
-                        lease.key.activity.value, moment.lease_now);
+  Cursor run = reason_.run(lease.token.value, lease.key.incarnation.value, lease.key.execution.value,
+                           lease.key.activity.value, moment.lease_now);
   if (!run.step()) return std::nullopt;
   return reason_of(run.text(0));
 }
@@ -58,7 +58,7 @@ bool StolenLeases::any_unreported(const NodeId& node) { return unreported_.run(n
 
 std::vector<StolenLease> StolenLeases::take_unreported(const NodeId& node) {
   std::vector<StolenLease> leases;
-  Run run = unreported_.run(node.value);
+  Cursor run = unreported_.run(node.value);
   while (run.step()) {
     const ActivityKey key{Incarnation{run.number(1)}, ExecutionId{run.number(2)}, EventId{run.number(3)}};
     leases.push_back({node, {key, LeaseToken{run.number(0)}}, reason_of(run.text(4))});
@@ -67,7 +67,7 @@ std::vector<StolenLease> StolenLeases::take_unreported(const NodeId& node) {
   return leases;
 }
 
-void StolenLeases::sweep(const Moment& moment) {
+void StolenLeases::sweep(const TransactionTime& moment) {
   if (own_.size() >= sweep_own_at_) {
     std::erase_if(own_, [&](const auto& note) { return note.second.until <= moment.lease_now; });
     sweep_own_at_ = std::max<std::size_t>(1024, 2 * own_.size());

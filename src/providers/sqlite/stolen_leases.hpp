@@ -2,8 +2,8 @@
 #pragma once
 
 #include "providers/sqlite/connection.hpp"
-#include "providers/sqlite/moment.hpp"
 #include "providers/sqlite/statement.hpp"
+#include "providers/sqlite/transaction_time.hpp"
 #include <duramen/provider.hpp>
 
 #include <optional>
@@ -19,18 +19,18 @@ class StolenLeases {
   explicit StolenLeases(Connection& connection);
 
   /// `until` is the end of the lease, in row form; `by` the node that took it.
-  void add(const Moment& moment, const StolenLease& stolen, std::int64_t until, const NodeId& by);
-  [[nodiscard]] std::optional<CancelReason> reason(const Moment& moment, const WorkLease& lease);
+  void add(const TransactionTime& moment, const StolenLease& stolen, std::int64_t until, const NodeId& by);
+  [[nodiscard]] std::optional<CancelReason> reason(const TransactionTime& moment, const ActivityLease& lease);
   [[nodiscard]] bool any_unreported(const NodeId& node);
   /// Those of `node` that were not read yet.
   [[nodiscard]] std::vector<StolenLease> take_unreported(const NodeId& node);
 
   /// Removes what nobody can ask for any more.
-  void sweep(const Moment& moment);
+  void sweep(const TransactionTime& moment);
 
  private:
   struct Hash {
-    std::size_t operator()(const WorkLease& lease) const noexcept {
+    std::size_t operator()(const ActivityLease& lease) const noexcept {
       return std::hash<ActivityKey>{}(lease.key) ^ std::hash<LeaseToken>{}(lease.token);
     }
   };
@@ -39,7 +39,7 @@ class StolenLeases {
     std::int64_t until;
   };
 
-  std::unordered_map<WorkLease, Note, Hash> own_;
+  std::unordered_map<ActivityLease, Note, Hash> own_;
   std::size_t sweep_own_at_ = 1024;
   std::int64_t next_sweep_ = 0;
   Statement add_;

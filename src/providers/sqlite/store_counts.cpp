@@ -31,7 +31,7 @@ StoreCounts::StoreCounts(Connection& connection)
 
 StoreMetrics StoreCounts::metrics() {
   StoreMetrics metrics;
-  Run run = metrics_.run();
+  Cursor run = metrics_.run();
   while (run.step()) {
     metrics.executions += run.number(1);
     metrics.events += run.number(2);
@@ -50,7 +50,7 @@ InstanceCount StoreCounts::instances(Incarnation after, std::size_t limit) {
   Incarnation last;
   std::uint64_t counted = 0;
   const std::uint64_t most = std::min<std::size_t>(limit, 1u << 30);
-  Run run = instances_.run(after.value, most);
+  Cursor run = instances_.run(after.value, most);
   while (run.step()) {
     counted += run.number(1);
     last = std::max(last, Incarnation{run.number(2)});
@@ -62,8 +62,8 @@ InstanceCount StoreCounts::instances(Incarnation after, std::size_t limit) {
   return count;
 }
 
-QueueDepths StoreCounts::depths(const Moment& moment) {
-  Run run = depths_.run(moment.now, moment.lease_now);
+QueueDepths StoreCounts::depths(const TransactionTime& moment) {
+  Cursor run = depths_.run(moment.now, moment.lease_now);
   run.step();
   return {.orchestrator_due = run.number(0),
           .orchestrator_later = run.number(1),

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "providers/sqlite/connection.hpp"
-#include "providers/sqlite/moment.hpp"
 #include "providers/sqlite/statement.hpp"
+#include "providers/sqlite/transaction_time.hpp"
 #include <duramen/management.hpp>
 
 namespace duramen::inline v0::sqlite::detail {
@@ -16,7 +16,7 @@ class StoreCounts {
 
   [[nodiscard]] StoreMetrics metrics();
   [[nodiscard]] InstanceCount instances(Incarnation after, std::size_t limit);
-  [[nodiscard]] QueueDepths depths(const Moment& moment);
+  [[nodiscard]] QueueDepths depths(const TransactionTime& moment);
 
  private:
   Statement metrics_;

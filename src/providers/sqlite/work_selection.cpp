@@ -26,10 +26,10 @@ std::string after(std::string text) {
 
 /// True if there is another text in the first column. What damage has made something else stands after all
 /// texts, and no text leads past it.
-bool next_text(Run& run) { return run.step() && run.is_text(0); }
+bool next_text(Cursor& run) { return run.step() && run.is_text(0); }
 
 /// Columns: visible_at, position, attempt, instance_key, execution, activity.
-WorkCandidate read_candidate(const Run& run, std::optional<std::string> session) {
+WorkCandidate read_candidate(const Cursor& run, std::optional<std::string> session) {
   return {.visible_at = run.integer(0),
           .position = run.integer(1),
           .retried = run.integer(2) > 0,
@@ -101,9 +101,10 @@ void WorkSelection::Search::lower_due(TimePoint due) {
   if (!next_due || due < *next_due) next_due = due;
 }
 
-WorkSelected WorkSelection::select(const Moment& moment, const WorkFetch& request, std::size_t limit) {
+WorkSelected WorkSelection::select(const TransactionTime& moment, const ActivityFetch& request,
+                                   std::size_t limit) {
   Search search{.moment = moment, .request = request, .limit = limit};
-  each_lane(search, std::nullopt, [&](const Lane& lane) { read_lane(search, lane); });
+  each_lane(search, std::nullopt, [&](const QueueSlice& lane) { read_lane(search, lane); });
   if (request.sessions) read_sessions(search);
 
   std::ranges::sort(search.fresh, [](const auto& a, const auto& b) { return a.before(b); });
@@ -125,9 +126,9 @@ void WorkSelection::each_name(const Search& search, const std::optional<std::str
                               const std::optional<std::string>& tag, Visit visit) {
   std::string from;
   while (true) {
-    Lane lane{.session = session, .tag = tag, .name = {}};
+    QueueSlice lane{.session = session, .tag = tag, .name = {}};
     {
-      Run run = next_name_.run(session, tag, from);
+      Cursor run = next_name_.run(session, tag, from);
       if (!next_text(run)) return;
       lane.name = run.string(0);
     }
@@ -149,7 +150,7 @@ void WorkSelection::each_lane(const Search& search, const std::optional<std::str
   while (true) {
     std::string tag;
     {
-      Run run = next_tag_.run(session, from);
+      Cursor run = next_tag_.run(session, from);
       if (!next_text(run)) return;
       tag = run.string(0);
     }
@@ -158,10 +159,10 @@ void WorkSelection::each_lane(const Search& search, const std::optional<std::str
   }
 }
 
-void WorkSelection::read_lane(Search& search, const Lane& lane) {
+void WorkSelection::read_lane(Search& search, const QueueSlice& lane) {
   std::size_t taken = 0;
   {
-    Run run = lane_.run(lane.session, lane.tag, lane.name);
+    Cursor run = lane_.run(lane.session, lane.tag, lane.name);
     while (taken < search.limit && run.step()) {
       if (run.integer(0) > search.moment.now) return search.lower_due(from_unix_ms(run.integer(0)));
       WorkCandidate candidate = read_candidate(run, lane.session);
@@ -170,7 +171,7 @@ void WorkSelection::read_lane(Search& search, const Lane& lane) {
     }
     if (taken < search.limit) return;  // that was all
   }
-  Run run = later_in_lane_.run(lane.session, lane.tag, lane.name, search.moment.now);
+  Cursor run = later_in_lane_.run(lane.session, lane.tag, lane.name, search.moment.now);
   if (run.step()) search.lower_due(from_unix_ms(run.integer(0)));
 }
 
@@ -188,7 +189,7 @@ bool WorkSelection::may_take(Search& search, std::string_view session) {
 
 void WorkSelection::read_sessions(Search& search) {
   {
-    Run run = next_of_sessions_.run(search.moment.now);
+    Cursor run = next_of_sessions_.run(search.moment.now);
     if (run.step()) search.lower_due(from_unix_ms(run.integer(0)));
   }
   if (!read_sessions_by_time(search)) read_sessions_one_by_one(search);
@@ -199,7 +200,7 @@ bool WorkSelection::read_sessions_by_time(Search& search) {
   Admission admission{*search.request.sessions};
   std::vector<WorkCandidate> found;
   std::size_t fresh = 0;
-  Run run = sessions_by_time_.run(search.moment.now);
+  Cursor run = sessions_by_time_.run(search.moment.now);
   for (int looked_at = 0; fresh < search.limit && run.step(); ++looked_at) {
     if (looked_at == look_by_time) return false;
     if (!search.wants_name(run.text(8)) || !search.wants_tag(run.optional_string(7))) continue;
@@ -221,7 +222,7 @@ void WorkSelection::read_sessions_one_by_one(Search& search) {
   while (true) {
     std::string session;
     {
-      Run run = next_session_.run(from);
+      Cursor run = next_session_.run(from);
       if (!next_text(run)) break;
       session = run.string(0);
     }
@@ -237,14 +238,14 @@ void WorkSelection::read_sessions_one_by_one(Search& search) {
     if (read == search.limit) break;
     if (!admission.admit(*head.session)) continue;
     ++read;
-    each_lane(search, head.session, [&](const Lane& lane) { read_lane(search, lane); });
+    each_lane(search, head.session, [&](const QueueSlice& lane) { read_lane(search, lane); });
   }
 }
 
 std::optional<WorkCandidate> WorkSelection::head_of_session(Search& search, const std::string& session) {
   std::optional<WorkCandidate> head;
-  each_lane(search, session, [&](const Lane& lane) {
-    Run run = lane_.run(lane.session, lane.tag, lane.name);
+  each_lane(search, session, [&](const QueueSlice& lane) {
+    Cursor run = lane_.run(lane.session, lane.tag, lane.name);
     if (!run.step() || run.integer(0) > search.moment.now) return;
     WorkCandidate first = read_candidate(run, session);
     if (!head || first.before(*head)) head = std::move(first);

@@ -9,9 +9,9 @@
 #pragma once
 
 #include "providers/sqlite/connection.hpp"
-#include "providers/sqlite/moment.hpp"
 #include "providers/sqlite/sessions.hpp"
 #include "providers/sqlite/statement.hpp"
+#include "providers/sqlite/transaction_time.hpp"
 #include <duramen/provider.hpp>
 
 #include <cstdint>
@@ -46,18 +46,19 @@ class WorkSelection {
   WorkSelection(Connection& connection, Sessions& sessions);
 
   /// At most `limit` rows, longest waiting first; one that was handed out before goes alone. Only reads.
-  [[nodiscard]] WorkSelected select(const Moment& moment, const WorkFetch& request, std::size_t limit);
+  [[nodiscard]] WorkSelected select(const TransactionTime& moment, const ActivityFetch& request,
+                                    std::size_t limit);
 
  private:
-  struct Lane {
+  struct QueueSlice {
     std::optional<std::string> session;
     std::optional<std::string> tag;
     std::string name;
   };
   /// One call of select: what it was asked, and what it has found so far.
   struct Search {
-    const Moment& moment;
-    const WorkFetch& request;
+    const TransactionTime& moment;
+    const ActivityFetch& request;
     std::size_t limit;
     std::vector<WorkCandidate> fresh = {};
     std::optional<WorkCandidate> retried = {};  ///< the first of them
@@ -78,7 +79,7 @@ class WorkSelection {
   void each_name(const Search& search, const std::optional<std::string>& session,
                  const std::optional<std::string>& tag, Visit visit);
   /// Adds the due rows at the head of a lane and says when the next one comes.
-  void read_lane(Search& search, const Lane& lane);
+  void read_lane(Search& search, const QueueSlice& lane);
   void read_sessions(Search& search);
   [[nodiscard]] bool read_sessions_by_time(Search& search);
   void read_sessions_one_by_one(Search& search);

@@ -31,7 +31,7 @@ struct Deadlines {
   std::optional<std::int64_t> close_by;
   std::optional<std::int64_t> overdue_at;
 
-  Deadlines(const Moment& moment, const ActivityOptions& options) {
+  Deadlines(const TransactionTime& moment, const ActivityOptions& options) {
     if (options.start_to_close > Duration::zero()) close_by = moment.lease_end(options.start_to_close);
     overdue_at = close_by;
     if (options.heartbeat > Duration::zero()) {
@@ -52,7 +52,7 @@ constexpr std::string_view item_columns =
     "WHERE w.instance_key = ? AND w.execution = ? AND w.activity = ?";
 
 /// What is wrong with such a row; empty if nothing is.
-std::optional<std::string> fault_of(const Run& run) {
+std::optional<std::string> fault_of(const Cursor& run) {
   if (run.is_null(13)) return "its instance does not exist";
   constexpr std::pair<int, std::string_view> texts[] = {
       {1, "name"}, {2, "input"}, {4, "session_id"}, {5, "tag"}, {9, "orchestration_name"}, {11, "details"}};
@@ -72,25 +72,25 @@ std::optional<std::string> fault_of(const Run& run) {
   return std::nullopt;
 }
 
-WorkItemLeased read_item(const Run& run, const ActivityKey& key) {
-  WorkItemLeased item{.activity = {}, .lease = {key, {}}, .lease_until = {}};
+LeasedActivity read_item(const Cursor& run, const ActivityKey& key) {
+  LeasedActivity item{.request = {}, .lease = {key, {}}, .lease_until = {}};
   item.attempt = static_cast<std::uint32_t>(run.integer(0)) + 1;
   item.fence = run.number(14);
-  item.activity.key = key;
-  item.activity.instance = InstanceId{run.text(13)};
+  item.request.key = key;
+  item.request.instance = InstanceId{run.text(13)};
   if (auto fault = fault_of(run)) {
     item.unreadable = "activity " + std::to_string(key.activity.value) + " of execution " +
                       std::to_string(key.execution.value) + ", instance key " +
                       std::to_string(key.incarnation.value) + ": " + *fault;
     return item;
   }
-  item.activity.name = run.string(1);
-  item.activity.input = Payload{run.string(2), *parse_encoding(run.text(3))};
-  item.activity.session_id = run.optional_string(4);
-  item.activity.tag = run.optional_string(5);
-  item.activity.options = {Duration{run.integer(6)}, Duration{run.integer(7)}, Duration{run.integer(8)}};
-  item.activity.orchestration_name = run.string(9);
-  item.activity.orchestration_version = run.string(10);
+  item.request.name = run.string(1);
+  item.request.input = Payload{run.string(2), *parse_encoding(run.text(3))};
+  item.request.session_id = run.optional_string(4);
+  item.request.tag = run.optional_string(5);
+  item.request.options = {Duration{run.integer(6)}, Duration{run.integer(7)}, Duration{run.integer(8)}};
+  item.request.orchestration_name = run.string(9);
+  item.request.orchestration_version = run.string(10);
   if (!run.is_null(11) && !run.is_null(12)) {
     item.heartbeat = Payload{run.string(11), *parse_encoding(run.text(12))};
   }
@@ -99,7 +99,7 @@ WorkItemLeased read_item(const Run& run, const ActivityKey& key) {
 
 }  // namespace
 
-WorkerQueue::WorkerQueue(Connection& connection, Numbers& numbers, StolenLeases& stolen_leases,
+WorkerQueue::WorkerQueue(Connection& connection, NumberAllocator& numbers, StolenLeases& stolen_leases,
                          Sessions& sessions)
     : numbers_(numbers),
       stolen_leases_(stolen_leases),
@@ -158,16 +158,16 @@ WorkerQueue::Removal::Removal(Connection& connection, const std::string& conditi
                condition),
       erase(connection, "DELETE FROM worker_queue WHERE " + condition) {}
 
-void WorkerQueue::insert(const Moment& moment, Incarnation key, const TurnCommit& commit,
-                         const WorkerItem& item) {
-  const ActivityExecute& activity = item.activity;
+void WorkerQueue::insert(const TransactionTime& moment, Incarnation key, const TurnCommit& commit,
+                         const NewActivity& item) {
+  const ActivityRequest& activity = item.request;
   const ActivityOptions& options = activity.options;
   std::optional<std::uint64_t> token;
   std::optional<std::int64_t> until, start_by, close_by, overdue_at;
   std::optional<std::string_view> owner;
   if (item.born_leased) {
     token = item.born_leased->value;
-    until = moment.lease_end(commit.worker_lease);
+    until = moment.lease_end(commit.activity_lease);
     owner = commit.node.value;
     const Deadlines deadlines{moment, options};
     close_by = deadlines.close_by;
@@ -183,10 +183,10 @@ void WorkerQueue::insert(const Moment& moment, Incarnation key, const TurnCommit
                   item.born_leased ? moment.next_fence(0) : std::int64_t{0});
 }
 
-bool WorkerQueue::any_available(const Moment& moment, const WorkFetch& request,
+bool WorkerQueue::any_available(const TransactionTime& moment, const ActivityFetch& request,
                                 std::optional<TimePoint>& next_due) {
   {
-    Run run = first_lease_end_.run();
+    Cursor run = first_lease_end_.run();
     if (run.step() && !run.is_null(0) && run.integer(0) <= moment.lease_now) return true;
   }
   const WorkSelected selected = selection_.select(moment, request, 1);
@@ -195,12 +195,12 @@ bool WorkerQueue::any_available(const Moment& moment, const WorkFetch& request,
   return false;
 }
 
-void WorkerQueue::release_ended(const Moment& moment) { release_ended_.execute(moment.lease_now); }
+void WorkerQueue::release_ended(const TransactionTime& moment) { release_ended_.execute(moment.lease_now); }
 
-std::optional<TimePoint> WorkerQueue::next_lease_end(const Moment& moment, const NodeId& node) {
+std::optional<TimePoint> WorkerQueue::next_lease_end(const TransactionTime& moment, const NodeId& node) {
   std::int64_t end = 0;
   int looked_at = 0;
-  Run run = lease_ends_.run(moment.lease_now);
+  Cursor run = lease_ends_.run(moment.lease_now);
   while (run.step()) {
     end = run.integer(0);
     if (run.text(1) != node.value || ++looked_at == lease_ends_to_look_at) return moment.wall_time(end);
@@ -208,20 +208,20 @@ std::optional<TimePoint> WorkerQueue::next_lease_end(const Moment& moment, const
   return std::nullopt;
 }
 
-WorkBatch WorkerQueue::fetch(const Moment& moment, const WorkFetch& request,
-                             const std::function<LeaseToken()>& new_token) {
+ActivityBatch WorkerQueue::fetch(const TransactionTime& moment, const ActivityFetch& request,
+                                 const std::function<LeaseToken()>& new_token) {
   release_ended(moment);
   const WorkSelected selected = selection_.select(moment, request, request.limit);
-  WorkBatch batch;
+  ActivityBatch batch;
   batch.next_due = earlier(selected.next_due, next_lease_end(moment, request.node));
   const std::int64_t until = moment.lease_end(request.lease);
   for (const WorkCandidate& candidate : selected.rows) {
     const ActivityKey& key = candidate.key;
-    WorkItemLeased item = *read(key);
+    LeasedActivity item = *read(key);
     item.lease.token = new_token();
-    item.lease_until = Moment::lease_time(until);
+    item.lease_until = TransactionTime::lease_time(until);
     item.fence = static_cast<std::uint64_t>(moment.next_fence(static_cast<std::int64_t>(item.fence)));
-    const Deadlines deadlines{moment, item.activity.options};
+    const Deadlines deadlines{moment, item.request.options};
     take_.execute(key.incarnation.value, key.execution.value, key.activity.value, item.lease.token.value,
                   until, request.node.value, deadlines.close_by, deadlines.overdue_at, item.fence);
     if (candidate.session) sessions_.claim(moment, *candidate.session, *request.sessions);
@@ -230,13 +230,13 @@ WorkBatch WorkerQueue::fetch(const Moment& moment, const WorkFetch& request,
   return batch;
 }
 
-std::optional<WorkItemLeased> WorkerQueue::read(const ActivityKey& key) {
-  Run run = read_.run(key.incarnation.value, key.execution.value, key.activity.value);
+std::optional<LeasedActivity> WorkerQueue::read(const ActivityKey& key) {
+  Cursor run = read_.run(key.incarnation.value, key.execution.value, key.activity.value);
   if (!run.step()) return std::nullopt;
   return read_item(run, key);
 }
 
-bool WorkerQueue::is_held(const Moment& moment, const WorkLease& lease) {
+bool WorkerQueue::is_held(const TransactionTime& moment, const ActivityLease& lease) {
   const ActivityKey& key = lease.key;
   return session_of_
       .run(key.incarnation.value, key.execution.value, key.activity.value, lease.token.value,
@@ -244,11 +244,11 @@ bool WorkerQueue::is_held(const Moment& moment, const WorkLease& lease) {
       .step();
 }
 
-bool WorkerQueue::finish(const Moment& moment, const WorkLease& lease) {
+bool WorkerQueue::finish(const TransactionTime& moment, const ActivityLease& lease) {
   const ActivityKey& key = lease.key;
   {
-    Run run = session_of_.run(key.incarnation.value, key.execution.value, key.activity.value,
-                              lease.token.value, moment.lease_now);
+    Cursor run = session_of_.run(key.incarnation.value, key.execution.value, key.activity.value,
+                                 lease.token.value, moment.lease_now);
     if (!run.step()) return false;
     if (!run.is_null(0)) sessions_.use(moment, run.text(0));
   }
@@ -256,12 +256,12 @@ bool WorkerQueue::finish(const Moment& moment, const WorkLease& lease) {
   return true;
 }
 
-bool WorkerQueue::renew(const Moment& moment, const WorkRenewal& renewal, Duration extend) {
+bool WorkerQueue::renew(const TransactionTime& moment, const ActivityRenewal& renewal, Duration extend) {
   const ActivityKey& key = renewal.lease.key;
   const std::uint64_t token = renewal.lease.token.value;
   {
-    Run run = session_of_.run(key.incarnation.value, key.execution.value, key.activity.value, token,
-                              moment.lease_now);
+    Cursor run = session_of_.run(key.incarnation.value, key.execution.value, key.activity.value, token,
+                                 moment.lease_now);
     if (!run.step()) return false;
     if (!run.is_null(0)) sessions_.use(moment, run.text(0));
   }
@@ -281,21 +281,22 @@ bool WorkerQueue::renew(const Moment& moment, const WorkRenewal& renewal, Durati
   return true;
 }
 
-bool WorkerQueue::abandon(const Moment& moment, const WorkAbandon& entry) {
+bool WorkerQueue::abandon(const TransactionTime& moment, const ActivityRelease& entry) {
   const ActivityKey& key = entry.lease.key;
   std::optional<std::int64_t> visible_at;
   if (entry.delay.count() > 0) visible_at = moment.later(entry.delay);
   return abandon_.execute(key.incarnation.value, key.execution.value, key.activity.value,
                           entry.lease.token.value, moment.lease_now, entry.count_attempt ? 0 : 1, visible_at,
-                          Moment::longest_ms) == 1;
+                          TransactionTime::longest_ms) == 1;
 }
 
 template <class ReasonOf, class... Values>
-void WorkerQueue::steal(const Moment& moment, Removal& removal, const ReasonOf& reason_of, const NodeId& by,
-                        std::vector<StolenLease>& stolen, Incarnation key, const Values&... rest) {
+void WorkerQueue::steal(const TransactionTime& moment, Removal& removal, const ReasonOf& reason_of,
+                        const NodeId& by, std::vector<StolenLease>& stolen, Incarnation key,
+                        const Values&... rest) {
   bool any = false;
   {
-    Run run = removal.find.run(key.value, rest...);
+    Cursor run = removal.find.run(key.value, rest...);
     while (run.step()) {
       any = true;
       const std::int64_t until = run.integer(3);
@@ -311,7 +312,7 @@ void WorkerQueue::steal(const Moment& moment, Removal& removal, const ReasonOf& 
   if (any) removal.erase.execute(key.value, rest...);
 }
 
-void WorkerQueue::cancel(const Moment& moment, Incarnation key, ExecutionId execution,
+void WorkerQueue::cancel(const TransactionTime& moment, Incarnation key, ExecutionId execution,
                          std::span<const CancelledActivity> activities, const NodeId& by,
                          std::vector<StolenLease>& stolen) {
   if (activities.size() <= cancel_one_by_one) {
@@ -329,19 +330,19 @@ void WorkerQueue::cancel(const Moment& moment, Incarnation key, ExecutionId exec
   steal(moment, cancel_list_, reason_of, by, stolen, key, execution.value, list);
 }
 
-void WorkerQueue::cancel_execution(const Moment& moment, Incarnation key, ExecutionId execution,
+void WorkerQueue::cancel_execution(const TransactionTime& moment, Incarnation key, ExecutionId execution,
                                    CancelReason reason, const NodeId& by, std::vector<StolenLease>& stolen) {
   const auto reason_of = [&](EventId) { return reason; };
   steal(moment, cancel_execution_, reason_of, by, stolen, key, execution.value);
 }
 
-void WorkerQueue::cancel_instance(const Moment& moment, Incarnation key, CancelReason reason,
+void WorkerQueue::cancel_instance(const TransactionTime& moment, Incarnation key, CancelReason reason,
                                   std::vector<StolenLease>& stolen) {
   const auto reason_of = [&](EventId) { return reason; };
   steal(moment, cancel_instance_, reason_of, {}, stolen, key);
 }
 
-void WorkerQueue::take_away(const Moment& moment, const ActivityKey& key, CancelReason reason,
+void WorkerQueue::take_away(const TransactionTime& moment, const ActivityKey& key, CancelReason reason,
                             std::vector<StolenLease>& stolen) {
   const auto reason_of = [&](EventId) { return reason; };
   steal(moment, cancel_one_, reason_of, {}, stolen, key.incarnation, key.execution.value, key.activity.value);

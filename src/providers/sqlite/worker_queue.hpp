@@ -2,11 +2,11 @@
 #pragma once
 
 #include "providers/sqlite/connection.hpp"
-#include "providers/sqlite/moment.hpp"
-#include "providers/sqlite/numbers.hpp"
+#include "providers/sqlite/number_allocator.hpp"
 #include "providers/sqlite/sessions.hpp"
 #include "providers/sqlite/statement.hpp"
 #include "providers/sqlite/stolen_leases.hpp"
+#include "providers/sqlite/transaction_time.hpp"
 #include "providers/sqlite/work_selection.hpp"
 #include <duramen/provider.hpp>
 
@@ -20,40 +20,42 @@ namespace duramen::inline v0::sqlite::detail {
 
 class WorkerQueue {
  public:
-  WorkerQueue(Connection& connection, Numbers& numbers, StolenLeases& stolen_leases, Sessions& sessions);
+  WorkerQueue(Connection& connection, NumberAllocator& numbers, StolenLeases& stolen_leases,
+              Sessions& sessions);
 
   [[nodiscard]] StolenLeases& stolen_leases() noexcept { return stolen_leases_; }
 
-  void insert(const Moment& moment, Incarnation key, const TurnCommit& commit, const WorkerItem& item);
+  void insert(const TransactionTime& moment, Incarnation key, const TurnCommit& commit,
+              const NewActivity& item);
 
-  [[nodiscard]] WorkBatch fetch(const Moment& moment, const WorkFetch& request,
-                                const std::function<LeaseToken()>& new_token);
+  [[nodiscard]] ActivityBatch fetch(const TransactionTime& moment, const ActivityFetch& request,
+                                    const std::function<LeaseToken()>& new_token);
   /// True if a fetch would have something to do; sets `next_due` if not. Only reads.
-  [[nodiscard]] bool any_available(const Moment& moment, const WorkFetch& request,
+  [[nodiscard]] bool any_available(const TransactionTime& moment, const ActivityFetch& request,
                                    std::optional<TimePoint>& next_due);
 
   /// The row with everything that a worker is told, the attempt counted that a fetch would begin; empty if it
   /// is not there. The fence is that of the last lease.
-  [[nodiscard]] std::optional<WorkItemLeased> read(const ActivityKey& key);
+  [[nodiscard]] std::optional<LeasedActivity> read(const ActivityKey& key);
 
-  [[nodiscard]] bool is_held(const Moment& moment, const WorkLease& lease);
+  [[nodiscard]] bool is_held(const TransactionTime& moment, const ActivityLease& lease);
   /// Deletes the row if it is held under that lease.
-  [[nodiscard]] bool finish(const Moment& moment, const WorkLease& lease);
-  [[nodiscard]] bool renew(const Moment& moment, const WorkRenewal& renewal, Duration extend);
+  [[nodiscard]] bool finish(const TransactionTime& moment, const ActivityLease& lease);
+  [[nodiscard]] bool renew(const TransactionTime& moment, const ActivityRenewal& renewal, Duration extend);
   /// Gives the row back; false if it is not held under that lease.
-  [[nodiscard]] bool abandon(const Moment& moment, const WorkAbandon& entry);
+  [[nodiscard]] bool abandon(const TransactionTime& moment, const ActivityRelease& entry);
 
   /// Deletes rows, whoever holds them. Leases that were held are returned and left as tombstones. `by` does
   /// the taking.
-  void cancel(const Moment& moment, Incarnation key, ExecutionId execution,
+  void cancel(const TransactionTime& moment, Incarnation key, ExecutionId execution,
               std::span<const CancelledActivity> activities, const NodeId& by,
               std::vector<StolenLease>& stolen);
-  void cancel_execution(const Moment& moment, Incarnation key, ExecutionId execution, CancelReason reason,
-                        const NodeId& by, std::vector<StolenLease>& stolen);
-  void cancel_instance(const Moment& moment, Incarnation key, CancelReason reason,
+  void cancel_execution(const TransactionTime& moment, Incarnation key, ExecutionId execution,
+                        CancelReason reason, const NodeId& by, std::vector<StolenLease>& stolen);
+  void cancel_instance(const TransactionTime& moment, Incarnation key, CancelReason reason,
                        std::vector<StolenLease>& stolen);
   /// The same for one row, by nobody in particular.
-  void take_away(const Moment& moment, const ActivityKey& key, CancelReason reason,
+  void take_away(const TransactionTime& moment, const ActivityKey& key, CancelReason reason,
                  std::vector<StolenLease>& stolen);
 
  private:
@@ -65,14 +67,14 @@ class WorkerQueue {
     Statement erase;
   };
   /// Frees rows whose holder has gone silent: they wait like any other.
-  void release_ended(const Moment& moment);
+  void release_ended(const TransactionTime& moment);
   /// When a lease ends that another node holds. A hint.
-  [[nodiscard]] std::optional<TimePoint> next_lease_end(const Moment& moment, const NodeId& node);
+  [[nodiscard]] std::optional<TimePoint> next_lease_end(const TransactionTime& moment, const NodeId& node);
   template <class ReasonOf, class... Values>
-  void steal(const Moment& moment, Removal& removal, const ReasonOf& reason_of, const NodeId& by,
+  void steal(const TransactionTime& moment, Removal& removal, const ReasonOf& reason_of, const NodeId& by,
              std::vector<StolenLease>& stolen, Incarnation key, const Values&... rest);
 
-  Numbers& numbers_;
+  NumberAllocator& numbers_;
   StolenLeases& stolen_leases_;
   Sessions& sessions_;
   WorkSelection selection_;

@@ -2,9 +2,9 @@
 
 #include "providers/sqlite/error.hpp"
 #include "providers/sqlite/file_check.hpp"
-#include "providers/sqlite/log_file.hpp"
 #include "providers/sqlite/schema.hpp"
 #include "providers/sqlite/statement.hpp"
+#include "providers/sqlite/wal_file.hpp"
 
 #include <sqlite3.h>
 
@@ -31,8 +31,8 @@ int frames_in(std::size_t bytes) {
 }
 
 /// SQLite's own waiting does not end when it is interrupted.
-int wait_for_readers(void* hurry, int times_before) {
-  if (times_before == checkpoint_patience_ms || static_cast<std::stop_token*>(hurry)->stop_requested())
+int wait_for_readers(void* preempt, int times_before) {
+  if (times_before == checkpoint_patience_ms || static_cast<std::stop_token*>(preempt)->stop_requested())
     return 0;
   std::this_thread::sleep_for(std::chrono::milliseconds{1});
   return 1;
@@ -46,7 +46,7 @@ Writer::Writer(const Options& options)
     : clock_(options.clock != nullptr ? *options.clock : system_clock()),
       durable_(options.durability == Options::Durability::full && !is_memory(options.path)),
       frames_at_most_(frames_in(options.max_wal_bytes)),
-      frames_to_tidy_(std::max(1, frames_at_most_ / 6 * 5)) {
+      frames_to_checkpoint_(std::max(1, frames_at_most_ / 6 * 5)) {
   if (options.path.empty()) {
     throw StoreError({ErrorCode::invalid_argument, "", "the path of the store is empty; name a file", false});
   }
@@ -69,7 +69,7 @@ Writer::Writer(const Options& options)
     bell_ = std::make_unique<Bell>(options.path + "-bell");
     prepare_file(options);
   }
-  numbers_ = std::make_unique<Numbers>(*connection_);
+  numbers_ = std::make_unique<NumberAllocator>(*connection_);
   data_version_ = std::make_unique<Statement>(*connection_, "PRAGMA data_version");
   (void)changed_by_others();
 }
@@ -133,7 +133,7 @@ void Writer::prepare_log(std::size_t bytes) {
   // The write lock keeps everybody from appending meanwhile.
   begin_->execute();
   try {
-    LogFile log{*connection_};
+    WalFile log{*connection_};
     const std::int64_t found = log.size();
     // What a process left that died may not be synced, and we will soon answer that it is there.
     if (found > 0 && side_lock_->alone()) log.rewrite();
@@ -148,17 +148,18 @@ void Writer::prepare_log(std::size_t bytes) {
   }
 }
 
-void Writer::secure_log() {
+void Writer::sync_wal() {
   if (!log_is_suspect_) return;
-  LogFile log{*connection_};
+  WalFile log{*connection_};
   log.rewrite();
   log.sync();
   log_is_suspect_ = false;
 }
 
-void Writer::set_synchronous(Promise promise) {
+void Writer::set_synchronous(CommitSync promise) {
   if (!durable_ || synchronous_ == promise) return;
-  connection_->execute(promise == Promise::durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
+  connection_->execute(promise == CommitSync::durable ? "PRAGMA synchronous=FULL"
+                                                      : "PRAGMA synchronous=NORMAL");
   synchronous_ = promise;
 }
 
@@ -167,35 +168,35 @@ int Writer::on_wal_commit(void* self, sqlite3*, const char*, int frames) {
   return SQLITE_OK;
 }
 
-bool Writer::log_has_grown_by(int wanted) const noexcept {
+bool Writer::wal_grew_by(int wanted) const noexcept {
   const int frames = wal_frames_;
   const int done = checkpointed_frames_;
   // Fewer than before: the log has begun anew.
   return frames - (frames < done ? 0 : done) >= wanted;
 }
 
-void Writer::bound_log() noexcept {
-  if (side_lock_ && log_has_grown_by(frames_at_most_)) move_log(frames_at_most_, {});
+void Writer::limit_wal() noexcept {
+  if (side_lock_ && wal_grew_by(frames_at_most_)) checkpoint_wal(frames_at_most_, {});
 }
 
-bool Writer::wants_tidying() const noexcept { return side_lock_ && log_has_grown_by(frames_to_tidy_); }
+bool Writer::wants_maintenance() const noexcept { return side_lock_ && wal_grew_by(frames_to_checkpoint_); }
 
-void Writer::tidy(const std::stop_token& hurry) noexcept {
-  if (wants_tidying()) move_log(frames_to_tidy_, hurry);
+void Writer::maintain(const std::stop_token& preempt) noexcept {
+  if (wants_maintenance()) checkpoint_wal(frames_to_checkpoint_, preempt);
 }
 
-void Writer::move_log(int when_grown_by, const std::stop_token& hurry) noexcept {
+void Writer::checkpoint_wal(int when_grown_by, const std::stop_token& preempt) noexcept {
   // Who is in a hurry stands behind this: a turn to write would be waited for in vain.
-  if (hurry.stop_requested()) return;
+  if (preempt.stop_requested()) return;
   try {
     const std::lock_guard guard{mutex_};
-    if (hurry.stop_requested()) return;
-    if (!log_has_grown_by(when_grown_by)) return;  // another thread was faster
+    if (preempt.stop_requested()) return;
+    if (!wal_grew_by(when_grown_by)) return;  // another thread was faster
     // Moving a log that may not be on the disk would mix it with the file when power fails; the next
     // transaction will see to it.
     if (log_is_suspect_) return;
     side_lock_->lock();
-    const int code = checkpoint(hurry);
+    const int code = checkpoint(preempt);
     side_lock_->unlock();
     if (code == SQLITE_INTERRUPT) return;  // still due
     if (code == SQLITE_OK) wal_frames_ = 0;
@@ -206,27 +207,27 @@ void Writer::move_log(int when_grown_by, const std::stop_token& hurry) noexcept 
   }
 }
 
-int Writer::checkpoint(const std::stop_token& hurry) {
-  if (hurry.stop_requested()) return SQLITE_INTERRUPT;
+int Writer::checkpoint(const std::stop_token& preempt) {
+  if (preempt.stop_requested()) return SQLITE_INTERRUPT;
   sqlite3* const handle = connection_->handle();
-  std::stop_token while_readers_are_there = hurry;
+  std::stop_token while_readers_are_there = preempt;
   sqlite3_busy_handler(handle, &wait_for_readers, &while_readers_are_there);
   int code = SQLITE_OK;
   {
     // An interrupted checkpoint has copied pages that the next one copies again, and changed nothing else. An
     // interrupt that comes too late is forgotten by SQLite when the next statement begins.
-    const std::stop_callback interrupt{hurry, [handle] { sqlite3_interrupt(handle); }};
+    const std::stop_callback interrupt{preempt, [handle] { sqlite3_interrupt(handle); }};
     code = sqlite3_wal_checkpoint_v2(handle, nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
   }
   sqlite3_busy_timeout(handle, busy_timeout_ms);
-  return code == SQLITE_BUSY && hurry.stop_requested() ? SQLITE_INTERRUPT : code;
+  return code == SQLITE_BUSY && preempt.stop_requested() ? SQLITE_INTERRUPT : code;
 }
 
 bool Writer::changed_by_others() noexcept {
   try {
     const std::unique_lock guard{mutex_, std::try_to_lock};
     if (!guard) return false;
-    Run run = data_version_->run();
+    Cursor run = data_version_->run();
     if (!run.step()) return false;
     return run.integer(0) != std::exchange(last_data_version_, run.integer(0));
   } catch (const std::exception&) {
@@ -239,13 +240,13 @@ Counters Writer::counters() const noexcept {
       .synced_commits = synced_commits_, .unsynced_commits = unsynced_commits_, .row_writes = row_writes_};
 }
 
-Writer::Transaction::Transaction(Writer& writer, Promise promise)
+Writer::Transaction::Transaction(Writer& writer, CommitSync promise)
     : writer_(writer), promise_(promise), changes_before_(writer.connection_->total_changes()) {
   if (writer_.side_lock_) writer_.side_lock_->lock();
   try {
     writer_.set_synchronous(promise);
     writer_.begin_->execute();
-    writer_.secure_log();
+    writer_.sync_wal();
     open_ = true;
   } catch (...) {
     roll_back();
@@ -282,7 +283,7 @@ void Writer::Transaction::commit() {
   const std::uint64_t changes = writer_.connection_->total_changes() - changes_before_;
   if (changes == 0) return;  // no page was written, so nothing was synced
   writer_.row_writes_ += changes;
-  if (promise_ == Promise::durable && writer_.durable_)
+  if (promise_ == CommitSync::durable && writer_.durable_)
     ++writer_.synced_commits_;
   else
     ++writer_.unsynced_commits_;

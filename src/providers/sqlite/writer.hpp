@@ -4,9 +4,9 @@
 
 #include "providers/sqlite/bell.hpp"
 #include "providers/sqlite/connection.hpp"
-#include "providers/sqlite/moment.hpp"
-#include "providers/sqlite/numbers.hpp"
+#include "providers/sqlite/number_allocator.hpp"
 #include "providers/sqlite/side_lock.hpp"
+#include "providers/sqlite/transaction_time.hpp"
 #include <duramen/sqlite.hpp>
 
 #include <atomic>
@@ -18,7 +18,7 @@
 namespace duramen::inline v0::sqlite::detail {
 
 /// What a transaction has to survive when its call has returned.
-enum class Promise {
+enum class CommitSync {
   durable,     ///< power loss
   lease_only,  ///< the death of the process: leases end with the boot of the machine
 };
@@ -33,7 +33,7 @@ class Writer {
 
   /// Runs `body(moment)` as one write transaction; what it throws rolls everything back.
   template <class Body>
-  auto write(Promise promise, Body&& body) {
+  auto write(CommitSync promise, Body&& body) {
     const std::lock_guard guard{mutex_};
     Transaction transaction{*this, promise};
     auto answer = body(moment());
@@ -49,18 +49,18 @@ class Writer {
 
   /// Moves the log into the file when it has grown enough since the last time, unless there is a hurry:
   /// seldom, as pages that changed often are then written back once. Never fails: it is tried again later.
-  void tidy(const std::stop_token& hurry) noexcept;
-  [[nodiscard]] bool wants_tidying() const noexcept;
-  /// The same when the log has grown so much that it cannot wait for `tidy`.
-  void bound_log() noexcept;
+  void maintain(const std::stop_token& preempt) noexcept;
+  [[nodiscard]] bool wants_maintenance() const noexcept;
+  /// The same when the log has grown so much that it cannot wait for `maintain`.
+  void limit_wal() noexcept;
   /// True if somebody else has committed since the last time this was asked. False if that cannot be told
   /// right now.
   [[nodiscard]] bool changed_by_others() noexcept;
 
   /// Now, in the form in which rows hold times.
-  [[nodiscard]] Moment moment() const { return Moment::of(clock_, boot_); }
+  [[nodiscard]] TransactionTime moment() const { return TransactionTime::of(clock_, boot_); }
   [[nodiscard]] Connection& connection() noexcept { return *connection_; }
-  [[nodiscard]] Numbers& numbers() noexcept { return *numbers_; }
+  [[nodiscard]] NumberAllocator& numbers() noexcept { return *numbers_; }
   [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
   [[nodiscard]] bool in_memory() const noexcept { return !side_lock_; }
   [[nodiscard]] Counters counters() const noexcept;
@@ -75,7 +75,7 @@ class Writer {
   /// Ends with a rollback unless it was committed. The mutex is held around it.
   class Transaction {
    public:
-    Transaction(Writer& writer, Promise promise);
+    Transaction(Writer& writer, CommitSync promise);
     ~Transaction();
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;
@@ -85,7 +85,7 @@ class Writer {
     void roll_back() noexcept;
 
     Writer& writer_;
-    const Promise promise_;
+    const CommitSync promise_;
     const std::uint64_t changes_before_;
     bool open_ = false;
   };
@@ -94,18 +94,18 @@ class Writer {
   void use_wal();
   void prepare_log(std::size_t bytes);
   /// Makes sure that everything in the log is on the disk, or throws. Inside a write transaction.
-  void secure_log();
-  void set_synchronous(Promise promise);
-  [[nodiscard]] bool log_has_grown_by(int frames) const noexcept;
-  void move_log(int when_grown_by, const std::stop_token& hurry) noexcept;
-  [[nodiscard]] int checkpoint(const std::stop_token& hurry);
+  void sync_wal();
+  void set_synchronous(CommitSync promise);
+  [[nodiscard]] bool wal_grew_by(int frames) const noexcept;
+  void checkpoint_wal(int when_grown_by, const std::stop_token& preempt) noexcept;
+  [[nodiscard]] int checkpoint(const std::stop_token& preempt);
   static int on_wal_commit(void* self, sqlite3* connection, const char* name, int frames);
 
   // Fixed once opened.
   const Clock& clock_;
   const bool durable_;
   const int frames_at_most_;
-  const int frames_to_tidy_;
+  const int frames_to_checkpoint_;
   std::int64_t boot_ = 1;
   std::unique_ptr<SideLock> side_lock_;
   std::unique_ptr<Bell> bell_;
@@ -113,12 +113,12 @@ class Writer {
   // Guarded by mutex_.
   std::mutex mutex_;
   std::unique_ptr<Connection> connection_;
-  std::unique_ptr<Numbers> numbers_;
+  std::unique_ptr<NumberAllocator> numbers_;
   std::unique_ptr<Statement> begin_;
   std::unique_ptr<Statement> commit_;
   std::unique_ptr<Statement> rollback_;
   std::unique_ptr<Statement> data_version_;
-  Promise synchronous_ = Promise::durable;
+  CommitSync synchronous_ = CommitSync::durable;
   bool log_is_suspect_ = false;  // a sync of it failed: what it should have written may be nowhere
   std::int64_t last_data_version_ = 0;
 

@@ -20,7 +20,7 @@ std::string line(const Event& event) { return to_json(event, {shown_as, Executio
 bool same_messages(const std::vector<OutboundMessage>& a, const std::vector<OutboundMessage>& b) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i].target != b[i].target || a[i].item != b[i].item || a[i].visible_at != b[i].visible_at ||
+    if (a[i].target != b[i].target || a[i].body != b[i].body || a[i].visible_at != b[i].visible_at ||
         a[i].if_refused != b[i].if_refused) {
       return false;
     }
@@ -105,7 +105,7 @@ std::vector<std::size_t> borders(const Record& record) {
 
 std::vector<Event> run_segment(Engine& engine, const Record& record, std::size_t at,
                                std::span<const Event> replayed) {
-  const WorkItem message = message_behind(record.history[at], record.subject.identity);
+  const MessageBody message = message_behind(record.history[at], record.subject.identity);
   return engine.run_turn({replayed, {&message, 1}, record.history[at].timestamp, record.entropies[at]})
       .events;
 }
@@ -183,7 +183,7 @@ Finding check_shape(const TurnOutcome& turn, const std::vector<Event>& history) 
   }
   if (turn.ended() && !mail.nobody_waits()) return "a wait outlives the end";
   for (const OutboundMessage& message : turn.messages) {
-    const auto* next = std::get_if<work::ContinueAsNew>(&message.item);
+    const auto* next = std::get_if<message::ContinueAsNew>(&message.body);
     if (next == nullptr) continue;
     // What came behind it in the batch may follow.
     const auto& kept = mail.unclaimed();
@@ -251,9 +251,9 @@ std::string to_text(const std::vector<Event>& events) {
 
 std::string to_text(const TurnOutcome& turn) {
   std::string out = std::string(to_string(turn.status)) + "\n" + to_text(turn.events);
-  for (const ActivityExecute& activity : turn.activities) out += "  activity " + to_json(activity) + "\n";
+  for (const ActivityRequest& activity : turn.activities) out += "  activity " + to_json(activity) + "\n";
   for (const OutboundMessage& message : turn.messages) {
-    out += "  message " + to_json(message.item, message.target) + "\n";
+    out += "  message " + to_json(message.body, message.target) + "\n";
   }
   for (const CancelledActivity& cancelled : turn.cancelled_activities) {
     out += "  stopped " + std::to_string(cancelled.activity.value) + " " +

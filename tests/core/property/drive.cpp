@@ -29,7 +29,7 @@ class Drive {
   [[nodiscard]] const std::string& transcript() const { return transcript_; }
 
  private:
-  void run_execution(WorkItem first);
+  void run_execution(MessageBody first);
   bool turn(const Batch& batch);
   void run_other_ways(const TurnOutcome& outcome, const Batch& batch);
   void commit(TurnOutcome outcome, const Batch& batch);
@@ -37,7 +37,7 @@ class Drive {
   void found(std::string what) {
     if (!report_.finding) report_.finding = std::move(what);
   }
-  TurnOutcome run_on(Engine& engine, const std::vector<WorkItem>& messages) const {
+  TurnOutcome run_on(Engine& engine, const std::vector<MessageBody>& messages) const {
     const auto unseen = std::span<const Event>(record_.history).subspan(engine.last_event_id().value);
     return engine.run_turn({unseen, messages, outside_->now(), entropy_});
   }
@@ -59,7 +59,7 @@ class Drive {
   std::unique_ptr<Engine> live_;
   std::unique_ptr<Engine> behind_;
   std::uint64_t entropy_ = 0;
-  std::optional<WorkItem> next_;  // the start of the next execution
+  std::optional<MessageBody> next_;  // the start of the next execution
   bool over_ = false;
 };
 
@@ -67,7 +67,7 @@ void Drive::run() {
   program_ = std::make_shared<const Program>(generate(rng_));
   report_.program = *program_;
   if (rng_.one_in(4)) parent_ = ParentLink{"parent", Incarnation{9}, ExecutionId{1}, EventId{3}};
-  std::optional<WorkItem> first = work::StartOrchestration{"subject", Payload::text("go"), {}, parent_};
+  std::optional<MessageBody> first = message::StartOrchestration{"subject", Payload::text("go"), {}, parent_};
   for (std::uint64_t execution = 1; first && !report_.finding; ++execution) {
     record_ = Record{};
     record_.subject = {{"i", Incarnation{1}, ExecutionId{execution}}, handler_for(program_), {}};
@@ -77,7 +77,7 @@ void Drive::run() {
   }
 }
 
-void Drive::run_execution(WorkItem first) {
+void Drive::run_execution(MessageBody first) {
   ++report_.executions;
   over_ = false;
   outside_.emplace(record_.subject.identity, parent_);
@@ -90,8 +90,9 @@ void Drive::run_execution(WorkItem first) {
     if (i < most_turns) {
       goes_on = turn(outside_->next_batch(rng_));
     } else {
-      goes_on = turn(
-          {{work::CancelInstance{"too long", CancelMode::terminate, CancelOrigin::client, {}}}, true, false});
+      goes_on = turn({{message::CancelInstance{"too long", CancelMode::terminate, CancelOrigin::client, {}}},
+                      true,
+                      false});
     }
   }
   if (goes_on) follow_up();
@@ -158,7 +159,7 @@ void Drive::commit(TurnOutcome outcome, const Batch& batch) {
     }
   }
   for (OutboundMessage& message : outcome.messages) {
-    if (std::holds_alternative<work::ContinueAsNew>(message.item)) next_ = std::move(message.item);
+    if (std::holds_alternative<message::ContinueAsNew>(message.body)) next_ = std::move(message.body);
   }
   if (!ended) return;
   over_ = true;

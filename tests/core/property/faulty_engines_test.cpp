@@ -65,7 +65,7 @@ TEST(FaultyEngines, OneThatForgetsToStopAnActivityIsFound) {
 TEST(FaultyEngines, OneThatForgetsToCancelAChildIsFound) {
   const auto forgets = liars([](TurnOutcome& turn) {
     std::erase_if(turn.messages, [](const OutboundMessage& message) {
-      const auto* cancel = std::get_if<work::CancelInstance>(&message.item);
+      const auto* cancel = std::get_if<message::CancelInstance>(&message.body);
       return cancel != nullptr && cancel->parent.has_value();
     });
   });

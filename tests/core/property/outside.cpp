@@ -28,13 +28,13 @@ EventId any_id(const Map& map, Rng& rng) {
 
 std::string name(EventId id) { return "event " + std::to_string(id.value); }
 
-bool answers(const WorkItem& item, EventId id) {
+bool answers(const MessageBody& item, EventId id) {
   return std::visit(Overloaded{
-                        [id](const work::ActivityCompleted& m) { return m.id == id; },
-                        [id](const work::ActivityFailed& m) { return m.id == id; },
-                        [id](const work::TimerFired& m) { return m.id == id; },
-                        [id](const work::SubOrchCompleted& m) { return m.parent.event == id; },
-                        [id](const work::SubOrchFailed& m) { return m.parent.event == id; },
+                        [id](const message::ActivityCompleted& m) { return m.id == id; },
+                        [id](const message::ActivityFailed& m) { return m.id == id; },
+                        [id](const message::TimerFired& m) { return m.id == id; },
+                        [id](const message::SubOrchestrationCompleted& m) { return m.parent.event == id; },
+                        [id](const message::SubOrchestrationFailed& m) { return m.parent.event == id; },
                         [](const auto&) { return false; },
                     },
                     item);
@@ -44,20 +44,21 @@ bool answers(const WorkItem& item, EventId id) {
 
 // -- what arrives ---------------------------------------------------------------------------------
 
-WorkItem Outside::complete_activity(EventId id, Rng& rng) const {
-  if (rng.one_in(8)) return work::ActivityFailed{identity_.execution, id, failure(rng)};
-  return work::ActivityCompleted{identity_.execution, id, text(rng.between(0, 9))};
+MessageBody Outside::complete_activity(EventId id, Rng& rng) const {
+  if (rng.one_in(8)) return message::ActivityFailed{identity_.execution, id, failure(rng)};
+  return message::ActivityCompleted{identity_.execution, id, text(rng.between(0, 9))};
 }
 
-WorkItem Outside::complete_child(EventId id, Rng& rng) const {
+MessageBody Outside::complete_child(EventId id, Rng& rng) const {
   const ParentLink link{identity_.instance, identity_.incarnation, identity_.execution, id};
-  if (rng.one_in(12)) return work::SubOrchFailed{link, Failure::cancelled("a child was cancelled")};
-  if (rng.one_in(8)) return work::SubOrchFailed{link, failure(rng)};
-  return work::SubOrchCompleted{link, text(rng.between(0, 9))};
+  if (rng.one_in(12))
+    return message::SubOrchestrationFailed{link, Failure::cancelled("a child was cancelled")};
+  if (rng.one_in(8)) return message::SubOrchestrationFailed{link, failure(rng)};
+  return message::SubOrchestrationCompleted{link, text(rng.between(0, 9))};
 }
 
 /// The answer to one thing that is under way.
-std::optional<WorkItem> Outside::answer(Rng& rng) {
+std::optional<MessageBody> Outside::answer(Rng& rng) {
   const std::size_t count = workers_.size() + timers_.size() + children_.size();
   if (count == 0) return std::nullopt;
   const std::size_t which = rng.below(count);
@@ -71,30 +72,30 @@ std::optional<WorkItem> Outside::answer(Rng& rng) {
     const TimePoint due = timers_.at(id);
     timers_.erase(id);
     now_ = std::max(now_, due);
-    return work::TimerFired{identity_.execution, id, due};
+    return message::TimerFired{identity_.execution, id, due};
   }
   const EventId id = any_id(children_, rng);
   children_.erase(id);
   return complete_child(id, rng);
 }
 
-WorkItem Outside::raise(Rng& rng) const {
+MessageBody Outside::raise(Rng& rng) const {
   const std::string number = std::to_string(rng.between(0, 2));
-  if (rng.one_in(2)) return work::ExternalRaised{"e" + number, text(rng.between(10, 19))};
-  return work::QueueMessage{"q" + number, text(rng.between(20, 29))};
+  if (rng.one_in(2)) return message::ExternalRaised{"e" + number, text(rng.between(10, 19))};
+  return message::QueueMessage{"q" + number, text(rng.between(20, 29))};
 }
 
-WorkItem Outside::cancel(Rng& rng) const {
+MessageBody Outside::cancel(Rng& rng) const {
   const CancelMode mode = rng.one_in(3) ? CancelMode::terminate : CancelMode::graceful;
-  if (!rng.one_in(3)) return work::CancelInstance{"enough", mode, CancelOrigin::client, {}};
+  if (!rng.one_in(3)) return message::CancelInstance{"enough", mode, CancelOrigin::client, {}};
   ParentLink from = parent_.value_or(ParentLink{"stranger", Incarnation{8}, ExecutionId{1}, EventId{2}});
   if (rng.one_in(3)) from.event = from.event.next();  // not the one that started us
-  return work::CancelInstance{"the parent's wish", mode, CancelOrigin::parent, std::move(from)};
+  return message::CancelInstance{"the parent's wish", mode, CancelOrigin::parent, std::move(from)};
 }
 
 /// What should change nothing: a second copy, the answer of something stopped, of an earlier execution; or,
 /// rarely, an answer to nothing at all, which must end the execution.
-std::optional<WorkItem> Outside::odd_one(Rng& rng, bool& foreign) {
+std::optional<MessageBody> Outside::odd_one(Rng& rng, bool& foreign) {
   switch (rng.below(12)) {
     case 0:
     case 1:
@@ -113,11 +114,11 @@ std::optional<WorkItem> Outside::odd_one(Rng& rng, bool& foreign) {
       if (!stopped_children_.empty()) return complete_child(any_id(stopped_children_, rng), rng);
       break;
     case 10:
-      return work::ActivityCompleted{ExecutionId{identity_.execution.value + 1}, EventId{2}, text(7)};
+      return message::ActivityCompleted{ExecutionId{identity_.execution.value + 1}, EventId{2}, text(7)};
     default:
       if (!rng.one_in(4)) break;
       foreign = true;
-      return work::ActivityCompleted{identity_.execution, EventId{1000}, text(8)};
+      return message::ActivityCompleted{identity_.execution, EventId{1000}, text(8)};
   }
   return std::nullopt;
 }
@@ -128,7 +129,7 @@ Batch Outside::next_batch(Rng& rng) {
   const int count = rng.one_in(3) ? rng.between(2, 4) : 1;
   for (int i = 0; i < count; ++i) {
     const std::size_t dice = rng.below(100);
-    std::optional<WorkItem> message;
+    std::optional<MessageBody> message;
     if (dice < 66) {
       message = answer(rng);
       batch.genuine = message && count == 1;
@@ -143,7 +144,7 @@ Batch Outside::next_batch(Rng& rng) {
   return batch;
 }
 
-void Outside::add_early_messages(Rng& rng, std::vector<WorkItem>& messages) {
+void Outside::add_early_messages(Rng& rng, std::vector<MessageBody>& messages) {
   if (rng.one_in(5)) messages.push_back(raise(rng));
   if (rng.one_in(20)) messages.push_back(cancel(rng));
   if (rng.one_in(20)) messages.insert(messages.begin(), raise(rng));  // before the start: reaches nobody
@@ -151,20 +152,21 @@ void Outside::add_early_messages(Rng& rng, std::vector<WorkItem>& messages) {
 
 // -- what leaves ----------------------------------------------------------------------------------
 
-std::optional<std::string> Outside::take(const core::TurnOutcome& turn, const std::vector<WorkItem>& batch,
+std::optional<std::string> Outside::take(const core::TurnOutcome& turn, const std::vector<MessageBody>& batch,
                                          const std::vector<Event>& history) {
   // A row that a turn stops may be on its way as a completion already.
   for (const CancelledActivity& cancelled : turn.cancelled_activities) {
-    const bool on_its_way = std::any_of(
-        batch.begin(), batch.end(), [&](const WorkItem& item) { return answers(item, cancelled.activity); });
+    const bool on_its_way = std::any_of(batch.begin(), batch.end(), [&](const MessageBody& item) {
+      return answers(item, cancelled.activity);
+    });
     if (!workers_.contains(cancelled.activity) && !on_its_way) {
       return name(cancelled.activity) + " is stopped, but no worker has it";
     }
     if (workers_.erase(cancelled.activity) != 0) stopped_activities_.push_back(cancelled.activity);
   }
   for (const EventId timer : turn.dropped_timers) {
-    const bool on_its_way =
-        std::any_of(batch.begin(), batch.end(), [&](const WorkItem& item) { return answers(item, timer); });
+    const bool on_its_way = std::any_of(batch.begin(), batch.end(),
+                                        [&](const MessageBody& item) { return answers(item, timer); });
     if (timers_.erase(timer) == 0 && !on_its_way)
       return name(timer) + " is dropped, but no timer runs under it";
   }
@@ -179,7 +181,7 @@ std::optional<std::string> Outside::take(const core::TurnOutcome& turn, const st
 
 std::optional<std::string> Outside::take_activities(const core::TurnOutcome& turn,
                                                     const std::vector<Event>& history) {
-  for (const ActivityExecute& activity : turn.activities) {
+  for (const ActivityRequest& activity : turn.activities) {
     const EventId id = activity.key.activity;
     const auto* scheduled = id.value <= history.size()
                                 ? std::get_if<event::ActivityScheduled>(&history[id.value - 1].body)
@@ -197,23 +199,23 @@ std::optional<std::string> Outside::take_activities(const core::TurnOutcome& tur
 std::optional<std::string> Outside::take_messages(const core::TurnOutcome& turn) {
   std::size_t answers_to_parent = 0;
   for (const OutboundMessage& message : turn.messages) {
-    if (const auto* timer = std::get_if<work::TimerFired>(&message.item)) {
+    if (const auto* timer = std::get_if<message::TimerFired>(&message.body)) {
       if (!timers_.emplace(timer->id, timer->fire_at).second) return name(timer->id) + " is a timer twice";
       if (message.visible_at != timer->fire_at)
         return name(timer->id) + " is visible at another time than it is due";
-    } else if (const auto* start = std::get_if<work::StartOrchestration>(&message.item)) {
+    } else if (const auto* start = std::get_if<message::StartOrchestration>(&message.body)) {
       if (!start->parent) continue;
       if (!children_.emplace(start->parent->event, message.target).second) return "a child is started twice";
       if (!message.if_refused) return "a child whose id is taken would never answer";
-    } else if (const auto* cancel = std::get_if<work::CancelInstance>(&message.item)) {
+    } else if (const auto* cancel = std::get_if<message::CancelInstance>(&message.body)) {
       if (!cancel->parent) continue;  // passed on to the next execution
       const auto child = children_.find(cancel->parent->event);
       if (child == children_.end()) continue;  // its answer is in the batch
       if (child->second != message.target) return "a cancel goes to the wrong child";
       stopped_children_.insert(*child);
       children_.erase(child);
-    } else if (std::holds_alternative<work::SubOrchCompleted>(message.item) ||
-               std::holds_alternative<work::SubOrchFailed>(message.item)) {
+    } else if (std::holds_alternative<message::SubOrchestrationCompleted>(message.body) ||
+               std::holds_alternative<message::SubOrchestrationFailed>(message.body)) {
       ++answers_to_parent;
       if (!parent_ || message.target != parent_->instance)
         return "an answer goes to somebody who is no parent";

@@ -16,7 +16,7 @@
 namespace duramen::core_test::property {
 
 struct Batch {
-  std::vector<WorkItem> messages;
+  std::vector<MessageBody> messages;
   bool genuine = false;  ///< one message, and the execution waits for it: it must not be ignored
   bool foreign =
       false;  ///< holds an answer to something that was never asked: the engine must end the execution
@@ -29,22 +29,22 @@ class Outside {
 
   [[nodiscard]] Batch next_batch(Rng& rng);
   /// What may stand behind the start in the first batch.
-  void add_early_messages(Rng& rng, std::vector<WorkItem>& messages);
+  void add_early_messages(Rng& rng, std::vector<MessageBody>& messages);
   [[nodiscard]] TimePoint now() const { return now_; }
 
   /// Takes in what a turn decided; `history` ends with its events. Says what is wrong with it, if anything
   /// is.
   [[nodiscard]] std::optional<std::string> take(const core::TurnOutcome& turn,
-                                                const std::vector<WorkItem>& batch,
+                                                const std::vector<MessageBody>& batch,
                                                 const std::vector<Event>& history);
 
  private:
-  [[nodiscard]] std::optional<WorkItem> answer(Rng& rng);
-  [[nodiscard]] WorkItem complete_activity(EventId id, Rng& rng) const;
-  [[nodiscard]] WorkItem complete_child(EventId id, Rng& rng) const;
-  [[nodiscard]] WorkItem raise(Rng& rng) const;
-  [[nodiscard]] WorkItem cancel(Rng& rng) const;
-  [[nodiscard]] std::optional<WorkItem> odd_one(Rng& rng, bool& foreign);
+  [[nodiscard]] std::optional<MessageBody> answer(Rng& rng);
+  [[nodiscard]] MessageBody complete_activity(EventId id, Rng& rng) const;
+  [[nodiscard]] MessageBody complete_child(EventId id, Rng& rng) const;
+  [[nodiscard]] MessageBody raise(Rng& rng) const;
+  [[nodiscard]] MessageBody cancel(Rng& rng) const;
+  [[nodiscard]] std::optional<MessageBody> odd_one(Rng& rng, bool& foreign);
   [[nodiscard]] std::optional<std::string> take_activities(const core::TurnOutcome& turn,
                                                            const std::vector<Event>& history);
   [[nodiscard]] std::optional<std::string> take_messages(const core::TurnOutcome& turn);
@@ -58,7 +58,7 @@ class Outside {
   std::map<EventId, InstanceId> children_;
   std::vector<EventId> stopped_activities_;
   std::map<EventId, InstanceId> stopped_children_;
-  std::vector<WorkItem> delivered_;
+  std::vector<MessageBody> delivered_;
 };
 
 }  // namespace duramen::core_test::property

@@ -161,13 +161,13 @@ TEST_F(PostgresConnection, WorksWithoutPreparedStatementsAsThroughAPooler) {
   options.prepare_statements = false;
   const auto store = open(options);
   TurnCommit commit = fused_turn("a", 1);
-  commit.worker_items.push_back(activity_of("a", {}, 2));
-  ASSERT_EQ(store->ack_orchestration_items({&commit, 1}).value().at(0).outcome, CommitOutcome::committed);
-  const auto work = store->fetch_work_items({.node = "n", .lease = 10s}).value();
+  commit.new_activities.push_back(activity_of("a", {}, 2));
+  ASSERT_EQ(store->commit_turns({&commit, 1}).value().at(0).outcome, CommitOutcome::committed);
+  const auto work = store->fetch_activities({.node = "n", .lease = 10s}).value();
   ASSERT_EQ(work.items.size(), 1u);
-  const WorkAck ack{work.items[0].lease, "a", Payload::text("done")};
-  EXPECT_EQ(store->ack_work_items({&ack, 1}).value().at(0).outcome, AckOutcome::done);
-  EXPECT_EQ(store->fetch_orchestration_items({.node = "n", .lease = 10s}).value().items.size(), 1u);
+  const ActivityAck ack{work.items[0].lease, "a", Payload::text("done")};
+  EXPECT_EQ(store->ack_activities({&ack, 1}).value().at(0).outcome, AckOutcome::done);
+  EXPECT_EQ(store->fetch_turns({.node = "n", .lease = 10s}).value().items.size(), 1u);
 }
 
 TEST_F(PostgresConnection, AServerThatDoesNotAnswerInTimeIsGivenUp) {
@@ -179,8 +179,8 @@ TEST_F(PostgresConnection, AServerThatDoesNotAnswerInTimeIsGivenUp) {
   // Somebody holds the row that the call needs.
   schema->connection().run("BEGIN");
   schema->connection().run("SELECT 1 FROM " + quoted_schema() + ".instances FOR UPDATE");
-  const OutboundMessage message{"a", work::ExternalRaised{"x", {}}};
-  const auto sent = impatient->enqueue_for_orchestrator({&message, 1});
+  const OutboundMessage message{"a", message::ExternalRaised{"x", {}}};
+  const auto sent = impatient->enqueue_messages({&message, 1});
   ASSERT_FALSE(sent);
   EXPECT_EQ(sent.error().code, ErrorCode::unavailable);
   EXPECT_TRUE(sent.error().retryable);

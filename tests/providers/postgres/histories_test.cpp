@@ -17,7 +17,7 @@ TEST_F(PostgresHistories, AreReadTogetherInOneRoundTrip) {
     commits.push_back(fused_turn("i" + std::to_string(i), i + 1));
     wanted.push_back({commits.back().instance, ExecutionId{1}, {}});
   }
-  ASSERT_TRUE(store->ack_orchestration_items(commits));
+  ASSERT_TRUE(store->commit_turns(commits));
   wanted.insert(wanted.begin() + 20, {"nobody", ExecutionId{1}, {}});
   wanted.push_back({"i7", ExecutionId{1}, EventId{~std::uint64_t{0}}});
 
@@ -35,7 +35,7 @@ TEST_F(PostgresHistories, AreReadTogetherInOneRoundTrip) {
 TEST_F(PostgresHistories, OneThatCannotBeAskedForDoesNotSpoilTheOthers) {
   const auto store = open();
   const TurnCommit commit = fused_turn("there", 1);
-  ASSERT_TRUE(store->ack_orchestration_items({&commit, 1}));
+  ASSERT_TRUE(store->commit_turns({&commit, 1}));
   const std::vector<HistoryRequest> wanted{{InstanceId(std::string("no\0body", 7)), ExecutionId{1}, {}},
                                            {"there", ExecutionId{1}, {}}};
   const auto histories = store->read_histories(wanted);
@@ -48,7 +48,7 @@ TEST_F(PostgresHistories, OneThatCannotBeAskedForDoesNotSpoilTheOthers) {
 TEST_F(PostgresHistories, OneThatCannotBeReadDoesNotSpoilTheOthers) {
   const auto store = open();
   const std::vector<TurnCommit> commits{fused_turn("broken", 1), fused_turn("whole", 2)};
-  ASSERT_TRUE(store->ack_orchestration_items(commits));
+  ASSERT_TRUE(store->commit_turns(commits));
   const std::string s = quoted_schema();
   schema->connection().script("UPDATE " + s +
                               ".history SET events = '[{' WHERE instance_key = (SELECT key FROM " + s +

@@ -84,7 +84,7 @@ template <class T>
 }
 
 [[nodiscard]] OutboundMessage message_to(const std::string& id) {
-  return {InstanceId{id}, work::QueueMessage{"q", Payload::text("x")}};
+  return {InstanceId{id}, message::QueueMessage{"q", Payload::text("x")}};
 }
 
 using Sent = std::vector<EnqueueOutcome>;
@@ -95,7 +95,7 @@ constexpr auto parked = EnqueueOutcome::parked;
   return begin([store, ids = std::move(ids)] {
     std::vector<OutboundMessage> messages;
     for (const std::string& id : ids) messages.push_back(message_to(id));
-    return store->enqueue_for_orchestrator(messages);
+    return store->enqueue_messages(messages);
   });
 }
 
@@ -113,9 +113,9 @@ TEST_F(PostgresLocks, AStartThatMayReplaceAndAMessageThatWaitsForItsInstanceDoNo
   });
   for (int i = 0; i < 300; ++i) {
     const OutboundMessage messages[] = {
-        {InstanceId("not yet " + std::to_string(i)), work::QueueMessage{"q", Payload::text("x")}},
-        {"there", work::QueueMessage{"q", Payload::text("x")}}};
-    const auto outcome = store->enqueue_for_orchestrator(messages);
+        {InstanceId("not yet " + std::to_string(i)), message::QueueMessage{"q", Payload::text("x")}},
+        {"there", message::QueueMessage{"q", Payload::text("x")}}};
+    const auto outcome = store->enqueue_messages(messages);
     EXPECT_TRUE(outcome) << outcome.error().describe();
   }
   done = true;
@@ -128,8 +128,8 @@ TEST_F(PostgresLocks, AStartThatIsSentAndAMessageThatWaitsForItsInstanceDoNotWai
   Holder holder{*schema};
   holder.lock("there");
   auto starting = begin([store] {
-    const OutboundMessage again{"there", work::StartOrchestration{.orchestration = "Orch"}};
-    return store->enqueue_for_orchestrator({&again, 1});
+    const OutboundMessage again{"there", message::StartOrchestration{.orchestration = "Orch"}};
+    return store->enqueue_messages({&again, 1});
   });
   until_waiting(1);
   auto sending = begin_sending(store, {"nobody", "there"});
@@ -171,7 +171,7 @@ TEST_F(PostgresLocks, TurnsThatCreateInstancesAndSendToNobodyDoNotWaitForEachOth
     return begin([store, id, token] {
       TurnCommit commit = fused_turn(id, token);
       commit.messages = {message_to("there"), message_to("nobody")};
-      return store->ack_orchestration_items({&commit, 1});
+      return store->commit_turns({&commit, 1});
     });
   };
   auto first = begin_turn("first", 1);
@@ -196,11 +196,11 @@ TEST_F(PostgresLocks, ATurnThatSendsToTheChildItStartsLetsOthersStartMeanwhile) 
   holder.lock("there");
   auto turn = begin([store] {
     TurnCommit commit = fused_turn("parent", 1);
-    commit.messages = {{"child", work::StartOrchestration{.orchestration = "Orch"}},
+    commit.messages = {{"child", message::StartOrchestration{.orchestration = "Orch"}},
                        message_to("child"),
                        message_to("parent"),
                        message_to("there")};
-    return store->ack_orchestration_items({&commit, 1});
+    return store->commit_turns({&commit, 1});
   });
   until_waiting(1);
   start(*store, "another");
@@ -275,10 +275,10 @@ TEST_F(PostgresLocks, DeletingAndRenewingDoNotWaitForEachOther) {
   std::vector<TurnCommit> commits;
   for (const char* id : {"a", "b", "c"}) {
     TurnCommit& commit = commits.emplace_back(fused_turn(id, commits.size() + 1));
-    commit.worker_items.push_back(activity_of(id, {}, 2));
+    commit.new_activities.push_back(activity_of(id, {}, 2));
   }
-  ASSERT_TRUE(store->ack_orchestration_items(commits));
-  const auto work = store->fetch_work_items({.node = "n", .lease = 1h}).value().items;
+  ASSERT_TRUE(store->commit_turns(commits));
+  const auto work = store->fetch_activities({.node = "n", .lease = 1h}).value().items;
   ASSERT_EQ(work.size(), 3u);
   Holder holder{*schema};
   holder.run("SELECT 1 FROM worker_queue WHERE instance_key = " +
@@ -289,8 +289,8 @@ TEST_F(PostgresLocks, DeletingAndRenewingDoNotWaitForEachOther) {
   });
   until_waiting(1);
   auto renewing = begin([store, work] {
-    const WorkRenewal renewals[] = {{work[0].lease}, {work[2].lease}};
-    return store->renew_work_item_locks(renewals, 1h);
+    const ActivityRenewal renewals[] = {{work[0].lease}, {work[2].lease}};
+    return store->renew_activities(renewals, 1h);
   });
   until_waiting(2);
   holder.let_go();
@@ -306,7 +306,7 @@ TEST_F(PostgresLocks, DeletingAndRenewingDoNotWaitForEachOther) {
 TEST_F(PostgresLocks, TurnsThatAreStoredOneByOneAndSendingDoNotWaitForEachOther) {
   const auto store = open_watched();
   for (const char* id : {"a", "b", "c"}) start(*store, id);
-  const auto items = store->fetch_orchestration_items({.node = "n", .lease = 1h}).value().items;
+  const auto items = store->fetch_turns({.node = "n", .lease = 1h}).value().items;
   ASSERT_EQ(items.size(), 3u);
   // Only the second attempt comes so far: the first finds what cannot be stored before it.
   Holder holder{*schema};
@@ -320,7 +320,7 @@ TEST_F(PostgresLocks, TurnsThatAreStoredOneByOneAndSendingDoNotWaitForEachOther)
     TurnCommit commits[] = {first_turn(items[2], 1), first_turn(items[1], 2), first_turn(items[0], 3),
                             fused_turn(noise, 4)};
     commits[1].change.key_values.push_back({.key = "k", .value = Payload::text("w")});
-    return store->ack_orchestration_items(commits);
+    return store->commit_turns(commits);
   });
   until_waiting(1);
   auto sending = begin_sending(store, {"a", "c"});
@@ -336,7 +336,7 @@ TEST_F(PostgresLocks, TurnsThatAreStoredOneByOneAndSendingDoNotWaitForEachOther)
 TEST_F(PostgresLocks, AParkedMessageThatIsJustSweptIsNotDelivered) {
   const auto store = open_watched();
   const OutboundMessage message = message_to("a");
-  ASSERT_EQ(store->enqueue_for_orchestrator({&message, 1}).value(), Sent{parked});
+  ASSERT_EQ(store->enqueue_messages({&message, 1}).value(), Sent{parked});
   Holder sweeper{*schema};
   sweeper.run("DELETE FROM parked_messages");
   auto starting = begin([store] {

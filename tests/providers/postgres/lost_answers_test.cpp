@@ -1,7 +1,7 @@
 // Connections that die in the middle of a call: what was asked for is done once or not at all, and whoever
 // asks again is told which.
 #include "providers/postgres/queries.hpp"
-#include "providers/postgres/turn_batch.hpp"
+#include "providers/postgres/turn_columns.hpp"
 #include "store.hpp"
 #include <duramen/client.hpp>
 #include <duramen/runtime.hpp>
@@ -22,7 +22,7 @@ class PostgresLostAnswers : public OnPostgres {
   int send_and_lose(const TurnCommit& commit) {
     const detail::Queries queries{quoted_schema()};
     detail::Connection connection{detail::ConnInfo{schema->conninfo()}, 30s, true, nullptr};
-    detail::TurnBatch batch;
+    detail::TurnColumns batch;
     batch.add(commit, {});
     connection.send_and_lose(queries.commit_turns, batch.take({}));
     return connection.session();
@@ -39,7 +39,7 @@ class PostgresLostAnswers : public OnPostgres {
   [[nodiscard]] CommitResult send_twice(Provider& store, const TurnCommit& commit, int round) {
     const int session = send_and_lose(commit);
     if (round % 2 == 0) until_ended(session);
-    CommitResult result = store.ack_orchestration_items({&commit, 1}).value().at(0);
+    CommitResult result = store.commit_turns({&commit, 1}).value().at(0);
     until_ended(session);
     return result;
   }
@@ -55,7 +55,7 @@ TEST_F(PostgresLostAnswers, ACommitSentAgainIsStoredOnce) {
   for (int i = 0; i < rounds; ++i) {
     const std::string id = "i" + std::to_string(i);
     TurnCommit commit = fused_turn(id, 1000u + static_cast<std::uint64_t>(i));
-    commit.worker_items.push_back(activity_of(id, {}, 2));
+    commit.new_activities.push_back(activity_of(id, {}, 2));
     const CommitResult result = send_twice(*store, commit, i);
     ASSERT_TRUE(result.outcome == CommitOutcome::committed ||
                 result.outcome == CommitOutcome::already_committed);
@@ -73,7 +73,7 @@ TEST_F(PostgresLostAnswers, ATurnUnderALeaseSentAgainIsStoredOnce) {
   int already = 0;
   for (int i = 0; i < 40; ++i) {
     start(*store, "i" + std::to_string(i));
-    const auto batch = store->fetch_orchestration_items({.node = "node", .lease = 30s}).value();
+    const auto batch = store->fetch_turns({.node = "node", .lease = 30s}).value();
     ASSERT_EQ(batch.items.size(), 1u);
     const TurnCommit commit = first_turn(batch.items[0], 500u + static_cast<std::uint64_t>(i));
     const CommitOutcome outcome = send_twice(*store, commit, i).outcome;

@@ -31,7 +31,7 @@ TEST_F(PostgresOutOfMemory, ACallThatFailsLeavesNothingOpenForTheNextOne) {
     bool has_failed = false;
     {
       const FailingMemory failing(first);
-      result.emplace(store->ack_orchestration_items(commits));
+      result.emplace(store->commit_turns(commits));
       has_failed = FailingMemory::has_failed();
     }
     if (!*result) {
@@ -52,11 +52,11 @@ TEST_F(PostgresOutOfMemory, ACallThatFailsLeavesNothingOpenForTheNextOne) {
 
 class ListenerWithoutMemory final : public ProviderListener {
  public:
-  void orchestrator_work_ready() override {
+  void turns_ready() override {
     ++calls_;
     throw std::bad_alloc();
   }
-  void worker_work_ready() override {}
+  void activities_ready() override {}
   void leases_stolen(std::span<const StolenLease>) override {}
   void instances_changed(std::span<const ChangedInstance>) override {}
   [[nodiscard]] int calls() const { return calls_; }

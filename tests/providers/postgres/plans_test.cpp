@@ -182,48 +182,46 @@ class PostgresPlans : public OnPostgres, public ::testing::WithParamInterface<Be
     std::vector<StartRequest> starts{start_of(a), start_of(tale + " b"), start_of("old 1")};
     starts[2].reuse = IdReuse::replace_when_final;
     ASSERT_TRUE(store.start_instances(starts));
-    const OutboundMessage messages[] = {{a, work::ExternalRaised{"x", {}}, {}, "id"},
-                                        {"nobody", work::ExternalRaised{"x", {}}, {}, "id"},
-                                        {InstanceId(tale + " b"), work::CancelInstance{"why"}}};
-    ASSERT_TRUE(store.enqueue_for_orchestrator(messages));
-    auto batch =
-        store.fetch_orchestration_items({.node = "n", .lease = 1h, .orchestrations = {{{"Orch", {"1"}}}}})
-            .value();
+    const OutboundMessage messages[] = {{a, message::ExternalRaised{"x", {}}, {}, "id"},
+                                        {"nobody", message::ExternalRaised{"x", {}}, {}, "id"},
+                                        {InstanceId(tale + " b"), message::CancelInstance{"why"}}};
+    ASSERT_TRUE(store.enqueue_messages(messages));
+    auto batch = store.fetch_turns({.node = "n", .lease = 1h, .orchestrations = {{{"Orch", {"1"}}}}}).value();
     ASSERT_EQ(batch.items.size(), 3u);
     const TurnLease lease{batch.items[2].incarnation, batch.items[2].lease};
-    ASSERT_TRUE(store.renew_orchestration_item_locks({&lease, 1}, 1h));
-    const TurnAbandon abandon{lease};
-    ASSERT_TRUE(store.abandon_orchestration_items({&abandon, 1}));
+    ASSERT_TRUE(store.renew_turns({&lease, 1}, 1h));
+    const TurnRelease abandon{lease};
+    ASSERT_TRUE(store.release_turns({&abandon, 1}));
 
     std::vector<TurnCommit> commits;
     for (std::uint64_t i = 0; i < 2; ++i) {
       TurnCommit& commit = commits.emplace_back(first_turn(batch.items[i], 10 + i));
       for (std::uint64_t id = 2; id < 6; ++id) {
-        commit.worker_items.push_back(activity_of(commit.instance, commit.incarnation, id));
+        commit.new_activities.push_back(activity_of(commit.instance, commit.incarnation, id));
       }
-      commit.worker_items[3].activity.session_id = "mine";
+      commit.new_activities[3].request.session_id = "mine";
       commit.messages.push_back(
-          {commit.instance, work::TimerFired{ExecutionId{1}, EventId{9}, from_unix_ms(4'000'000'000'000)},
+          {commit.instance, message::TimerFired{ExecutionId{1}, EventId{9}, from_unix_ms(4'000'000'000'000)},
            from_unix_ms(4'000'000'000'000)});
       commit.messages.push_back({InstanceId("child of " + commit.instance.value),
-                                 work::StartOrchestration{.orchestration = "Orch"}});
+                                 message::StartOrchestration{.orchestration = "Orch"}});
       commit.change.key_values = {{.key = "k", .value = Payload::text("v")}, {.key = "l"}, {}};
     }
     commits.push_back(fused_turn(fused, 20));
-    for (const CommitResult& result : store.ack_orchestration_items(commits).value()) {
+    for (const CommitResult& result : store.commit_turns(commits).value()) {
       ASSERT_EQ(result.outcome, CommitOutcome::committed);
     }
     auto work = store
-                    .fetch_work_items(
+                    .fetch_activities(
                         {.node = "n", .lease = 1h, .names = {{"Act"}}, .sessions = SessionClaim{"me", 10s}})
                     .value();
     ASSERT_EQ(work.items.size(), 8u);
-    const WorkRenewal renewal{work.items[0].lease, Heartbeat{Payload::text("x")}};
-    ASSERT_TRUE(store.renew_work_item_locks({&renewal, 1}, 1h));
-    const WorkAbandon given_back{work.items[1].lease};
-    ASSERT_TRUE(store.abandon_work_items({&given_back, 1}));
-    const WorkAck ack{work.items[2].lease, work.items[2].activity.instance, Payload::text("done")};
-    ASSERT_TRUE(store.ack_work_items({&ack, 1}));
+    const ActivityRenewal renewal{work.items[0].lease, Heartbeat{Payload::text("x")}};
+    ASSERT_TRUE(store.renew_activities({&renewal, 1}, 1h));
+    const ActivityRelease given_back{work.items[1].lease};
+    ASSERT_TRUE(store.release_activities({&given_back, 1}));
+    const ActivityAck ack{work.items[2].lease, work.items[2].request.instance, Payload::text("done")};
+    ASSERT_TRUE(store.ack_activities({&ack, 1}));
     ASSERT_TRUE(store.renew_sessions(std::vector<std::string>{"me"}, 10s, 10s));
     ASSERT_TRUE(store.release_sessions("me"));
     ASSERT_TRUE(store.read_stolen_leases("n"));
@@ -232,18 +230,17 @@ class PostgresPlans : public OnPostgres, public ::testing::WithParamInterface<Be
     // hold.
     TurnCommit end;
     end.node = "n";
-    end.instance = work.items[3].activity.instance;
-    end.incarnation = work.items[3].activity.key.incarnation;
+    end.instance = work.items[3].request.instance;
+    end.incarnation = work.items[3].request.key.incarnation;
     end.token = CommitToken{end.incarnation.value + 50};
     end.basis = ConditionalLease{EventId{77}};
     end.execution = ExecutionId{1};
-    end.work_acks = {{work.items[3].lease, end.instance, Payload::text("done")}};
-    ASSERT_EQ(store.ack_orchestration_items({&end, 1}).value().at(0).outcome,
-              CommitOutcome::condition_failed);
-    batch = store.fetch_orchestration_items({.node = "n", .limit = 64, .lease = 1h}).value();
+    end.activity_acks = {{work.items[3].lease, end.instance, Payload::text("done")}};
+    ASSERT_EQ(store.commit_turns({&end, 1}).value().at(0).outcome, CommitOutcome::condition_failed);
+    batch = store.fetch_turns({.node = "n", .limit = 64, .lease = 1h}).value();
     for (int round = 0; !batch.items.empty() && round < 20; ++round) {
       std::vector<TurnCommit> ends;
-      for (const OrchestrationItem& item : batch.items) {
+      for (const LeasedInstance& item : batch.items) {
         TurnCommit& commit = ends.emplace_back();
         commit.token = CommitToken{item.incarnation.value + 100};
         commit.node = "n";
@@ -257,8 +254,8 @@ class PostgresPlans : public OnPostgres, public ::testing::WithParamInterface<Be
         commit.cancel_rest = CancelReason::orchestration_terminal_failed;
         commit.dropped_timers = {EventId{9}};
       }
-      ASSERT_TRUE(store.ack_orchestration_items(ends));
-      batch = store.fetch_orchestration_items({.node = "n", .limit = 64, .lease = 1h}).value();
+      ASSERT_TRUE(store.commit_turns(ends));
+      batch = store.fetch_turns({.node = "n", .limit = 64, .lease = 1h}).value();
     }
     ASSERT_TRUE(store.sweep(10));
 
@@ -353,13 +350,13 @@ TEST_P(PostgresPlans, AFetchBesideAGreatBacklogReadsNoMoreOfItThanItTakes) {
     ASSERT_TRUE(provider.start_instances(starts));
   };
   const auto one_turn = [](Provider& provider) {
-    auto batch = provider.fetch_orchestration_items({.node = "n", .limit = 8, .lease = 1h}).value();
+    auto batch = provider.fetch_turns({.node = "n", .limit = 8, .lease = 1h}).value();
     std::vector<TurnCommit> commits;
-    for (const OrchestrationItem& item : batch.items) {
+    for (const LeasedInstance& item : batch.items) {
       TurnCommit& commit = commits.emplace_back(first_turn(item, item.incarnation.value));
-      commit.worker_items.push_back(activity_of(commit.instance, commit.incarnation, 2));
+      commit.new_activities.push_back(activity_of(commit.instance, commit.incarnation, 2));
     }
-    ASSERT_TRUE(provider.ack_orchestration_items(commits));
+    ASSERT_TRUE(provider.commit_turns(commits));
   };
   const auto store = filled(
       [&] {
@@ -371,11 +368,11 @@ TEST_P(PostgresPlans, AFetchBesideAGreatBacklogReadsNoMoreOfItThanItTakes) {
       [&](Provider& small) {
         begin(small, "small ", 3);
         one_turn(small);
-        ASSERT_EQ(small.fetch_work_items({.node = "n", .limit = 8, .lease = 1h}).value().items.size(), 3u);
+        ASSERT_EQ(small.fetch_activities({.node = "n", .limit = 8, .lease = 1h}).value().items.size(), 3u);
       });
   for (int i = 0; i < 3; ++i) {
     one_turn(*store);
-    ASSERT_EQ(store->fetch_work_items({.node = "n", .limit = 8, .lease = 1h}).value().items.size(), 8u);
+    ASSERT_EQ(store->fetch_activities({.node = "n", .limit = 8, .lease = 1h}).value().items.size(), 8u);
   }
   expect_rows_looked_at(100);
 }
@@ -385,31 +382,29 @@ TEST_P(PostgresPlans, ACommitLooksAtEachRowAFewTimesHoweverManyItHas) {
   const auto with_activities = [](Provider& provider, const std::string& id, std::uint64_t count) {
     start(provider, id);
     const auto item =
-        provider
-            .fetch_orchestration_items({.node = "n", .limit = 1, .lease = 1h, .orchestrations = {{{"Orch"}}}})
+        provider.fetch_turns({.node = "n", .limit = 1, .lease = 1h, .orchestrations = {{{"Orch"}}}})
             .value()
             .items.at(0);
     TurnCommit commit = first_turn(item, item.incarnation.value);
     for (std::uint64_t i = 0; i < count; ++i) {
-      commit.worker_items.push_back(activity_of(commit.instance, commit.incarnation, i + 2));
+      commit.new_activities.push_back(activity_of(commit.instance, commit.incarnation, i + 2));
       commit.messages.push_back(
           {commit.instance,
-           work::TimerFired{ExecutionId{1}, EventId{i + 5'000}, from_unix_ms(4'000'000'000'000)},
+           message::TimerFired{ExecutionId{1}, EventId{i + 5'000}, from_unix_ms(4'000'000'000'000)},
            from_unix_ms(4'000'000'000'000)});
     }
-    ASSERT_EQ(provider.ack_orchestration_items({&commit, 1}).value().at(0).outcome, CommitOutcome::committed);
+    ASSERT_EQ(provider.commit_turns({&commit, 1}).value().at(0).outcome, CommitOutcome::committed);
   };
   const auto cancel = [](Provider& provider, const std::string& id, std::uint64_t count) {
-    const OutboundMessage wake{id, work::ExternalRaised{"x", {}}};
-    ASSERT_TRUE(provider.enqueue_for_orchestrator({&wake, 1}));
-    const auto work = provider.fetch_work_items({.node = "other", .limit = count / 2, .lease = 1h}).value();
+    const OutboundMessage wake{id, message::ExternalRaised{"x", {}}};
+    ASSERT_TRUE(provider.enqueue_messages({&wake, 1}));
+    const auto work = provider.fetch_activities({.node = "other", .limit = count / 2, .lease = 1h}).value();
     ASSERT_EQ(work.items.size(), count / 2);
-    std::vector<WorkRenewal> renewals;
-    for (const WorkItemLeased& item : work.items) renewals.push_back({item.lease});
-    ASSERT_TRUE(provider.renew_work_item_locks(renewals, 1h));
+    std::vector<ActivityRenewal> renewals;
+    for (const LeasedActivity& item : work.items) renewals.push_back({item.lease});
+    ASSERT_TRUE(provider.renew_activities(renewals, 1h));
     const auto item =
-        provider
-            .fetch_orchestration_items({.node = "n", .limit = 1, .lease = 1h, .orchestrations = {{{"Orch"}}}})
+        provider.fetch_turns({.node = "n", .limit = 1, .lease = 1h, .orchestrations = {{{"Orch"}}}})
             .value()
             .items.at(0);
     TurnCommit commit = first_turn(item, item.incarnation.value + 1'000'000);
@@ -418,17 +413,17 @@ TEST_P(PostgresPlans, ACommitLooksAtEachRowAFewTimesHoweverManyItHas) {
       commit.cancelled_activities.push_back({EventId{i + 2}, CancelReason::select_loser});
       commit.dropped_timers.push_back(EventId{i + 5'000});
       commit.messages.push_back({InstanceId(id + " child " + std::to_string(i)),
-                                 work::StartOrchestration{.orchestration = "Child"}});
+                                 message::StartOrchestration{.orchestration = "Child"}});
       commit.messages.push_back(
-          {InstanceId(id), work::ExternalRaised{"x", {}}, {}, "id " + std::to_string(i)});
+          {InstanceId(id), message::ExternalRaised{"x", {}}, {}, "id " + std::to_string(i)});
     }
-    const auto result = provider.ack_orchestration_items({&commit, 1}).value().at(0);
+    const auto result = provider.commit_turns({&commit, 1}).value().at(0);
     ASSERT_EQ(result.outcome, CommitOutcome::committed);
     ASSERT_EQ(result.stolen.size(), count / 2);
-    ASSERT_TRUE(provider.renew_work_item_locks(renewals, 1h));
-    std::vector<WorkAck> acks;
-    for (const WorkItemLeased& gone : work.items) acks.push_back({gone.lease, id, Payload::text("late")});
-    ASSERT_TRUE(provider.ack_work_items(acks));
+    ASSERT_TRUE(provider.renew_activities(renewals, 1h));
+    std::vector<ActivityAck> acks;
+    for (const LeasedActivity& gone : work.items) acks.push_back({gone.lease, id, Payload::text("late")});
+    ASSERT_TRUE(provider.ack_activities(acks));
   };
   const auto store = filled([&] { with_activities(*open(), "large", 2'000); },
                             [&](Provider& small) {
@@ -447,37 +442,37 @@ TEST_P(PostgresPlans, ABatchLooksAtEachRowAFewTimesHoweverManyItHas) {
     std::vector<OutboundMessage> messages;
     for (std::size_t i = 0; i < count; ++i) {
       const std::string id = tale + " " + std::to_string(i);
-      messages.push_back({id, work::ExternalRaised{"parked", {}}, {}, "m"});
+      messages.push_back({id, message::ExternalRaised{"parked", {}}, {}, "m"});
       starts.push_back(start_of(id));
     }
-    ASSERT_TRUE(provider.enqueue_for_orchestrator(messages));
+    ASSERT_TRUE(provider.enqueue_messages(messages));
     ASSERT_TRUE(provider.start_instances(starts));
     ASSERT_TRUE(provider.start_instances(starts));
-    ASSERT_TRUE(provider.enqueue_for_orchestrator(messages));
-    auto turns = provider.fetch_orchestration_items({.node = "n", .limit = count, .lease = 1h}).value().items;
+    ASSERT_TRUE(provider.enqueue_messages(messages));
+    auto turns = provider.fetch_turns({.node = "n", .limit = count, .lease = 1h}).value().items;
     ASSERT_EQ(turns.size(), count);
     std::vector<TurnLease> turn_leases;
-    std::vector<TurnAbandon> abandoned;
-    for (const OrchestrationItem& item : turns) {
+    std::vector<TurnRelease> abandoned;
+    for (const LeasedInstance& item : turns) {
       turn_leases.push_back({item.incarnation, item.lease});
       abandoned.push_back({turn_leases.back(), {}, false});
     }
-    ASSERT_TRUE(provider.renew_orchestration_item_locks(turn_leases, 1h));
-    ASSERT_TRUE(provider.abandon_orchestration_items(abandoned));
-    turns = provider.fetch_orchestration_items({.node = "n", .limit = count, .lease = 1h}).value().items;
+    ASSERT_TRUE(provider.renew_turns(turn_leases, 1h));
+    ASSERT_TRUE(provider.release_turns(abandoned));
+    turns = provider.fetch_turns({.node = "n", .limit = count, .lease = 1h}).value().items;
     ASSERT_EQ(turns.size(), count);
     std::vector<TurnCommit> commits;
-    for (const OrchestrationItem& item : turns) {
+    for (const LeasedInstance& item : turns) {
       TurnCommit& commit = commits.emplace_back(first_turn(item, item.incarnation.value));
       for (std::uint64_t id = 2; id < 4; ++id) {
-        commit.worker_items.push_back(activity_of(commit.instance, commit.incarnation, id));
-        commit.worker_items.back().activity.session_id = "session " + item.instance.value;
+        commit.new_activities.push_back(activity_of(commit.instance, commit.incarnation, id));
+        commit.new_activities.back().request.session_id = "session " + item.instance.value;
       }
     }
     for (std::size_t i = 0; i < count; ++i) {
       commits.push_back(fused_turn(tale + " fused " + std::to_string(i), i + 1));
     }
-    for (const CommitResult& result : provider.ack_orchestration_items(commits).value()) {
+    for (const CommitResult& result : provider.commit_turns(commits).value()) {
       ASSERT_EQ(result.outcome, CommitOutcome::committed);
     }
     // Half of the ids are taken.
@@ -486,28 +481,28 @@ TEST_P(PostgresPlans, ABatchLooksAtEachRowAFewTimesHoweverManyItHas) {
       commits.push_back(fused_turn(tale + " fused " + std::to_string(count / 2 + i), count + i + 1));
     }
     std::size_t refused = 0;
-    for (const CommitResult& result : provider.ack_orchestration_items(commits).value()) {
+    for (const CommitResult& result : provider.commit_turns(commits).value()) {
       if (result.outcome == CommitOutcome::start_refused) ++refused;
     }
     ASSERT_EQ(refused, count / 2);
-    const WorkFetch fetch{
+    const ActivityFetch fetch{
         .node = "n", .limit = count, .lease = 1h, .sessions = SessionClaim{"me", 1h, {}, 2 * count}};
-    const auto first = provider.fetch_work_items(fetch).value().items;
-    const auto second = provider.fetch_work_items(fetch).value().items;
+    const auto first = provider.fetch_activities(fetch).value().items;
+    const auto second = provider.fetch_activities(fetch).value().items;
     ASSERT_EQ(first.size() + second.size(), 2 * count);
-    std::vector<WorkRenewal> renewals;
-    std::vector<WorkAck> acks;
-    for (const WorkItemLeased& item : first) {
+    std::vector<ActivityRenewal> renewals;
+    std::vector<ActivityAck> acks;
+    for (const LeasedActivity& item : first) {
       renewals.push_back({item.lease, Heartbeat{Payload::text("half")}});
-      acks.push_back({item.lease, item.activity.instance, Payload::text("done")});
+      acks.push_back({item.lease, item.request.instance, Payload::text("done")});
     }
-    for (const RenewResult& result : provider.renew_work_item_locks(renewals, 1h).value()) {
+    for (const RenewResult& result : provider.renew_activities(renewals, 1h).value()) {
       ASSERT_EQ(result.outcome, RenewOutcome::renewed);
     }
-    ASSERT_TRUE(provider.ack_work_items(acks));
-    std::vector<WorkAbandon> given_back;
-    for (const WorkItemLeased& item : second) given_back.push_back({item.lease});
-    ASSERT_TRUE(provider.abandon_work_items(given_back));
+    ASSERT_TRUE(provider.ack_activities(acks));
+    std::vector<ActivityRelease> given_back;
+    for (const LeasedActivity& item : second) given_back.push_back({item.lease});
+    ASSERT_TRUE(provider.release_activities(given_back));
     ASSERT_TRUE(provider.renew_sessions(std::vector<std::string>{"me"}, 1h, 1h));
     ASSERT_TRUE(provider.release_sessions("me"));
     std::vector<InstanceId> ids;
@@ -524,15 +519,15 @@ TEST_P(PostgresPlans, ABatchLooksAtEachRowAFewTimesHoweverManyItHas) {
 TEST_P(PostgresPlans, AFetchAndAConditionalCommitDoNotPassOverTheTimersOfAnInstance) {
   const auto begin = [](Provider& provider, const std::string& id, std::uint64_t timers) {
     start(provider, id);
-    const auto item =
-        provider.fetch_orchestration_items({.node = "n", .limit = 1, .lease = 1h}).value().items.at(0);
+    const auto item = provider.fetch_turns({.node = "n", .limit = 1, .lease = 1h}).value().items.at(0);
     TurnCommit commit = first_turn(item, item.incarnation.value);
     for (std::uint64_t i = 0; i < timers; ++i) {
       commit.messages.push_back(
-          {commit.instance, work::TimerFired{ExecutionId{1}, EventId{i + 2}, from_unix_ms(4'000'000'000'000)},
+          {commit.instance,
+           message::TimerFired{ExecutionId{1}, EventId{i + 2}, from_unix_ms(4'000'000'000'000)},
            from_unix_ms(4'000'000'000'000)});
     }
-    ASSERT_EQ(provider.ack_orchestration_items({&commit, 1}).value().at(0).outcome, CommitOutcome::committed);
+    ASSERT_EQ(provider.commit_turns({&commit, 1}).value().at(0).outcome, CommitOutcome::committed);
   };
   const auto go_on = [](Provider& provider, const std::string& id) {
     TurnCommit commit;
@@ -543,11 +538,10 @@ TEST_P(PostgresPlans, AFetchAndAConditionalCommitDoNotPassOverTheTimersOfAnInsta
     commit.basis = ConditionalLease{EventId{1}};
     commit.execution = ExecutionId{1};
     commit.events.push_back({.id = EventId{2}, .body = event::CustomStatusUpdated{"half"}});
-    ASSERT_EQ(provider.ack_orchestration_items({&commit, 1}).value().at(0).outcome, CommitOutcome::committed);
-    const OutboundMessage wake{id, work::ExternalRaised{"x", {}}};
-    ASSERT_TRUE(provider.enqueue_for_orchestrator({&wake, 1}));
-    ASSERT_EQ(provider.fetch_orchestration_items({.node = "n", .limit = 8, .lease = 1h}).value().items.size(),
-              1u);
+    ASSERT_EQ(provider.commit_turns({&commit, 1}).value().at(0).outcome, CommitOutcome::committed);
+    const OutboundMessage wake{id, message::ExternalRaised{"x", {}}};
+    ASSERT_TRUE(provider.enqueue_messages({&wake, 1}));
+    ASSERT_EQ(provider.fetch_turns({.node = "n", .limit = 8, .lease = 1h}).value().items.size(), 1u);
   };
   const std::vector<std::string> large{"large 1", "large 2", "large 3"};
   const auto store = filled(

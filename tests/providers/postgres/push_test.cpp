@@ -14,8 +14,8 @@ namespace {
 
 class Ear final : public ProviderListener {
  public:
-  void orchestrator_work_ready() override { note(turns_); }
-  void worker_work_ready() override { note(work_); }
+  void turns_ready() override { note(turns_); }
+  void activities_ready() override { note(work_); }
   void leases_stolen(std::span<const StolenLease>) override { note(stolen_); }
   void instances_changed(std::span<const ChangedInstance>) override { note(changes_); }
 
@@ -92,16 +92,16 @@ TEST_F(PostgresPush, AStartIsHeardOfElsewhere) {
 
 TEST_F(PostgresPush, NewWorkIsHeardOfElsewhere) {
   TurnCommit commit = fused_turn("a", 1);
-  commit.worker_items.push_back(activity_of("a", {}, 2));
-  ASSERT_TRUE(here->ack_orchestration_items({&commit, 1}));
+  commit.new_activities.push_back(activity_of("a", {}, 2));
+  ASSERT_TRUE(here->commit_turns({&commit, 1}));
   EXPECT_TRUE(ear.hears_work());
 }
 
 TEST_F(PostgresPush, AStolenLeaseIsHeardOfByItsHolderAndReadThere) {
   TurnCommit commit = fused_turn("a", 1);
-  commit.worker_items.push_back(activity_of("a", {}, 2));
-  const Incarnation incarnation = here->ack_orchestration_items({&commit, 1}).value().at(0).incarnation;
-  const auto held = there->fetch_work_items({.node = "there", .lease = 30s}).value().items;
+  commit.new_activities.push_back(activity_of("a", {}, 2));
+  const Incarnation incarnation = here->commit_turns({&commit, 1}).value().at(0).incarnation;
+  const auto held = there->fetch_activities({.node = "there", .lease = 30s}).value().items;
   ASSERT_EQ(held.size(), 1u);
   Ear bystander;
   const auto another = there->subscribe("another", bystander);
@@ -114,7 +114,7 @@ TEST_F(PostgresPush, AStolenLeaseIsHeardOfByItsHolderAndReadThere) {
   cancel.basis = ConditionalLease{EventId{1}};
   cancel.execution = ExecutionId{1};
   cancel.cancelled_activities = {{EventId{2}, CancelReason::select_loser}};
-  const auto result = here->ack_orchestration_items({&cancel, 1}).value().at(0);
+  const auto result = here->commit_turns({&cancel, 1}).value().at(0);
   ASSERT_EQ(result.outcome, CommitOutcome::committed);
   ASSERT_EQ(result.stolen.size(), 1u);
 
@@ -142,7 +142,7 @@ TEST_F(PostgresPush, WhatCanWaitIsToldOnceInFiveMilliseconds) {
   for (int i = 0; i < 100; ++i) {
     // Nobody has anything to do because of it.
     const TurnCommit commit = fused_turn("i" + std::to_string(i), 1);
-    ASSERT_TRUE(here->ack_orchestration_items({&commit, 1}));
+    ASSERT_TRUE(here->commit_turns({&commit, 1}));
   }
   const auto sent = postgres::counters(*here).notifications_sent - before;
   EXPECT_LE(sent, 2 + (std::chrono::steady_clock::now() - began) / 5ms);
@@ -154,7 +154,7 @@ TEST_F(PostgresPush, TheLastWordOfAProcessThatEndsIsHeardToo) {
   ASSERT_TRUE(ear.hears_turns() && ear.hears_changes());
   ear.forget();
   const TurnCommit commit = fused_turn("b", 1);  // it can wait, and would, so soon after the other
-  ASSERT_TRUE(here->ack_orchestration_items({&commit, 1}));
+  ASSERT_TRUE(here->commit_turns({&commit, 1}));
   subscription_here.reset();
   here.reset();
   EXPECT_TRUE(ear.hears_changes());

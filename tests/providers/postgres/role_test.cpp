@@ -43,21 +43,21 @@ class PostgresRole : public OnPostgres {
 TEST_F(PostgresRole, ANodeWithFewRightsDoesEverythingItHasTo) {
   const auto store = open(as_role());
   TurnCommit commit = fused_turn("a", 1);
-  commit.worker_items.push_back(activity_of("a", {}, 2));
-  commit.messages.push_back({"child", work::StartOrchestration{.orchestration = "Orch"}});
+  commit.new_activities.push_back(activity_of("a", {}, 2));
+  commit.messages.push_back({"child", message::StartOrchestration{.orchestration = "Orch"}});
   commit.change.key_values.push_back({.key = "k", .value = Payload::text("v")});
-  ASSERT_EQ(store->ack_orchestration_items({&commit, 1}).value().at(0).outcome, CommitOutcome::committed);
-  const OutboundMessage parked{"nobody", work::ExternalRaised{"x", {}}, {}, "id"};
-  EXPECT_EQ(store->enqueue_for_orchestrator({&parked, 1}).value().at(0), EnqueueOutcome::parked);
-  const auto turns = store->fetch_orchestration_items({.node = "n", .lease = 10s}).value();
+  ASSERT_EQ(store->commit_turns({&commit, 1}).value().at(0).outcome, CommitOutcome::committed);
+  const OutboundMessage parked{"nobody", message::ExternalRaised{"x", {}}, {}, "id"};
+  EXPECT_EQ(store->enqueue_messages({&parked, 1}).value().at(0), EnqueueOutcome::parked);
+  const auto turns = store->fetch_turns({.node = "n", .lease = 10s}).value();
   EXPECT_EQ(turns.items.size(), 1u);
   const auto work =
-      store->fetch_work_items({.node = "n", .lease = 10s, .sessions = SessionClaim{"n", 10s}}).value();
+      store->fetch_activities({.node = "n", .lease = 10s, .sessions = SessionClaim{"n", 10s}}).value();
   ASSERT_EQ(work.items.size(), 1u);
-  const WorkRenewal renewal{work.items[0].lease};
-  EXPECT_EQ(store->renew_work_item_locks({&renewal, 1}, 10s).value().at(0).outcome, RenewOutcome::renewed);
-  const WorkAck ack{work.items[0].lease, "a", Payload::text("done")};
-  EXPECT_EQ(store->ack_work_items({&ack, 1}).value().at(0).outcome, AckOutcome::done);
+  const ActivityRenewal renewal{work.items[0].lease};
+  EXPECT_EQ(store->renew_activities({&renewal, 1}, 10s).value().at(0).outcome, RenewOutcome::renewed);
+  const ActivityAck ack{work.items[0].lease, "a", Payload::text("done")};
+  EXPECT_EQ(store->ack_activities({&ack, 1}).value().at(0).outcome, AckOutcome::done);
   EXPECT_TRUE(store->sweep(10));
   EXPECT_TRUE(store->get_queue_depths());
   EXPECT_TRUE(store->get_metrics());

@@ -90,10 +90,10 @@ TEST_F(PostgresSchemas, AStoreThatWasOnlyAddedToWorksWithOlderNodes) {
                               ".more (x int); UPDATE " + name + ".schema_version SET version = version + 1");
   start(*before, "a");
   const auto after = open(options);
-  const auto batch = after->fetch_orchestration_items({.node = "n", .lease = 10s}).value();
+  const auto batch = after->fetch_turns({.node = "n", .lease = 10s}).value();
   ASSERT_EQ(batch.items.size(), 1u);
   const TurnCommit commit = first_turn(batch.items[0], 1);
-  EXPECT_EQ(before->ack_orchestration_items({&commit, 1}).value().at(0).outcome, CommitOutcome::committed);
+  EXPECT_EQ(before->commit_turns({&commit, 1}).value().at(0).outcome, CommitOutcome::committed);
 }
 
 TEST_F(PostgresSchemas, WithoutMigrationTheSchemaMustBeThere) {

@@ -40,7 +40,7 @@ inline void start(Provider& store, const std::string& id) {
 }
 
 /// The first turn of an instance, under the lease of a fetch.
-[[nodiscard]] inline TurnCommit first_turn(const OrchestrationItem& item, std::uint64_t token) {
+[[nodiscard]] inline TurnCommit first_turn(const LeasedInstance& item, std::uint64_t token) {
   TurnCommit commit;
   commit.token = CommitToken{token};
   commit.node = "node";
@@ -68,14 +68,14 @@ inline void start(Provider& store, const std::string& id) {
   return commit;
 }
 
-[[nodiscard]] inline WorkerItem activity_of(const InstanceId& instance, Incarnation incarnation,
-                                            std::uint64_t id) {
-  WorkerItem item;
-  item.activity.instance = instance;
-  item.activity.key = {incarnation, ExecutionId{1}, EventId{id}};
-  item.activity.name = "Act";
-  item.activity.orchestration_name = "Orch";
-  item.activity.orchestration_version = "1";
+[[nodiscard]] inline NewActivity activity_of(const InstanceId& instance, Incarnation incarnation,
+                                             std::uint64_t id) {
+  NewActivity item;
+  item.request.instance = instance;
+  item.request.key = {incarnation, ExecutionId{1}, EventId{id}};
+  item.request.name = "Act";
+  item.request.orchestration_name = "Orch";
+  item.request.orchestration_version = "1";
   return item;
 }
 

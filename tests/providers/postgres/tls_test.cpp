@@ -165,8 +165,8 @@ TEST_F(PostgresTls, AClientWithACertificateNeedsNoPasswordAndAllItsConnectionsAr
 
   const auto store = open(certified->conninfo(by + key + verified() + " application_name=encrypted")).value();
   struct : ProviderListener {
-    void orchestrator_work_ready() override {}
-    void worker_work_ready() override {}
+    void turns_ready() override {}
+    void activities_ready() override {}
     void leases_stolen(std::span<const StolenLease>) override {}
     void instances_changed(std::span<const ChangedInstance>) override {}
   } ear;

@@ -1,5 +1,5 @@
 // Texts as PostgreSQL holds them, and those it cannot.
-#include "providers/postgres/news.hpp"
+#include "providers/postgres/notices.hpp"
 #include "store.hpp"
 
 namespace duramen::test {
@@ -25,7 +25,7 @@ TEST_F(PostgresValues, ATextWithANulIsRefusedBeforeItIsSent) {
   expect_nul_refused(started.error());
   TurnCommit commit = fused_turn("a", 1);
   commit.change.output = Payload::text(nul);
-  const auto committed = store->ack_orchestration_items({&commit, 1});
+  const auto committed = store->commit_turns({&commit, 1});
   ASSERT_FALSE(committed);
   expect_nul_refused(committed.error());
   const auto read = store->get_instance(nul);
@@ -51,10 +51,10 @@ TEST_F(PostgresValues, EveryOtherCharacterIsKept) {
   const StartRequest request{.instance = every,
                              .start = {.orchestration = every, .input = Payload::text(every)}};
   ASSERT_EQ(store->start_instances({&request, 1}).value().at(0), StartOutcome::created);
-  const auto batch = store->fetch_orchestration_items({.node = every, .lease = 10s}).value();
+  const auto batch = store->fetch_turns({.node = every, .lease = 10s}).value();
   ASSERT_EQ(batch.items.size(), 1u);
   EXPECT_EQ(batch.items[0].instance.value, every);
-  EXPECT_EQ(std::get<work::StartOrchestration>(batch.items[0].messages.at(0).item).input.data, every);
+  EXPECT_EQ(std::get<message::StartOrchestration>(batch.items[0].messages.at(0).body).input.data, every);
 }
 
 TEST_F(PostgresValues, AnIdTooLongForAnIndexFailsItsOwnEntry) {
@@ -64,7 +64,7 @@ TEST_F(PostgresValues, AnIdTooLongForAnIndexFailsItsOwnEntry) {
   while (noise.size() < 20'000)
     noise += std::to_string(seed = seed * 6364136223846793005ull + 1442695040888963407ull);
   const TurnCommit commits[] = {fused_turn("good", 1), fused_turn(noise, 2), fused_turn("also good", 3)};
-  const auto results = store->ack_orchestration_items(commits).value();
+  const auto results = store->commit_turns(commits).value();
   EXPECT_EQ(results.at(0).outcome, CommitOutcome::committed);
   EXPECT_EQ(results.at(1).outcome, CommitOutcome::invalid);
   EXPECT_NE(results.at(1).message.find("ids and names must be shorter"), std::string::npos)
@@ -79,33 +79,33 @@ TEST_F(PostgresValues, AMessageThatCannotBeReadIsToldOfAndGoesWithTheCommit) {
       "INSERT INTO " + quoted_schema() +
       ".orchestrator_queue (instance_key, visible_at, item) SELECT key, 0, 'no json' FROM " +
       quoted_schema() + ".instances");
-  const auto batch = store->fetch_orchestration_items({.node = "n", .lease = 10s}).value();
+  const auto batch = store->fetch_turns({.node = "n", .lease = 10s}).value();
   ASSERT_EQ(batch.items.size(), 1u);
   EXPECT_TRUE(batch.items[0].unreadable.has_value());
   EXPECT_EQ(batch.items[0].messages.size(), 1u);
   EXPECT_EQ(postgres::counters(*store).unreadable_messages, 1u);
   const TurnCommit commit = first_turn(batch.items[0], 1);
-  ASSERT_EQ(store->ack_orchestration_items({&commit, 1}).value().at(0).outcome, CommitOutcome::committed);
+  ASSERT_EQ(store->commit_turns({&commit, 1}).value().at(0).outcome, CommitOutcome::committed);
   EXPECT_EQ(schema->number("SELECT count(*) FROM " + quoted_schema() + ".orchestrator_queue"), 0);
 }
 
 TEST_F(PostgresValues, AnActivityThatCannotBeReadComesWithItsKey) {
   const auto store = open();
   TurnCommit commit = fused_turn("a", 1);
-  commit.worker_items.push_back(activity_of("a", {}, 2));
-  const auto committed = store->ack_orchestration_items({&commit, 1}).value();
+  commit.new_activities.push_back(activity_of("a", {}, 2));
+  const auto committed = store->commit_turns({&commit, 1}).value();
   schema->connection().run("UPDATE " + quoted_schema() + ".worker_queue SET encoding = 'klingon'");
-  const auto batch = store->fetch_work_items({.node = "n", .lease = 10s}).value();
+  const auto batch = store->fetch_activities({.node = "n", .lease = 10s}).value();
   ASSERT_EQ(batch.items.size(), 1u);
   EXPECT_TRUE(batch.items[0].unreadable.has_value());
-  EXPECT_EQ(batch.items[0].activity.key, (ActivityKey{committed[0].incarnation, ExecutionId{1}, EventId{2}}));
+  EXPECT_EQ(batch.items[0].request.key, (ActivityKey{committed[0].incarnation, ExecutionId{1}, EventId{2}}));
 }
 
 TEST(PostgresBulletin, SurvivesItsPayload) {
-  detail::Bulletin bulletin;
+  detail::Announcement bulletin;
   bulletin.worker_work = true;
   bulletin.stolen_from = {"node a", "node b"};
-  const auto read = detail::Bulletin::from_payload(bulletin.to_payload());
+  const auto read = detail::Announcement::from_payload(bulletin.to_payload());
   EXPECT_TRUE(read.worker_work);
   EXPECT_FALSE(read.orchestrator_work || read.instances || read.stolen_from_all || read.hello);
   EXPECT_TRUE(read.concerns("node a") && read.concerns("node b"));
@@ -113,14 +113,14 @@ TEST(PostgresBulletin, SurvivesItsPayload) {
 }
 
 TEST(PostgresBulletin, TooManyNodesBecomeAll) {
-  detail::Bulletin bulletin;
+  detail::Announcement bulletin;
   for (int i = 0; i < 1000; ++i) bulletin.stolen_from.insert("node " + std::to_string(i));
   EXPECT_LT(bulletin.to_payload().size(), 8000u);
-  EXPECT_TRUE(detail::Bulletin::from_payload(bulletin.to_payload()).concerns("any"));
+  EXPECT_TRUE(detail::Announcement::from_payload(bulletin.to_payload()).concerns("any"));
 }
 
 TEST(PostgresBulletin, LettersOfLaterVersionsAreIgnored) {
-  const auto read = detail::Bulletin::from_payload("zoq\tn");
+  const auto read = detail::Announcement::from_payload("zoq\tn");
   EXPECT_TRUE(read.orchestrator_work);
   EXPECT_TRUE(read.concerns("n"));
 }

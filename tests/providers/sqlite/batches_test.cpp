@@ -67,14 +67,14 @@ TEST(Batches, AHurryLeavesOutTheTurnsThatHaveNotBegun) {
     for (std::uint64_t i = 0; i < turns; ++i) {
       batch.push_back(first_turn("i-" + std::to_string(i), i + 1));
       batch.back().messages.push_back(
-          {.target = batch.back().instance, .item = work::QueueMessage{"q", Payload::text("x")}});
+          {.target = batch.back().instance, .body = message::QueueMessage{"q", Payload::text("x")}});
     }
-    std::stop_source hurry;
-    at.run(nth, [&] { hurry.request_stop(); });
-    const auto results = provider->ack_orchestration_items(batch, hurry.get_token()).value();
+    std::stop_source preempt;
+    at.run(nth, [&] { preempt.request_stop(); });
+    const auto results = provider->commit_turns(batch, preempt.get_token()).value();
     at.run(0, {});
     if (!results.empty() && results.size() < turns) ++partly;
-    if (!hurry.stop_requested()) ASSERT_EQ(results.size(), turns);
+    if (!preempt.stop_requested()) ASSERT_EQ(results.size(), turns);
     for (std::size_t i = 0; i < turns; ++i) {
       const bool stored = i < results.size();
       if (stored) EXPECT_EQ(results[i].outcome, CommitOutcome::committed);
@@ -86,7 +86,7 @@ TEST(Batches, AHurryLeavesOutTheTurnsThatHaveNotBegun) {
     // The others can be brought again.
     const std::vector<TurnCommit> rest(batch.begin() + static_cast<std::ptrdiff_t>(results.size()),
                                        batch.end());
-    for (const CommitResult& result : provider->ack_orchestration_items(rest).value())
+    for (const CommitResult& result : provider->commit_turns(rest).value())
       EXPECT_EQ(result.outcome, CommitOutcome::committed);
   }
   EXPECT_GT(partly, 5u);
@@ -96,8 +96,8 @@ TEST(Batches, AnEntryThatCannotBeStoredDoesNotFailTheOthers) {
   const TempDir dir;
   const auto provider = open_at(dir.file("t.db"));
   std::vector<TurnCommit> batch{first_turn("a", 1), first_turn("b", 2), first_turn("c", 3)};
-  batch[1].worker_items.push_back(batch[1].worker_items[0]);  // the same row twice
-  const auto results = provider->ack_orchestration_items(batch).value();
+  batch[1].new_activities.push_back(batch[1].new_activities[0]);  // the same row twice
+  const auto results = provider->commit_turns(batch).value();
   EXPECT_EQ(results[0].outcome, CommitOutcome::committed);
   EXPECT_EQ(results[1].outcome, CommitOutcome::invalid);
   EXPECT_NE(results[1].message.find("UNIQUE"), std::string::npos) << results[1].message;
@@ -116,7 +116,7 @@ TEST(Batches, TwoTurnsOfOneInstanceActAsIfSentOneAfterTheOther) {
   const std::vector<TurnCommit> batch{last_turn(first, incarnation, 2, LeaseToken{9}),
                                       last_turn(first, incarnation, 2, LeaseToken{9}),
                                       last_turn(first, incarnation, 3, LeaseToken{9})};
-  const auto results = provider->ack_orchestration_items(batch).value();
+  const auto results = provider->commit_turns(batch).value();
   EXPECT_EQ(results[0].outcome, CommitOutcome::committed);
   EXPECT_EQ(results[1].outcome, CommitOutcome::already_committed);
   EXPECT_EQ(results[2].outcome, CommitOutcome::condition_failed);
@@ -128,16 +128,16 @@ TEST(Batches, AMessageOfOneTurnDoesNotStandInTheWayOfAnother) {
   const TurnCommit first = first_turn("b", 1, LeaseToken{9});
   const auto incarnation = commit_one(*provider, first).incarnation;
   TurnCommit sender = first_turn("a", 2);
-  sender.messages.push_back({.target = "b", .item = work::QueueMessage{"q", Payload::text("x")}});
+  sender.messages.push_back({.target = "b", .body = message::QueueMessage{"q", Payload::text("x")}});
   TurnCommit receiver = last_turn(first, incarnation, 3, LeaseToken{9});
   receiver.events.pop_back();
   receiver.change = {};
   receiver.cancel_rest.reset();
   const std::vector<TurnCommit> batch{sender, receiver};
-  const auto results = provider->ack_orchestration_items(batch).value();
+  const auto results = provider->commit_turns(batch).value();
   EXPECT_EQ(results[0].outcome, CommitOutcome::committed);
   EXPECT_EQ(results[1].outcome, CommitOutcome::committed);
-  EXPECT_EQ(provider->fetch_orchestration_items(fetch_turns()).value().items.at(0).instance, InstanceId{"b"});
+  EXPECT_EQ(provider->fetch_turns(fetch_turns()).value().items.at(0).instance, InstanceId{"b"});
 }
 
 TEST(Batches, SayWhetherTheyHadToWaitForAnotherStore) {
@@ -164,13 +164,13 @@ TEST(Batches, SayWhetherTheyHadToWaitForAnotherStore) {
 TEST(Batches, ManyCancelledActivitiesGoInOneStep) {
   const auto provider = open_at(":memory:");
   TurnCommit first = first_turn("a", 1);
-  const WorkerItem one = first.worker_items.at(0);
-  first.worker_items.clear();
+  const NewActivity one = first.new_activities.at(0);
+  first.new_activities.clear();
   for (std::uint64_t i = 0; i < 100; ++i) {
-    WorkerItem item = one;
-    item.activity.key.activity = EventId{10 + i};
+    NewActivity item = one;
+    item.request.key.activity = EventId{10 + i};
     if (i % 2 == 0) item.born_leased = LeaseToken{1000 + i};
-    first.worker_items.push_back(item);
+    first.new_activities.push_back(item);
   }
   TurnCommit second;
   second.token = CommitToken{2};
@@ -191,15 +191,15 @@ TEST(Batches, ManyCancelledActivitiesGoInOneStep) {
     EXPECT_EQ(stolen.reason,
               stolen.lease.key.activity < EventId{20} ? CancelReason::timeout : CancelReason::select_loser);
   }
-  EXPECT_EQ(provider->fetch_work_items(fetch_work()).value().items.size(), 5u);
+  EXPECT_EQ(provider->fetch_activities(fetch_work()).value().items.size(), 5u);
 }
 
 TEST(Messages, WhoseInstanceDoesNotComeWithinADayAreDroppedAndCounted) {
   TestClock clock;
   const auto provider = open_at(":memory:", &clock);
   const auto send = [&](const char* target) {
-    const OutboundMessage message{.target = target, .item = work::QueueMessage{"q", Payload::text("x")}};
-    EXPECT_EQ(provider->enqueue_for_orchestrator({&message, 1}).value().at(0), EnqueueOutcome::parked);
+    const OutboundMessage message{.target = target, .body = message::QueueMessage{"q", Payload::text("x")}};
+    EXPECT_EQ(provider->enqueue_messages({&message, 1}).value().at(0), EnqueueOutcome::parked);
   };
   send("a");
   clock.advance(24h);
@@ -207,7 +207,7 @@ TEST(Messages, WhoseInstanceDoesNotComeWithinADayAreDroppedAndCounted) {
   EXPECT_EQ(counters(*provider).expired_messages, 1u);
   start(*provider, "a");
   start(*provider, "b");
-  const auto batch = provider->fetch_orchestration_items(fetch_turns()).value();
+  const auto batch = provider->fetch_turns(fetch_turns()).value();
   ASSERT_EQ(batch.items.size(), 2u);
   EXPECT_EQ(batch.items[0].messages.size(), 1u);
   EXPECT_EQ(batch.items[1].messages.size(), 2u);

@@ -14,8 +14,8 @@ constexpr auto generous = 20s;
 /// Counts what it is told, and lets a test wait for it.
 class Recorder final : public ProviderListener {
  public:
-  void orchestrator_work_ready() override { note(orchestrator_work); }
-  void worker_work_ready() override { note(worker_work); }
+  void turns_ready() override { note(orchestrator_work); }
+  void activities_ready() override { note(worker_work); }
   void leases_stolen(std::span<const StolenLease> stolen) override {
     const std::lock_guard guard{mutex_};
     named_leases_.insert(named_leases_.end(), stolen.begin(), stolen.end());
@@ -78,18 +78,18 @@ TEST(Listeners, LearnOfATimerThatIsDueBeforeTheyMeantToComeBack) {
   TestClock clock;
   const auto provider = open_at(":memory:", &clock);
   start(*provider, "a");
-  (void)provider->fetch_orchestration_items(fetch_turns()).value();
+  (void)provider->fetch_turns(fetch_turns()).value();
   Recorder recorder;
   const auto subscription = provider->subscribe("node-a", recorder);
   const auto send = [&](Duration delay) {
     const OutboundMessage message{.target = "a",
-                                  .item = work::QueueMessage{"q", Payload::text("x")},
+                                  .body = message::QueueMessage{"q", Payload::text("x")},
                                   .visible_at = clock.now() + delay};
-    EXPECT_EQ(provider->enqueue_for_orchestrator({&message, 1}).value().at(0), EnqueueOutcome::enqueued);
+    EXPECT_EQ(provider->enqueue_messages({&message, 1}).value().at(0), EnqueueOutcome::enqueued);
   };
   send(10s);
   EXPECT_EQ(recorder.orchestrator_work, 1);
-  EXPECT_EQ(provider->fetch_orchestration_items(fetch_turns()).value().next_due, clock.now() + 10s);
+  EXPECT_EQ(provider->fetch_turns(fetch_turns()).value().next_due, clock.now() + 10s);
   send(20s);
   EXPECT_EQ(recorder.orchestrator_work, 1);
   send(5s);
@@ -106,7 +106,7 @@ TEST(Bell, WakesASecondStoreOnTheSameFileInTheSameProcess) {
   ASSERT_TRUE(
       recorder.wait_until([](const Recorder& r) { return r.orchestrator_work > 0 && r.instances_ > 0; }));
   EXPECT_TRUE(recorder.named_instances_.empty());
-  const auto batch = theirs->fetch_orchestration_items(fetch_turns("node-b")).value();
+  const auto batch = theirs->fetch_turns(fetch_turns("node-b")).value();
   EXPECT_EQ(batch.items.size(), 1u);
 }
 
@@ -116,12 +116,12 @@ TEST(Bell, TellsANodeOfAnotherStoreThatItsLeaseWasStolen) {
   const auto theirs = open_at(dir.file("t.db"));
   const TurnCommit first = first_turn("a", 1);
   const auto incarnation = commit_one(*ours, first).incarnation;
-  const auto work = theirs->fetch_work_items(fetch_work("node-b")).value().items.at(0);
+  const auto work = theirs->fetch_activities(fetch_work("node-b")).value().items.at(0);
   Recorder recorder;
   const auto subscription = theirs->subscribe("node-b", recorder);
 
   TurnCommit last = last_turn(first, incarnation, 2, work.lease.token);
-  last.work_acks.clear();
+  last.activity_acks.clear();
   const auto result = commit_one(*ours, last);
   ASSERT_EQ(result.stolen.size(), 1u);
   EXPECT_EQ(result.stolen[0].owner, NodeId{"node-b"});

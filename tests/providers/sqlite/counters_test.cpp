@@ -50,7 +50,7 @@ TEST(Costs, ABatchOfTurnsIsOneSyncedCommit) {
   std::vector<TurnCommit> batch;
   for (std::uint64_t i = 0; i < 50; ++i) batch.push_back(first_turn("i-" + std::to_string(i), 100 + i));
   const Cost cost{*provider};
-  ASSERT_TRUE(provider->ack_orchestration_items(batch).has_value());
+  ASSERT_TRUE(provider->commit_turns(batch).has_value());
   EXPECT_EQ(cost.synced(), 1u);
 }
 
@@ -60,15 +60,15 @@ TEST(Costs, LeasesDoNotWaitForTheDisk) {
   start(*provider, "turn");
   commit_one(*provider, first_turn("work", 1));
   const Cost cost{*provider};
-  const auto turn = provider->fetch_orchestration_items(fetch_turns()).value().items.at(0);
-  const auto work = provider->fetch_work_items(fetch_work()).value().items.at(0);
+  const auto turn = provider->fetch_turns(fetch_turns()).value().items.at(0);
+  const auto work = provider->fetch_activities(fetch_work()).value().items.at(0);
   const TurnLease turn_lease{turn.incarnation, turn.lease};
-  ASSERT_TRUE(provider->renew_orchestration_item_locks({&turn_lease, 1}, 60s).has_value());
-  ASSERT_TRUE(provider->renew_work_item_locks(std::array{WorkRenewal{work.lease}}, 60s).has_value());
-  const TurnAbandon turn_back{.lease = turn_lease};
-  ASSERT_TRUE(provider->abandon_orchestration_items({&turn_back, 1}).has_value());
-  const WorkAbandon work_back{.lease = work.lease};
-  ASSERT_TRUE(provider->abandon_work_items({&work_back, 1}).has_value());
+  ASSERT_TRUE(provider->renew_turns({&turn_lease, 1}, 60s).has_value());
+  ASSERT_TRUE(provider->renew_activities(std::array{ActivityRenewal{work.lease}}, 60s).has_value());
+  const TurnRelease turn_back{.lease = turn_lease};
+  ASSERT_TRUE(provider->release_turns({&turn_back, 1}).has_value());
+  const ActivityRelease work_back{.lease = work.lease};
+  ASSERT_TRUE(provider->release_activities({&work_back, 1}).has_value());
   EXPECT_EQ(cost.synced(), 0u);
   EXPECT_EQ(cost.unsynced(), 6u);
 }
@@ -77,8 +77,8 @@ TEST(Costs, AskingAnIdleStoreForWorkWritesNothing) {
   const TempDir dir;
   const auto provider = open_at(dir.file("t.db"));
   const Cost cost{*provider};
-  ASSERT_TRUE(provider->fetch_orchestration_items(fetch_turns()).has_value());
-  ASSERT_TRUE(provider->fetch_work_items(fetch_work()).has_value());
+  ASSERT_TRUE(provider->fetch_turns(fetch_turns()).has_value());
+  ASSERT_TRUE(provider->fetch_activities(fetch_work()).has_value());
   ASSERT_TRUE(provider->read_stolen_leases("node-a").has_value());
   EXPECT_EQ(cost.rows() + cost.synced() + cost.unsynced(), 0u);
 }

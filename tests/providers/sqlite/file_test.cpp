@@ -132,7 +132,7 @@ TEST(InMemory, AStoreNeedsNoFileAndEndsWithTheProvider) {
   for (int round = 0; round < 2; ++round) {
     const auto provider = open_at(":memory:");
     start(*provider, "a");
-    EXPECT_EQ(provider->fetch_orchestration_items(fetch_turns()).value().items.size(), 1u);
+    EXPECT_EQ(provider->fetch_turns(fetch_turns()).value().items.size(), 1u);
     EXPECT_TRUE(provider->get_instance("a").value().has_value());
   }
   EXPECT_FALSE(std::filesystem::exists(":memory:-lock"));

@@ -112,16 +112,16 @@ inline TurnCommit first_turn(const std::string& id, std::uint64_t token,
   commit.events = {{EventId{1}, {}, from_unix_ms(1'750'000'000'000), started},
                    {EventId{2}, {}, from_unix_ms(1'750'000'000'000), scheduled}};
   commit.change.version = "1.0.0";
-  WorkerItem item;
-  item.activity.instance = id;
-  item.activity.key = {{}, ExecutionId{1}, EventId{2}};
-  item.activity.name = "Greet";
-  item.activity.input = Payload::text("world");
-  item.activity.orchestration_name = "Hello";
-  item.activity.orchestration_version = "1.0.0";
+  NewActivity item;
+  item.request.instance = id;
+  item.request.key = {{}, ExecutionId{1}, EventId{2}};
+  item.request.name = "Greet";
+  item.request.input = Payload::text("world");
+  item.request.orchestration_name = "Hello";
+  item.request.orchestration_version = "1.0.0";
   item.born_leased = born_leased;
-  commit.worker_items.push_back(item);
-  commit.worker_lease = 30s;
+  commit.new_activities.push_back(item);
+  commit.activity_lease = 30s;
   return commit;
 }
 
@@ -135,7 +135,7 @@ inline TurnCommit last_turn(const TurnCommit& first, Incarnation incarnation, st
   commit.incarnation = incarnation;
   commit.basis = ConditionalLease{EventId{2}};
   commit.execution = ExecutionId{1};
-  commit.work_acks.push_back(
+  commit.activity_acks.push_back(
       {{{incarnation, ExecutionId{1}, EventId{2}}, lease}, first.instance, Payload::text("hi")});
   commit.events = {{EventId{3}, EventId{2}, {}, event::ActivityCompleted{Payload::text("hi")}},
                    {EventId{4}, {}, {}, event::OrchestrationCompleted{Payload::text("hi")}}};
@@ -146,13 +146,13 @@ inline TurnCommit last_turn(const TurnCommit& first, Incarnation incarnation, st
 }
 
 inline CommitResult commit_one(Provider& provider, const TurnCommit& commit) {
-  return provider.ack_orchestration_items({&commit, 1}).value().at(0);
+  return provider.commit_turns({&commit, 1}).value().at(0);
 }
 
-inline OrchestrationFetch fetch_turns(const NodeId& node = "node-a", Duration lease = 30s) {
+inline TurnFetch fetch_turns(const NodeId& node = "node-a", Duration lease = 30s) {
   return {.node = node, .limit = 16, .lease = lease};
 }
-inline WorkFetch fetch_work(const NodeId& node = "node-a", Duration lease = 30s) {
+inline ActivityFetch fetch_work(const NodeId& node = "node-a", Duration lease = 30s) {
   return {.node = node, .limit = 16, .lease = lease};
 }
 

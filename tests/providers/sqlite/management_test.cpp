@@ -15,7 +15,7 @@ TurnCommit child_turn(const std::string& id, std::uint64_t token, const std::str
 
 TurnCommit finished_turn(const std::string& id, std::uint64_t token) {
   TurnCommit commit = first_turn(id, token);
-  commit.worker_items.clear();
+  commit.new_activities.clear();
   commit.change.status = Status::completed;
   commit.change.output = Payload::text("done");
   return commit;
@@ -37,25 +37,25 @@ std::string rows_left(RawConnection& raw) {
 /// An instance that has had two executions, with key-values, messages, and an activity that waits.
 Incarnation add_full_instance(Provider& provider, const std::string& id, std::uint64_t token) {
   TurnCommit first = first_turn(id, token);
-  first.worker_items.clear();
+  first.new_activities.clear();
   first.change.status = Status::continued_as_new;
   first.change.key_values = {{"x", Payload::text("1")}};
-  first.messages.push_back({.target = id, .item = work::ContinueAsNew{.orchestration = "Hello"}});
+  first.messages.push_back({.target = id, .body = message::ContinueAsNew{.orchestration = "Hello"}});
   const Incarnation incarnation = commit_one(provider, first).incarnation;
-  const auto item = provider.fetch_orchestration_items(fetch_turns()).value().items.at(0);
+  const auto item = provider.fetch_turns(fetch_turns()).value().items.at(0);
   TurnCommit second = first_turn(id, token + 1);
   second.basis = HeldLease{item.lease};
   second.incarnation = incarnation;
   second.execution = ExecutionId{2};
-  second.worker_items.at(0).activity.key = {incarnation, ExecutionId{2}, EventId{2}};
+  second.new_activities.at(0).request.key = {incarnation, ExecutionId{2}, EventId{2}};
   second.messages.push_back(
       {.target = id,
-       .item = work::TimerFired{ExecutionId{2}, EventId{3}, from_unix_ms(9'000'000'000'000)},
+       .body = message::TimerFired{ExecutionId{2}, EventId{3}, from_unix_ms(9'000'000'000'000)},
        .visible_at = from_unix_ms(9'000'000'000'000)});
   EXPECT_EQ(commit_one(provider, second).outcome, CommitOutcome::committed);
   const OutboundMessage event{
-      .target = id, .item = work::ExternalRaised{"go", Payload::json("1")}, .message_id = "m"};
-  EXPECT_EQ(provider.enqueue_for_orchestrator({&event, 1}).value().at(0), EnqueueOutcome::enqueued);
+      .target = id, .body = message::ExternalRaised{"go", Payload::json("1")}, .message_id = "m"};
+  EXPECT_EQ(provider.enqueue_messages({&event, 1}).value().at(0), EnqueueOutcome::enqueued);
   return incarnation;
 }
 
@@ -77,7 +77,7 @@ TEST(Deleting, AFamilyOfThousandsTakesAFewStatements) {
   for (std::uint64_t i = 0; i < 2000; ++i) {
     children.push_back(child_turn("child-" + std::to_string(i), 10 + i, "root", root));
   }
-  const auto stored = provider->ack_orchestration_items(children).value();
+  const auto stored = provider->commit_turns(children).value();
   // A chain below one of them.
   Incarnation above = stored.at(7).incarnation;
   for (std::uint64_t i = 0; i < 200; ++i) {
@@ -115,14 +115,14 @@ TEST(Deleting, IsHeardOfByTheHoldersInOtherProcesses) {
   const auto here = open_at(dir.file("t.db"));
   const auto there = open_at(dir.file("t.db"));
   commit_one(*here, first_turn("a", 1));
-  const auto work = there->fetch_work_items(fetch_work("node-b")).value().items.at(0);
+  const auto work = there->fetch_activities(fetch_work("node-b")).value().items.at(0);
   ASSERT_EQ(delete_one(*here, "a", DeleteMode::force).outcome, DeleteOutcome::deleted);
   const auto stolen = there->read_stolen_leases("node-b").value();
   ASSERT_EQ(stolen.size(), 1u);
   EXPECT_EQ(stolen[0].lease, work.lease);
   EXPECT_EQ(stolen[0].reason, CancelReason::instance_deleted);
-  const WorkAck late{work.lease, "a", Payload::text("late")};
-  const AckResult answer = there->ack_work_items({&late, 1}).value().at(0);
+  const ActivityAck late{work.lease, "a", Payload::text("late")};
+  const AckResult answer = there->ack_activities({&late, 1}).value().at(0);
   EXPECT_EQ(answer.outcome, AckOutcome::cancelled);
   EXPECT_EQ(answer.reason, CancelReason::instance_deleted);
   RawConnection raw{dir.file("t.db")};

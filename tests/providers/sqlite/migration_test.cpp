@@ -28,7 +28,7 @@ class Version1File {
         "INSERT INTO parked_messages (instance_id, message_id, visible_at, expires_at, item) VALUES "
         "('later', 'm', "
         "0, 9999999999999, '" +
-        to_json(WorkItem{work::QueueMessage{"q", Payload::text("early")}}, "later") + "')");
+        to_json(MessageBody{message::QueueMessage{"q", Payload::text("early")}}, "later") + "')");
   }
   RawConnection& raw() { return raw_; }
 
@@ -52,7 +52,7 @@ class Version1File {
     raw_.execute("INSERT INTO received_messages VALUES (1, 'seen')");
     raw_.execute(
         "INSERT INTO orchestrator_queue (id, instance_key, visible_at, attempt, item) VALUES (1, 1, " + at +
-        ", 0, '" + to_json(WorkItem{work::ExternalRaised{"go", Payload::json("1")}}, "running") + "')");
+        ", 0, '" + to_json(MessageBody{message::ExternalRaised{"go", Payload::json("1")}}, "running") + "')");
     add_work(2, "NULL, NULL, NULL", "NULL, NULL", 0);
     add_work(3, "9, 1, 'node-a'", "NULL, NULL", 1);
     add_work(4, "NULL, NULL, NULL", "'session', 'gpu'", 0);
@@ -158,29 +158,29 @@ TEST(AFileOfVersion1, KeepsItsMessagesAndItsWork) {
   TestClock clock;
   const auto provider = open_at(dir.file("t.db"), &clock);
 
-  const auto turn = provider->fetch_orchestration_items(fetch_turns()).value().items.at(0);
+  const auto turn = provider->fetch_turns(fetch_turns()).value().items.at(0);
   EXPECT_EQ(turn.instance, InstanceId{"running"});
   ASSERT_EQ(turn.messages.size(), 1u);
   EXPECT_EQ(turn.key_values.at("x").value, Payload::json("0"));
   const OutboundMessage repeat{
-      .target = "running", .item = work::ExternalRaised{"go", Payload::json("1")}, .message_id = "seen"};
-  EXPECT_EQ(provider->enqueue_for_orchestrator({&repeat, 1}).value().at(0), EnqueueOutcome::duplicate);
+      .target = "running", .body = message::ExternalRaised{"go", Payload::json("1")}, .message_id = "seen"};
+  EXPECT_EQ(provider->enqueue_messages({&repeat, 1}).value().at(0), EnqueueOutcome::duplicate);
   start(*provider, "later");
-  EXPECT_EQ(provider->fetch_orchestration_items(fetch_turns()).value().items.at(0).messages.size(), 2u);
+  EXPECT_EQ(provider->fetch_turns(fetch_turns()).value().items.at(0).messages.size(), 2u);
 
-  WorkFetch request = fetch_work();
+  ActivityFetch request = fetch_work();
   request.tags = TagFilter::any();
   request.sessions = SessionClaim{.owner = "owner", .lease = 30s};
-  const auto fresh = provider->fetch_work_items(request).value().items;
+  const auto fresh = provider->fetch_activities(request).value().items;
   ASSERT_EQ(fresh.size(), 2u);
-  EXPECT_EQ(fresh[0].activity.key.activity, EventId{2});
-  EXPECT_EQ(fresh[0].activity.options.schedule_to_start, 60s);
-  EXPECT_EQ(fresh[1].activity.tag, "gpu");
-  EXPECT_EQ(fresh[1].activity.session_id, "session");
+  EXPECT_EQ(fresh[0].request.key.activity, EventId{2});
+  EXPECT_EQ(fresh[0].request.options.schedule_to_start, 60s);
+  EXPECT_EQ(fresh[1].request.tag, "gpu");
+  EXPECT_EQ(fresh[1].request.session_id, "session");
   // The lease of an earlier boot has ended.
-  const auto again = provider->fetch_work_items(request).value().items;
+  const auto again = provider->fetch_activities(request).value().items;
   ASSERT_EQ(again.size(), 1u);
-  EXPECT_EQ(again[0].activity.key.activity, EventId{3});
+  EXPECT_EQ(again[0].request.key.activity, EventId{3});
   EXPECT_EQ(again[0].attempt, 2u);
   EXPECT_GT(again[0].fence, 1u);
 }
@@ -195,7 +195,7 @@ TEST(AFileOfVersion1, HasTheLimitsOfItsActivitiesKeptFromNowOn) {
   clock.advance(60s);
   const SweepResult swept = provider->sweep(10).value();
   EXPECT_EQ(swept.overdue, 2u);  // that which had begun once waits for its next attempt
-  EXPECT_EQ(provider->fetch_work_items(fetch_work()).value().items.size(), 1u);
+  EXPECT_EQ(provider->fetch_activities(fetch_work()).value().items.size(), 1u);
 }
 
 TEST(AFileOfVersion1, MayBeOpenedByManyAtOnce) {

@@ -12,8 +12,8 @@ using duramen::test::FailingMemory;
 /// Needs memory, as those who post what they hear do.
 class AllocatingListener final : public ProviderListener {
  public:
-  void orchestrator_work_ready() override { heard_.push_back(std::make_unique<int>(1)); }
-  void worker_work_ready() override {}
+  void turns_ready() override { heard_.push_back(std::make_unique<int>(1)); }
+  void activities_ready() override {}
   void leases_stolen(std::span<const StolenLease>) override {}
   void instances_changed(std::span<const ChangedInstance>) override {}
 
@@ -67,9 +67,9 @@ TEST_F(OutOfMemory, ACallThatFailsHasStoredNothingAndTheNextOneWorks) {
   const StartRequest start{.instance = "a", .start = {.orchestration = "Orch"}};
   ASSERT_EQ(store->start_instances({&start, 1}).value().at(0), StartOutcome::created);
   const std::vector<OutboundMessage> messages{
-      {.target = "a", .item = work::ExternalRaised{"the first of two events", Payload::text("x")}},
-      {.target = "a", .item = work::ExternalRaised{"the second of two events", Payload::text("y")}}};
-  fail_at_each_allocation([] {}, [&] { return store->enqueue_for_orchestrator(messages); },
+      {.target = "a", .body = message::ExternalRaised{"the first of two events", Payload::text("x")}},
+      {.target = "a", .body = message::ExternalRaised{"the second of two events", Payload::text("y")}}};
+  fail_at_each_allocation([] {}, [&] { return store->enqueue_messages(messages); },
                           [&] { return store->get_queue_depths().value().orchestrator_due; }, 2);
 }
 
@@ -80,9 +80,9 @@ TEST_F(OutOfMemory, ABatchWithATurnThatCannotBeStoredIsStoredWholeOrNotAtAll) {
       [&] {
         const std::string number = std::to_string(++round);
         batch = {first_turn("a" + number, 1), first_turn("b" + number, 2)};
-        batch[1].worker_items.push_back(batch[1].worker_items[0]);  // the same row twice
+        batch[1].new_activities.push_back(batch[1].new_activities[0]);  // the same row twice
       },
-      [&] { return store->ack_orchestration_items(batch); },
+      [&] { return store->commit_turns(batch); },
       [&] { return store->get_metrics().value().total_instances(); }, 1);
 }
 

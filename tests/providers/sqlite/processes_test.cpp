@@ -25,10 +25,10 @@ int write_instances(const std::string& path, const std::string& prefix, int coun
   for (int i = 0; i < count; ++i) {
     const LeaseToken lease{base + 3u * static_cast<std::uint64_t>(i) + 1};
     const TurnCommit first = first_turn(prefix + std::to_string(i), lease.value + 1, lease);
-    const auto begun = provider.ack_orchestration_items({&first, 1});
+    const auto begun = provider.commit_turns({&first, 1});
     if (!begun || (*begun)[0].outcome != CommitOutcome::committed) return 3;
     const TurnCommit last = last_turn(first, (*begun)[0].incarnation, lease.value + 2, lease);
-    const auto ended = provider.ack_orchestration_items({&last, 1});
+    const auto ended = provider.commit_turns({&last, 1});
     if (!ended || (*ended)[0].outcome != CommitOutcome::committed) return 4;
   }
   return 0;
@@ -97,7 +97,7 @@ TEST(Processes, WhatAKilledProcessCommittedIsThere) {
   EXPECT_EQ(doomed.wait(), -SIGKILL);
 
   const auto provider = open_at(path);
-  const auto batch = provider->fetch_orchestration_items(fetch_turns()).value();
+  const auto batch = provider->fetch_turns(fetch_turns()).value();
   ASSERT_EQ(batch.items.size(), 1u);
   EXPECT_EQ(batch.items[0].instance, InstanceId{"from-the-dead"});
 }

@@ -13,10 +13,12 @@ TEST(Reopening, KeepsInstancesHistoriesMessagesAndWork) {
     const auto provider = open_at(dir.file("t.db"), &clock);
     incarnation = commit_one(*provider, first_turn("running", 1)).incarnation;
     start(*provider, "pending");
-    const OutboundMessage event{.target = "running", .item = work::ExternalRaised{"go", Payload::json("1")}};
-    ASSERT_EQ(provider->enqueue_for_orchestrator({&event, 1}).value().at(0), EnqueueOutcome::enqueued);
-    const OutboundMessage early{.target = "later", .item = work::QueueMessage{"q", Payload::text("early")}};
-    ASSERT_EQ(provider->enqueue_for_orchestrator({&early, 1}).value().at(0), EnqueueOutcome::parked);
+    const OutboundMessage event{.target = "running",
+                                .body = message::ExternalRaised{"go", Payload::json("1")}};
+    ASSERT_EQ(provider->enqueue_messages({&event, 1}).value().at(0), EnqueueOutcome::enqueued);
+    const OutboundMessage early{.target = "later",
+                                .body = message::QueueMessage{"q", Payload::text("early")}};
+    ASSERT_EQ(provider->enqueue_messages({&early, 1}).value().at(0), EnqueueOutcome::parked);
   }
   const auto provider = open_at(dir.file("t.db"), &clock);
   const auto info = provider->get_instance("running").value();
@@ -27,9 +29,9 @@ TEST(Reopening, KeepsInstancesHistoriesMessagesAndWork) {
   EXPECT_EQ(info->last_event_id, EventId{2});
   EXPECT_EQ(info->created_at, clock.now());
   EXPECT_EQ(provider->read_history("running", ExecutionId{1}, {}).value(), first_turn("running", 1).events);
-  EXPECT_EQ(provider->fetch_work_items(fetch_work()).value().items.size(), 1u);
+  EXPECT_EQ(provider->fetch_activities(fetch_work()).value().items.size(), 1u);
   start(*provider, "later");
-  const auto batch = provider->fetch_orchestration_items(fetch_turns()).value();
+  const auto batch = provider->fetch_turns(fetch_turns()).value();
   ASSERT_EQ(batch.items.size(), 3u);
   EXPECT_EQ(batch.items[0].instance, InstanceId{"pending"});
   EXPECT_EQ(batch.items[1].instance, InstanceId{"running"});
@@ -61,7 +63,7 @@ TEST(Reopening, KeepsAFailureWithAllItsParts) {
   {
     const auto provider = open_at(dir.file("t.db"));
     TurnCommit commit = first_turn("failed", 1);
-    commit.worker_items.clear();
+    commit.new_activities.clear();
     commit.change.status = Status::failed;
     commit.change.failure = failure;
     commit.change.parent = parent;
@@ -79,11 +81,11 @@ TEST(Reopening, KeepsTheCustomStatusAndKeyValues) {
   {
     const auto provider = open_at(dir.file("t.db"));
     TurnCommit commit = first_turn("a", 1);
-    commit.worker_items.clear();
+    commit.new_activities.clear();
     commit.change.status = Status::continued_as_new;
     commit.change.custom_status = CustomStatusChange{"halfway"};
     commit.change.key_values = {{"x", Payload::json("1"), from_unix_ms(5)}, {"y", Payload::text("")}};
-    commit.messages.push_back({.target = "a", .item = work::ContinueAsNew{.orchestration = "Hello"}});
+    commit.messages.push_back({.target = "a", .body = message::ContinueAsNew{.orchestration = "Hello"}});
     ASSERT_EQ(commit_one(*provider, commit).outcome, CommitOutcome::committed);
   }
   const KeyValues expected{{"x", {Payload::json("1"), from_unix_ms(5)}}, {"y", {Payload::text(""), {}}}};
@@ -91,7 +93,7 @@ TEST(Reopening, KeepsTheCustomStatusAndKeyValues) {
   EXPECT_EQ(provider->get_instance("a").value()->custom_status, "halfway");
   EXPECT_EQ(provider->get_instance("a").value()->custom_status_version, 1u);
   EXPECT_EQ(provider->get_key_values("a").value(), expected);
-  EXPECT_EQ(provider->fetch_orchestration_items(fetch_turns()).value().items.at(0).key_values, expected);
+  EXPECT_EQ(provider->fetch_turns(fetch_turns()).value().items.at(0).key_values, expected);
 }
 
 TEST(KeyValues, LeaveNoRowsBehind) {
@@ -99,7 +101,7 @@ TEST(KeyValues, LeaveNoRowsBehind) {
   const auto provider = open_at(dir.file("t.db"));
   RawConnection raw{dir.file("t.db")};
   TurnCommit commit = first_turn("a", 1);
-  commit.worker_items.clear();
+  commit.new_activities.clear();
   commit.change.status = Status::completed;
   commit.change.key_values = {{"x", Payload::text("1")}, {"y", Payload::text("1")}, {"y", std::nullopt}};
   ASSERT_EQ(commit_one(*provider, commit).outcome, CommitOutcome::committed);
@@ -136,15 +138,15 @@ TEST(Executions, ThatContinuedAsNewAreKept) {
   const TempDir dir;
   const auto provider = open_at(dir.file("t.db"));
   TurnCommit first = first_turn("a", 1);
-  first.worker_items.clear();
+  first.new_activities.clear();
   first.change.status = Status::continued_as_new;
-  first.messages.push_back({.target = "a", .item = work::ContinueAsNew{.orchestration = "Hello"}});
+  first.messages.push_back({.target = "a", .body = message::ContinueAsNew{.orchestration = "Hello"}});
   ASSERT_EQ(commit_one(*provider, first).outcome, CommitOutcome::committed);
-  const auto item = provider->fetch_orchestration_items(fetch_turns()).value().items.at(0);
+  const auto item = provider->fetch_turns(fetch_turns()).value().items.at(0);
   EXPECT_EQ(item.status, Status::continued_as_new);
 
   TurnCommit next = first_turn("a", 2);
-  next.worker_items.clear();
+  next.new_activities.clear();
   next.incarnation = item.incarnation;
   next.basis = HeldLease{item.lease};
   next.execution = ExecutionId{2};

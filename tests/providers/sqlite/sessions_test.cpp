@@ -41,7 +41,7 @@ class Queue {
     std::int64_t steps = 0;  ///< instructions of SQLite's machine
     std::optional<TimePoint> next_due;
   };
-  Answer select(const WorkFetch& request) {
+  Answer select(const ActivityFetch& request) {
     Answer answer;
     const auto count = [](void* steps) {
       ++*static_cast<std::int64_t*>(steps);
@@ -76,7 +76,7 @@ TEST(AFetch, DoesNotWalkThroughAHundredThousandRowsOfAnotherTag) {
   const auto plain = queue.select(fetch_work());
   EXPECT_EQ(plain.activities, (Activities{many + 1, many + 2}));
   EXPECT_LT(plain.steps, few);
-  WorkFetch tagged = fetch_work();
+  ActivityFetch tagged = fetch_work();
   tagged.tags = TagFilter::default_and({"cpu"});
   const auto both = queue.select(tagged);
   EXPECT_EQ(both.activities, (Activities{many + 1, many + 2, many + 3}));
@@ -89,7 +89,7 @@ TEST(AFetch, DoesNotWalkThroughAHundredThousandRowsOfAnotherName) {
   Queue queue;
   queue.fill(many, "NULL", "NULL", "'Unknown'");
   queue.fill(1, "NULL", "NULL", "'Greet'");
-  WorkFetch request = fetch_work();
+  ActivityFetch request = fetch_work();
   request.names = {"Greet"};
   const auto answer = queue.select(request);
   EXPECT_EQ(answer.activities, (Activities{many + 1}));
@@ -103,7 +103,7 @@ TEST(AFetch, DoesNotWalkThroughAHundredThousandRowsOfSomebodyElsesSession) {
   queue.fill(1, "'nobodys'", "NULL", "'Greet'");
   queue.hold("theirs", "them");
   queue.hold("ours", "us");
-  WorkFetch request = fetch_work();
+  ActivityFetch request = fetch_work();
   const auto without = queue.select(request);
   EXPECT_TRUE(without.activities.empty());
   EXPECT_LT(without.steps, few);
@@ -117,7 +117,7 @@ TEST(AFetch, DoesNotWalkThroughAHundredThousandRowsOfSomebodyElsesSession) {
 TEST(AFetch, TakesTheFirstOfAHundredThousandSessionsWithoutLookingAtAll) {
   Queue queue;
   queue.fill(many, "'session ' || x", "NULL", "'Greet'");
-  WorkFetch request = fetch_work();
+  ActivityFetch request = fetch_work();
   request.sessions = SessionClaim{.owner = "us", .lease = 30s, .max_active = 3};
   const auto answer = queue.select(request);
   EXPECT_EQ(answer.activities, (Activities{1, 2, 3}));
@@ -135,7 +135,7 @@ TEST(AFetch, KeepsTheOrderAndTheLimitOfSessionsHoweverItLooks) {
     queue.fill(1, "'z'", "NULL", "'Greet'");
     queue.hold("theirs", "them");
     const auto row = [&](int n) { return static_cast<std::uint64_t>(theirs + n); };
-    WorkFetch request = fetch_work();
+    ActivityFetch request = fetch_work();
     request.sessions = SessionClaim{.owner = "us", .lease = 30s, .max_active = 2};
     EXPECT_EQ(queue.select(request).activities, (Activities{row(1), row(3), row(5)})) << theirs;
     request.sessions->active = {"b", "else"};
@@ -153,13 +153,13 @@ TEST(AFetch, KeepsTheOrderAndTheLimitOfSessionsHoweverItLooks) {
 TurnCommit with_activity(const std::string& id, std::uint64_t token,
                          const std::optional<std::string>& session, ActivityOptions options = {}) {
   TurnCommit commit = first_turn(id, token);
-  commit.worker_items.at(0).activity.session_id = session;
-  commit.worker_items.at(0).activity.options = options;
+  commit.new_activities.at(0).request.session_id = session;
+  commit.new_activities.at(0).request.options = options;
   return commit;
 }
 
-WorkFetch fetch_as(const std::string& owner) {
-  WorkFetch request = fetch_work("node-" + owner);
+ActivityFetch fetch_as(const std::string& owner) {
+  ActivityFetch request = fetch_work("node-" + owner);
   request.sessions = SessionClaim{.owner = owner, .lease = 10min};
   return request;
 }
@@ -171,18 +171,18 @@ TEST(Sessions, EndWithTheBootOfTheMachine) {
     const auto provider = open_at(dir.file("t.db"), &clock);
     commit_one(*provider, with_activity("a", 1, "s"));
     commit_one(*provider, with_activity("b", 2, "s"));
-    WorkFetch request = fetch_as("x");
+    ActivityFetch request = fetch_as("x");
     request.limit = 1;
-    ASSERT_EQ(provider->fetch_work_items(request).value().items.size(), 1u);
-    EXPECT_TRUE(provider->fetch_work_items(fetch_as("y")).value().items.empty());
+    ASSERT_EQ(provider->fetch_activities(request).value().items.size(), 1u);
+    EXPECT_TRUE(provider->fetch_activities(fetch_as("y")).value().items.empty());
   }
   RawConnection{dir.file("t.db")}.execute("UPDATE boots SET boot_id = 'the boot before this one'");
   const auto provider = open_at(dir.file("t.db"), &clock);
   EXPECT_EQ(provider->renew_sessions(std::array{std::string("x")}, 30s, 1h).value(), 0u);
   EXPECT_EQ(provider->get_queue_depths().value().sessions, 0u);
   // The one that was held goes alone, for it may have been the reason.
-  EXPECT_EQ(provider->fetch_work_items(fetch_as("y")).value().items.at(0).activity.instance, InstanceId{"a"});
-  EXPECT_EQ(provider->fetch_work_items(fetch_as("y")).value().items.at(0).activity.instance, InstanceId{"b"});
+  EXPECT_EQ(provider->fetch_activities(fetch_as("y")).value().items.at(0).request.instance, InstanceId{"a"});
+  EXPECT_EQ(provider->fetch_activities(fetch_as("y")).value().items.at(0).request.instance, InstanceId{"b"});
 }
 
 TEST(Sessions, AreSharedByEverybodyWhoHasTheFileOpen) {
@@ -190,11 +190,11 @@ TEST(Sessions, AreSharedByEverybodyWhoHasTheFileOpen) {
   const auto here = open_at(dir.file("t.db"));
   const auto there = open_at(dir.file("t.db"));
   commit_one(*here, with_activity("a", 1, "s"));
-  ASSERT_EQ(here->fetch_work_items(fetch_as("x")).value().items.size(), 1u);
+  ASSERT_EQ(here->fetch_activities(fetch_as("x")).value().items.size(), 1u);
   commit_one(*here, with_activity("b", 2, "s"));
-  EXPECT_TRUE(there->fetch_work_items(fetch_as("y")).value().items.empty());
+  EXPECT_TRUE(there->fetch_activities(fetch_as("y")).value().items.empty());
   EXPECT_EQ(here->release_sessions("x").value(), 1u);
-  EXPECT_EQ(there->fetch_work_items(fetch_as("y")).value().items.size(), 1u);
+  EXPECT_EQ(there->fetch_activities(fetch_as("y")).value().items.size(), 1u);
 }
 
 TEST(Limits, OfAnAttemptThatTheMachineDidNotSurviveAreForgotten) {
@@ -203,12 +203,12 @@ TEST(Limits, OfAnAttemptThatTheMachineDidNotSurviveAreForgotten) {
   {
     const auto provider = open_at(dir.file("t.db"), &clock);
     commit_one(*provider, with_activity("a", 1, std::nullopt, {.start_to_close = 5s, .heartbeat = 1s}));
-    ASSERT_EQ(provider->fetch_work_items(fetch_work()).value().items.size(), 1u);
+    ASSERT_EQ(provider->fetch_activities(fetch_work()).value().items.size(), 1u);
   }
   RawConnection{dir.file("t.db")}.execute("UPDATE boots SET boot_id = 'the boot before this one'");
   const auto provider = open_at(dir.file("t.db"), &clock);
   EXPECT_EQ(provider->sweep(10).value().overdue, 0u);
-  const auto again = provider->fetch_work_items(fetch_work()).value().items;
+  const auto again = provider->fetch_activities(fetch_work()).value().items;
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again[0].attempt, 2u);
 }
@@ -217,23 +217,23 @@ TEST(Limits, AreNotSweptWhenALeaseEndedFirst) {
   TestClock clock;
   const auto provider = open_at(":memory:", &clock);
   commit_one(*provider, with_activity("a", 1, std::nullopt, {.start_to_close = 40s}));
-  ASSERT_EQ(provider->fetch_work_items(fetch_work("node-a", 30s)).value().items.size(), 1u);
+  ASSERT_EQ(provider->fetch_activities(fetch_work("node-a", 30s)).value().items.size(), 1u);
   clock.advance(50s);
   EXPECT_EQ(provider->sweep(10).value().overdue, 0u);
   EXPECT_EQ(provider->sweep(10).value().next_due, std::nullopt);
-  EXPECT_EQ(provider->fetch_work_items(fetch_work("node-b")).value().items.at(0).attempt, 2u);
+  EXPECT_EQ(provider->fetch_activities(fetch_work("node-b")).value().items.at(0).attempt, 2u);
 }
 
 TEST(Limits, AreHintedAtBeforeTheyPassAndNotAfter) {
   TestClock clock;
   const auto provider = open_at(":memory:", &clock);
   commit_one(*provider, with_activity("a", 1, std::nullopt, {.schedule_to_start = 40s}));
-  WorkFetch nothing = fetch_work();
+  ActivityFetch nothing = fetch_work();
   nothing.names = {"Another"};
-  EXPECT_EQ(provider->fetch_work_items(nothing).value().next_due, clock.now() + 40s);
+  EXPECT_EQ(provider->fetch_activities(nothing).value().next_due, clock.now() + 40s);
   EXPECT_EQ(provider->sweep(10).value().next_due, clock.now() + 40s);
   clock.advance(40s);
-  EXPECT_EQ(provider->fetch_work_items(nothing).value().next_due, std::nullopt);
+  EXPECT_EQ(provider->fetch_activities(nothing).value().next_due, std::nullopt);
   EXPECT_EQ(provider->sweep(10).value().overdue, 1u);
 }
 
@@ -243,15 +243,15 @@ TEST(Limits, TooLongToBeReckonedWithNeverPass) {
   const ActivityOptions endless{Duration::max(), Duration::max(), Duration::max()};
   commit_one(*provider, with_activity("a", 1, std::nullopt, endless));
   EXPECT_EQ(provider->sweep(10).value().overdue, 0u);
-  const auto item = provider->fetch_work_items(fetch_work("node-a", Duration::max())).value().items.at(0);
-  EXPECT_EQ(item.activity.options, endless);
-  const WorkRenewal alive{item.lease, Heartbeat{}};
-  EXPECT_EQ(provider->renew_work_item_locks({&alive, 1}, Duration::max()).value().at(0).outcome,
+  const auto item = provider->fetch_activities(fetch_work("node-a", Duration::max())).value().items.at(0);
+  EXPECT_EQ(item.request.options, endless);
+  const ActivityRenewal alive{item.lease, Heartbeat{}};
+  EXPECT_EQ(provider->renew_activities({&alive, 1}, Duration::max()).value().at(0).outcome,
             RenewOutcome::renewed);
   clock.advance(24h * 365);
   EXPECT_EQ(provider->sweep(10).value().overdue, 0u);
-  const WorkAbandon back{item.lease, Duration::max(), false};
-  ASSERT_TRUE(provider->abandon_work_items({&back, 1}).has_value());
+  const ActivityRelease back{item.lease, Duration::max(), false};
+  ASSERT_TRUE(provider->release_activities({&back, 1}).has_value());
   EXPECT_EQ(provider->sweep(10).value().overdue, 0u);
 }
 
@@ -262,7 +262,7 @@ TEST(Fences, GrowAlsoWhenTheMachineForgotALease) {
   {
     const auto provider = open_at(dir.file("t.db"), &clock);
     commit_one(*provider, first_turn("a", 1));
-    before = provider->fetch_work_items(fetch_work()).value().items.at(0).fence;
+    before = provider->fetch_activities(fetch_work()).value().items.at(0).fence;
   }
   // What a loss of power does: the lease was never there.
   RawConnection raw{dir.file("t.db")};
@@ -271,7 +271,7 @@ TEST(Fences, GrowAlsoWhenTheMachineForgotALease) {
       "fence = 0");
   raw.execute("UPDATE boots SET boot_id = 'the boot before this one'");
   const auto provider = open_at(dir.file("t.db"), &clock);
-  EXPECT_GT(provider->fetch_work_items(fetch_work()).value().items.at(0).fence, before);
+  EXPECT_GT(provider->fetch_activities(fetch_work()).value().items.at(0).fence, before);
 }
 
 TEST(Sweeping, AnIdleStoreWritesNothing) {

@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 
 OutboundMessage raise(const std::string& target, const std::string& name) {
-  return {.target = target, .item = work::ExternalRaised{name, Payload::json("1")}};
+  return {.target = target, .body = message::ExternalRaised{name, Payload::json("1")}};
 }
 
 TEST(AMessageThatCannotBeRead, IsReportedWithItsInstanceAndCountsAsAnAttempt) {
@@ -21,18 +21,17 @@ TEST(AMessageThatCannotBeRead, IsReportedWithItsInstanceAndCountsAsAnAttempt) {
   const auto provider = open_at(dir.file("t.db"), &clock);
   start(*provider, "damaged");
   RawConnection{dir.file("t.db")}.execute("UPDATE orchestrator_queue SET item = '{broken'");
-  const auto item = provider->fetch_orchestration_items(fetch_turns()).value().items.at(0);
+  const auto item = provider->fetch_turns(fetch_turns()).value().items.at(0);
   EXPECT_EQ(item.instance, InstanceId{"damaged"});
   EXPECT_TRUE(item.messages.empty());
   ASSERT_TRUE(item.unreadable.has_value());
   EXPECT_THAT(*item.unreadable, HasSubstr("message 1: "));
   EXPECT_EQ(item.attempt, 1u);
   EXPECT_EQ(counters(*provider).unreadable_messages, 1u);
-  EXPECT_TRUE(provider->fetch_orchestration_items(fetch_turns("node-b")).value().items.empty())
-      << "it is leased";
+  EXPECT_TRUE(provider->fetch_turns(fetch_turns("node-b")).value().items.empty()) << "it is leased";
 
   clock.advance(30s);
-  EXPECT_EQ(provider->fetch_orchestration_items(fetch_turns()).value().items.at(0).attempt, 2u);
+  EXPECT_EQ(provider->fetch_turns(fetch_turns()).value().items.at(0).attempt, 2u);
 }
 
 TEST(AMessageThatCannotBeRead, DoesNotHideThoseThatCan) {
@@ -40,11 +39,11 @@ TEST(AMessageThatCannotBeRead, DoesNotHideThoseThatCan) {
   const auto provider = open_at(dir.file("t.db"));
   commit_one(*provider, first_turn("a", 1));
   const std::array messages{raise("a", "first"), raise("a", "second"), raise("a", "third")};
-  ASSERT_TRUE(provider->enqueue_for_orchestrator(messages).has_value());
+  ASSERT_TRUE(provider->enqueue_messages(messages).has_value());
   RawConnection{dir.file("t.db")}.execute("UPDATE orchestrator_queue SET item = x'00ff' WHERE id = 2");
-  const auto item = provider->fetch_orchestration_items(fetch_turns()).value().items.at(0);
+  const auto item = provider->fetch_turns(fetch_turns()).value().items.at(0);
   ASSERT_EQ(item.messages.size(), 2u);
-  EXPECT_EQ(std::get<work::ExternalRaised>(item.messages[1].item).name, "third");
+  EXPECT_EQ(std::get<message::ExternalRaised>(item.messages[1].body).name, "third");
   EXPECT_THAT(*item.unreadable, HasSubstr("message 2: "));
 }
 
@@ -53,10 +52,10 @@ TEST(AMessageThatCannotBeRead, IsDeletedByTheCommitOfTheTurn) {
   const auto provider = open_at(dir.file("t.db"));
   const auto incarnation = commit_one(*provider, first_turn("a", 1)).incarnation;
   const OutboundMessage message = raise("a", "go");
-  ASSERT_TRUE(provider->enqueue_for_orchestrator({&message, 1}).has_value());
+  ASSERT_TRUE(provider->enqueue_messages({&message, 1}).has_value());
   RawConnection raw{dir.file("t.db")};
   raw.execute("UPDATE orchestrator_queue SET item = '[]'");
-  const auto item = provider->fetch_orchestration_items(fetch_turns()).value().items.at(0);
+  const auto item = provider->fetch_turns(fetch_turns()).value().items.at(0);
   TurnCommit commit;
   commit.token = CommitToken{2};
   commit.node = "node-a";
@@ -73,9 +72,9 @@ TEST(AMessageThatCannotBeRead, IsDescribedButNotAThousandTimes) {
   const auto provider = open_at(dir.file("t.db"));
   commit_one(*provider, first_turn("a", 1));
   const std::vector<OutboundMessage> messages(1000, raise("a", "go"));
-  ASSERT_TRUE(provider->enqueue_for_orchestrator(messages).has_value());
+  ASSERT_TRUE(provider->enqueue_messages(messages).has_value());
   RawConnection{dir.file("t.db")}.execute("UPDATE orchestrator_queue SET item = ''");
-  const auto item = provider->fetch_orchestration_items(fetch_turns()).value().items.at(0);
+  const auto item = provider->fetch_turns(fetch_turns()).value().items.at(0);
   EXPECT_THAT(*item.unreadable, HasSubstr("and 996 more"));
   EXPECT_LT(item.unreadable->size(), 2000u);
 }
@@ -120,9 +119,9 @@ TEST(AnInstanceInAnUnknownStatus, FailsNoBatchThatItIsIn) {
   RawConnection raw{dir.file("t.db")};
   raw.execute("UPDATE instances SET status = 'Zombie' WHERE instance_id = 'damaged'");
   const std::array messages{raise("damaged", "go"), raise("sound", "go")};
-  const auto sent = provider->enqueue_for_orchestrator(messages);
+  const auto sent = provider->enqueue_messages(messages);
   ASSERT_TRUE(sent.has_value()) << sent.error().message;
-  for (const OrchestrationItem& item : provider->fetch_orchestration_items(fetch_turns()).value().items) {
+  for (const LeasedInstance& item : provider->fetch_turns(fetch_turns()).value().items) {
     TurnCommit& turn = turns[item.instance == "sound" ? 0 : 1];
     turn.token = CommitToken{10 + item.incarnation.value};
     turn.node = "node-a";
@@ -130,7 +129,7 @@ TEST(AnInstanceInAnUnknownStatus, FailsNoBatchThatItIsIn) {
     turn.execution = ExecutionId{1};
     turn.change.status = Status::running;
   }
-  const auto results = provider->ack_orchestration_items(turns);
+  const auto results = provider->commit_turns(turns);
   ASSERT_TRUE(results.has_value()) << results.error().message;
   for (const CommitResult& result : *results) EXPECT_EQ(result.outcome, CommitOutcome::committed);
   EXPECT_EQ(raw.text("SELECT status FROM instances WHERE instance_id = 'damaged'"), "Running")
@@ -153,26 +152,26 @@ TEST_P(AWorkRowThatCannotBeRead, IsHandedOutUnderALeaseAndCanBeFailed) {
   RawConnection raw{dir.file("t.db")};
   raw.execute("UPDATE worker_queue SET " + std::string(GetParam()) +
               " WHERE instance_key = " + std::to_string(incarnation.value));
-  WorkFetch request = fetch_work();
+  ActivityFetch request = fetch_work();
   request.tags = TagFilter::any();
   request.sessions = SessionClaim{.owner = "owner", .lease = 30s};
-  const auto items = provider->fetch_work_items(request).value().items;
+  const auto items = provider->fetch_activities(request).value().items;
   ASSERT_EQ(items.size(), 2u);
   const auto& damaged = items[0].unreadable ? items[0] : items[1];
   ASSERT_TRUE(damaged.unreadable.has_value());
   EXPECT_EQ(damaged.lease.key, (ActivityKey{incarnation, ExecutionId{1}, EventId{2}}));
-  EXPECT_EQ(damaged.activity.key, damaged.lease.key);
+  EXPECT_EQ(damaged.request.key, damaged.lease.key);
   EXPECT_TRUE(damaged.lease.token);
   EXPECT_EQ(damaged.attempt, 1u);
 
   const Failure failure{
       .kind = FailureKind::infrastructure, .type = "Unreadable", .message = *damaged.unreadable};
-  const WorkAck ack{damaged.lease, damaged.activity.instance, failure};
-  EXPECT_EQ(provider->ack_work_items({&ack, 1}).value().at(0).outcome, AckOutcome::done);
-  const auto turn = provider->fetch_orchestration_items(fetch_turns()).value().items.at(0);
+  const ActivityAck ack{damaged.lease, damaged.request.instance, failure};
+  EXPECT_EQ(provider->ack_activities({&ack, 1}).value().at(0).outcome, AckOutcome::done);
+  const auto turn = provider->fetch_turns(fetch_turns()).value().items.at(0);
   EXPECT_EQ(turn.instance, InstanceId{"a"});
   ASSERT_EQ(turn.messages.size(), 1u) << turn.unreadable.value_or("");
-  EXPECT_EQ(std::get<work::ActivityFailed>(turn.messages[0].item).details, failure);
+  EXPECT_EQ(std::get<message::ActivityFailed>(turn.messages[0].body).details, failure);
 }
 
 INSTANTIATE_TEST_SUITE_P(Damage, AWorkRowThatCannotBeRead,
@@ -190,12 +189,12 @@ TEST(AWorkRowThatStandsInNoLane, HoldsUpNobody) {
     commit_one(*provider, first_turn("a", 1));
     RawConnection{dir.file("t.db")}.execute("UPDATE worker_queue SET " + std::string(damage));
     commit_one(*provider, first_turn("sound", 2));
-    WorkFetch request = fetch_work();
+    ActivityFetch request = fetch_work();
     request.tags = TagFilter::any();
     request.sessions = SessionClaim{.owner = "owner", .lease = 30s};
-    const auto items = provider->fetch_work_items(request).value().items;
+    const auto items = provider->fetch_activities(request).value().items;
     EXPECT_TRUE(
-        std::ranges::any_of(items, [](const auto& item) { return item.activity.instance == "sound"; }));
+        std::ranges::any_of(items, [](const auto& item) { return item.request.instance == "sound"; }));
   }
 }
 
@@ -205,10 +204,10 @@ TEST(AWorkRowWithoutItsInstance, IsHandedOutAndGoneWhenItIsAcknowledged) {
   commit_one(*provider, first_turn("a", 1));
   RawConnection raw{dir.file("t.db")};
   raw.execute("DELETE FROM instances");
-  const auto item = provider->fetch_work_items(fetch_work()).value().items.at(0);
+  const auto item = provider->fetch_activities(fetch_work()).value().items.at(0);
   EXPECT_THAT(item.unreadable.value_or(""), HasSubstr("instance does not exist"));
-  const WorkAck ack{item.lease, item.activity.instance, Payload::text("x")};
-  EXPECT_EQ(provider->ack_work_items({&ack, 1}).value().at(0).outcome, AckOutcome::done);
+  const ActivityAck ack{item.lease, item.request.instance, Payload::text("x")};
+  EXPECT_EQ(provider->ack_activities({&ack, 1}).value().at(0).outcome, AckOutcome::done);
   EXPECT_EQ(raw.text("SELECT count(*) FROM worker_queue"), "0");
   EXPECT_EQ(raw.text("SELECT count(*) FROM orchestrator_queue"), "0");
 }

@@ -53,12 +53,12 @@ struct Scene {
       in_flight = true;
       if (!work.make(*provider)) return;
       in_flight = false;
-      tidy();
+      maintain();
     }
   }
   /// As the runtime does after its commits.
-  void tidy() {
-    if (acknowledged % 3 == 0) provider->tidy({});
+  void maintain() {
+    if (acknowledged % 3 == 0) provider->maintain({});
   }
   bool open() {
     provider.reset();

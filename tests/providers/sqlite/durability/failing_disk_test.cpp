@@ -42,7 +42,7 @@ class FaultyRun {
       if (!scene_.provider) break;
       scene_.work.choose();
       make();
-      scene_.tidy();
+      scene_.maintain();
       ++scene_.acknowledged;
     }
     scene_.disk.repair();
@@ -137,7 +137,7 @@ TEST(AFailingDisk, ThatLosesWhatItFailedToSyncIsWrittenAgain) {
     auto provider = open_at(path);
     start(*provider, "a");
     // Not synced, so that the sync of the next commit is to write it too.
-    ASSERT_EQ(provider->fetch_orchestration_items(fetch_turns()).value().items.size(), 1u);
+    ASSERT_EQ(provider->fetch_turns(fetch_turns()).value().items.size(), 1u);
     disk.fail_at(disk.operations() + 1, Fault::lost_sync, false);
     const StartRequest b = start_request("b");
     ASSERT_FALSE(provider->start_instances({&b, 1}).has_value());

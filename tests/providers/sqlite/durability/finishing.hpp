@@ -7,7 +7,7 @@
 namespace duramen::sqlite::test {
 
 /// The turn that ends an instance, whatever it was about.
-inline TurnCommit final_turn(const OrchestrationItem& item, std::uint64_t token) {
+inline TurnCommit final_turn(const LeasedInstance& item, std::uint64_t token) {
   TurnCommit turn;
   turn.token = CommitToken{token};
   turn.node = "node-z";
@@ -39,22 +39,20 @@ inline TurnCommit final_turn(const OrchestrationItem& item, std::uint64_t token)
 inline void finish_everything(Provider& provider, TestClock& clock, const std::string& path) {
   clock.advance(1h);
   for (const std::string& name : open_instances(path)) {
-    const OutboundMessage cancel{.target = name, .item = work::CancelInstance{.reason = "the test ends"}};
-    ASSERT_EQ(provider.enqueue_for_orchestrator({&cancel, 1}).value().at(0), EnqueueOutcome::enqueued)
-        << name;
+    const OutboundMessage cancel{.target = name, .body = message::CancelInstance{.reason = "the test ends"}};
+    ASSERT_EQ(provider.enqueue_messages({&cancel, 1}).value().at(0), EnqueueOutcome::enqueued) << name;
   }
   std::uint64_t token = 0xe4d0'0000'0000ull;
   while (true) {
-    const auto batch =
-        provider.fetch_orchestration_items({.node = "node-z", .limit = 16, .lease = 30s}).value();
+    const auto batch = provider.fetch_turns({.node = "node-z", .limit = 16, .lease = 30s}).value();
     if (batch.items.empty()) break;
     std::vector<TurnCommit> turns;
-    for (const OrchestrationItem& item : batch.items) turns.push_back(final_turn(item, ++token));
-    for (const CommitResult& result : provider.ack_orchestration_items(turns).value()) {
+    for (const LeasedInstance& item : batch.items) turns.push_back(final_turn(item, ++token));
+    for (const CommitResult& result : provider.commit_turns(turns).value()) {
       ASSERT_EQ(result.outcome, CommitOutcome::committed);
     }
   }
-  ASSERT_TRUE(provider.fetch_work_items(fetch_work("node-z")).value().items.empty());
+  ASSERT_TRUE(provider.fetch_activities(fetch_work("node-z")).value().items.empty());
   ASSERT_EQ(open_instances(path), std::vector<std::string>{});
 }
 

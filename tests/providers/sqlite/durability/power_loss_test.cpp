@@ -143,12 +143,12 @@ TEST(PowerLoss, MayTakeALeaseAndThenTheWorkIsFreeAgain) {
   const std::string path = dir.file("t.db");
   auto provider = open_at(path, &clock);
   start(*provider, "a");
-  ASSERT_EQ(provider->fetch_orchestration_items(fetch_turns()).value().items.size(), 1u);
-  ASSERT_EQ(provider->fetch_orchestration_items(fetch_turns()).value().items.size(), 0u);
+  ASSERT_EQ(provider->fetch_turns(fetch_turns()).value().items.size(), 1u);
+  ASSERT_EQ(provider->fetch_turns(fetch_turns()).value().items.size(), 0u);
   disk.cut_power();
   disk.restore_power(random, {.chance = 0});
   provider = open_at(path, &clock);
-  const auto batch = provider->fetch_orchestration_items(fetch_turns()).value();
+  const auto batch = provider->fetch_turns(fetch_turns()).value();
   ASSERT_EQ(batch.items.size(), 1u);
   EXPECT_EQ(batch.items[0].attempt, 1u);
 }

@@ -92,22 +92,22 @@ void RandomWork::choose_message() {
     message.target = some_instance();
     switch (below(4)) {
       case 0:
-        message.item = work::CancelInstance{.reason = "enough"};
+        message.body = message::CancelInstance{.reason = "enough"};
         break;
       case 1:
-        message.item = work::QueueMessage{"orders", payload()};
+        message.body = message::QueueMessage{"orders", payload()};
         message.visible_at = clock_.now() + Duration{below(2000)};
         break;
       default:
-        message.item = work::ExternalRaised{"go", payload()};
+        message.body = message::ExternalRaised{"go", payload()};
     }
     // With an id, so that a call may be repeated when its answer was lost; sometimes that of the one before.
     if (next_message_ == 0 || chance(0.8)) ++next_message_;
     message.message_id = settings_.prefix + "-m" + std::to_string(next_message_);
   }
-  name_ = "enqueue_for_orchestrator";
+  name_ = "enqueue_messages";
   call_ = [messages](Provider& provider) -> Result<void> {
-    const auto outcomes = provider.enqueue_for_orchestrator(messages);
+    const auto outcomes = provider.enqueue_messages(messages);
     if (!outcomes) return outcomes.error();
     return {};
   };
@@ -117,34 +117,35 @@ RandomWork::Known RandomWork::decide(TurnCommit& commit, Known known) {
   commit.token = CommitToken{++next_token_};
   commit.node = node;
   commit.execution = known.execution;
-  commit.worker_lease = 30s;
+  commit.activity_lease = 30s;
   const TimePoint now = clock_.now();
   for (std::size_t i = below(3); i > 0; --i) {
     event::ActivityScheduled scheduled;
     scheduled.name = "Greet";
     scheduled.input = payload();
     add_event(commit, known.last, scheduled, now);
-    WorkerItem item;
-    item.activity.instance = commit.instance;
-    item.activity.key = {commit.incarnation, known.execution, known.last};
-    item.activity.name = "Greet";
-    item.activity.input = scheduled.input;
-    item.activity.orchestration_name = "Hello";
-    item.activity.orchestration_version = "1.0.0";
+    NewActivity item;
+    item.request.instance = commit.instance;
+    item.request.key = {commit.incarnation, known.execution, known.last};
+    item.request.name = "Greet";
+    item.request.input = scheduled.input;
+    item.request.orchestration_name = "Hello";
+    item.request.orchestration_version = "1.0.0";
     if (chance(0.5)) item.born_leased = LeaseToken{++next_token_};
-    commit.worker_items.push_back(item);
+    commit.new_activities.push_back(item);
     known.activities.push_back(known.last);
   }
   if (chance(0.3)) {
     const TimePoint fire_at = now + Duration{1 + below(3000)};
     add_event(commit, known.last, event::TimerCreated{fire_at}, now);
     commit.messages.push_back({.target = commit.instance,
-                               .item = work::TimerFired{known.execution, known.last, fire_at},
+                               .body = message::TimerFired{known.execution, known.last, fire_at},
                                .visible_at = fire_at});
     known.timers.push_back(known.last);
   }
   if (chance(0.15)) {
-    commit.messages.push_back({.target = some_instance(), .item = work::ExternalRaised{"hello", payload()}});
+    commit.messages.push_back(
+        {.target = some_instance(), .body = message::ExternalRaised{"hello", payload()}});
   }
   if (chance(0.2)) commit.change.custom_status = CustomStatusChange{"status " + std::to_string(below(100))};
   for (std::size_t i = chance(0.3) ? 1 + below(3) : 0; i > 0; --i) {
@@ -180,8 +181,8 @@ RandomWork::Known RandomWork::decide(TurnCommit& commit, Known known) {
     const Payload input = payload();
     add_event(commit, known.last, event::OrchestrationContinuedAsNew{input}, now);
     commit.cancel_rest = CancelReason::orchestration_terminal_continued_as_new;
-    commit.messages.push_back(
-        {.target = commit.instance, .item = work::ContinueAsNew{.orchestration = "Hello", .input = input}});
+    commit.messages.push_back({.target = commit.instance,
+                               .body = message::ContinueAsNew{.orchestration = "Hello", .input = input}});
   }
   if (known.status != Status::running) {
     known.activities.clear();
@@ -195,21 +196,21 @@ void RandomWork::commit(std::string name, std::vector<TurnCommit> commits, std::
   name_ = std::move(name);
   last_commit_ = commits;
   call_ = [this, commits = std::move(commits), after = std::move(after)](Provider& provider) -> Result<void> {
-    const auto results = provider.ack_orchestration_items(commits);
+    const auto results = provider.commit_turns(commits);
     if (!results) return results.error();
     for (std::size_t i = 0; i < commits.size(); ++i) {
       const CommitResult& result = (*results)[i];
       if (result.outcome != CommitOutcome::committed) continue;
       Known& known = known_[commits[i].instance.value] = after[i];
       known.incarnation = result.incarnation;
-      for (const WorkerItem& item : commits[i].worker_items) {
-        const EventId activity = item.activity.key.activity;
+      for (const NewActivity& item : commits[i].new_activities) {
+        const EventId activity = item.request.key.activity;
         if (!item.born_leased || std::ranges::find(known.activities, activity) == known.activities.end())
           continue;
-        WorkItemLeased leased;
-        leased.activity = item.activity;
-        leased.activity.key.incarnation = result.incarnation;
-        leased.lease = {leased.activity.key, *item.born_leased};
+        LeasedActivity leased;
+        leased.request = item.request;
+        leased.request.key.incarnation = result.incarnation;
+        leased.lease = {leased.request.key, *item.born_leased};
         work_.push_back(leased);
       }
     }
@@ -238,12 +239,12 @@ void RandomWork::choose_first_turns() {
 }
 
 void RandomWork::choose_fetch_turns() {
-  const OrchestrationFetch request{.node = node, .limit = 1 + below(4), .lease = 30s};
-  name_ = "fetch_orchestration_items";
+  const TurnFetch request{.node = node, .limit = 1 + below(4), .lease = 30s};
+  name_ = "fetch_turns";
   call_ = [this, request](Provider& provider) -> Result<void> {
-    auto batch = provider.fetch_orchestration_items(request);
+    auto batch = provider.fetch_turns(request);
     if (!batch) return batch.error();
-    for (OrchestrationItem& item : batch->items) turns_.push_back(std::move(item));
+    for (LeasedInstance& item : batch->items) turns_.push_back(std::move(item));
     return {};
   };
 }
@@ -253,7 +254,7 @@ void RandomWork::choose_commit_turns() {
   std::vector<TurnCommit> commits;
   std::vector<Known> after;
   for (std::size_t i = 1 + below(turns_.size()); i > 0; --i) {
-    const OrchestrationItem item = std::move(turns_.front());
+    const LeasedInstance item = std::move(turns_.front());
     turns_.erase(turns_.begin());
     const auto same = [&](const TurnCommit& other) { return other.instance == item.instance; };
     if (std::ranges::any_of(commits, same)) continue;  // fetched anew after its lease ended
@@ -279,7 +280,7 @@ void RandomWork::choose_commit_turns() {
       add_event(turn, known.last, started, clock_.now());
     } else {
       for (const InboxMessage& message : item.messages) {
-        const auto* done = std::get_if<work::ActivityCompleted>(&message.item);
+        const auto* done = std::get_if<message::ActivityCompleted>(&message.body);
         if (done == nullptr || done->execution != known.execution) continue;
         add_event(turn, known.last, event::ActivityCompleted{done->result}, clock_.now(), done->id);
         std::erase(known.activities, done->id);
@@ -294,20 +295,20 @@ void RandomWork::choose_commit_turns() {
 
 void RandomWork::choose_give_back_turn() {
   if (turns_.empty()) return;
-  const OrchestrationItem item = std::move(turns_.back());
+  const LeasedInstance item = std::move(turns_.back());
   turns_.pop_back();
-  const TurnAbandon abandon{{item.incarnation, item.lease}, Duration{below(2) * 700}, chance(0.5)};
-  name_ = "abandon_orchestration_items";
-  call_ = [abandon](Provider& provider) { return provider.abandon_orchestration_items({&abandon, 1}); };
+  const TurnRelease abandon{{item.incarnation, item.lease}, Duration{below(2) * 700}, chance(0.5)};
+  name_ = "release_turns";
+  call_ = [abandon](Provider& provider) { return provider.release_turns({&abandon, 1}); };
 }
 
 void RandomWork::choose_renew_turns() {
   if (turns_.empty()) return;
   std::vector<TurnLease> leases;
-  for (const OrchestrationItem& item : turns_) leases.push_back({item.incarnation, item.lease});
-  name_ = "renew_orchestration_item_locks";
+  for (const LeasedInstance& item : turns_) leases.push_back({item.incarnation, item.lease});
+  name_ = "renew_turns";
   call_ = [leases](Provider& provider) -> Result<void> {
-    const auto renewed = provider.renew_orchestration_item_locks(leases, 30s);
+    const auto renewed = provider.renew_turns(leases, 30s);
     if (!renewed) return renewed.error();
     return {};
   };
@@ -316,12 +317,12 @@ void RandomWork::choose_renew_turns() {
 void RandomWork::choose_fetch_work() {
   // Sometimes as somebody else, whose leases then are stolen.
   const bool ours = chance(0.7);
-  const WorkFetch request{.node = ours ? node : other_node, .limit = 1 + below(4), .lease = 30s};
-  name_ = "fetch_work_items";
+  const ActivityFetch request{.node = ours ? node : other_node, .limit = 1 + below(4), .lease = 30s};
+  name_ = "fetch_activities";
   call_ = [this, request, ours](Provider& provider) -> Result<void> {
-    auto batch = provider.fetch_work_items(request);
+    auto batch = provider.fetch_activities(request);
     if (!batch) return batch.error();
-    for (WorkItemLeased& item : batch->items) {
+    for (LeasedActivity& item : batch->items) {
       if (ours) work_.push_back(std::move(item));
     }
     return {};
@@ -330,18 +331,18 @@ void RandomWork::choose_fetch_work() {
 
 void RandomWork::choose_finish_work() {
   if (work_.empty()) return;
-  std::vector<WorkAck> acks;
+  std::vector<ActivityAck> acks;
   for (std::size_t i = 1 + below(work_.size()); i > 0; --i) {
-    const WorkItemLeased item = std::move(work_.front());
+    const LeasedActivity item = std::move(work_.front());
     work_.erase(work_.begin());
-    WorkAck ack{item.lease, item.activity.instance, payload()};
+    ActivityAck ack{item.lease, item.request.instance, payload()};
     if (chance(0.2)) ack.completion = Failure{.type = "Broken", .message = "by the activity"};
     if (chance(0.1)) ack.completion.reset();
     acks.push_back(std::move(ack));
   }
-  name_ = "ack_work_items";
+  name_ = "ack_activities";
   call_ = [acks](Provider& provider) -> Result<void> {
-    const auto results = provider.ack_work_items(acks);
+    const auto results = provider.ack_activities(acks);
     if (!results) return results.error();
     return {};
   };
@@ -349,19 +350,19 @@ void RandomWork::choose_finish_work() {
 
 void RandomWork::choose_finish_work_with_turn() {
   if (work_.empty()) return;
-  const WorkItemLeased item = std::move(work_.back());
+  const LeasedActivity item = std::move(work_.back());
   work_.pop_back();
   Known known;
-  if (const auto found = known_.find(item.activity.instance.value); found != known_.end())
+  if (const auto found = known_.find(item.request.instance.value); found != known_.end())
     known = found->second;
   TurnCommit turn;
-  turn.instance = item.activity.instance;
+  turn.instance = item.request.instance;
   turn.incarnation = item.lease.key.incarnation;
   turn.basis = ConditionalLease{known.last};
   known.execution = item.lease.key.execution;
   const EventId activity = item.lease.key.activity;
   const Payload result = payload();
-  turn.work_acks.push_back({item.lease, item.activity.instance, result});
+  turn.activity_acks.push_back({item.lease, item.request.instance, result});
   add_event(turn, known.last, event::ActivityCompleted{result}, clock_.now(), activity);
   std::erase(known.activities, activity);
   const Known after = decide(turn, known);
@@ -370,20 +371,20 @@ void RandomWork::choose_finish_work_with_turn() {
 
 void RandomWork::choose_give_back_work() {
   if (work_.empty()) return;
-  const WorkItemLeased item = std::move(work_.back());
+  const LeasedActivity item = std::move(work_.back());
   work_.pop_back();
-  const WorkAbandon abandon{item.lease, Duration{below(2) * 700}, chance(0.5)};
-  name_ = "abandon_work_items";
-  call_ = [abandon](Provider& provider) { return provider.abandon_work_items({&abandon, 1}); };
+  const ActivityRelease abandon{item.lease, Duration{below(2) * 700}, chance(0.5)};
+  name_ = "release_activities";
+  call_ = [abandon](Provider& provider) { return provider.release_activities({&abandon, 1}); };
 }
 
 void RandomWork::choose_renew_work() {
   if (work_.empty()) return;
-  std::vector<WorkRenewal> leases;
-  for (const WorkItemLeased& item : work_) leases.push_back({item.lease});
-  name_ = "renew_work_item_locks";
+  std::vector<ActivityRenewal> leases;
+  for (const LeasedActivity& item : work_) leases.push_back({item.lease});
+  name_ = "renew_activities";
   call_ = [leases](Provider& provider) -> Result<void> {
-    const auto renewed = provider.renew_work_item_locks(leases, 30s);
+    const auto renewed = provider.renew_activities(leases, 30s);
     if (!renewed) return renewed.error();
     return {};
   };
@@ -402,7 +403,7 @@ void RandomWork::choose_repeat() {
   if (last_commit_.empty()) return;
   name_ = "repeated commit";
   call_ = [commits = last_commit_](Provider& provider) -> Result<void> {
-    const auto results = provider.ack_orchestration_items(commits);
+    const auto results = provider.commit_turns(commits);
     if (!results) return results.error();
     return {};
   };

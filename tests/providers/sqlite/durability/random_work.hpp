@@ -78,8 +78,8 @@ class RandomWork {
   std::uint64_t next_token_ = 0;
   std::uint64_t next_message_ = 0;
   std::map<std::string, Known> known_;
-  std::vector<OrchestrationItem> turns_;  ///< leased to us
-  std::vector<WorkItemLeased> work_;      ///< likewise
+  std::vector<LeasedInstance> turns_;  ///< leased to us
+  std::vector<LeasedActivity> work_;   ///< likewise
   std::vector<TurnCommit> last_commit_;
 };
 

@@ -1,0 +1,228 @@
+#include "client/wait_registry.hpp"
+
+#include "base/time_text.hpp"
+#include "client/errors.hpp"
+#include "store/local_hub.hpp"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace duramen::inline v0::client {
+
+namespace {
+
+constexpr Duration poll_interval{5000};
+
+Result<std::optional<InstanceState>> end_of(Provider& provider, const InstanceId& instance) {
+  auto info = provider.get_instance(instance);
+  if (!info) return info.error();
+  if (!*info) return no_instance("wait", instance);
+  if (!is_final((*info)->status)) return std::optional<InstanceState>{};
+  return std::optional(
+      InstanceState{(*info)->status, std::move((*info)->output), std::move((*info)->failure)});
+}
+
+// Fewer are looked at one by one: that also finds out what has become of one that is gone.
+constexpr std::size_t many = 4;
+constexpr std::size_t ids_per_question = 1000;
+// Looking takes a tenth of the time at most, unless it takes very long.
+constexpr int pause_for_each_look = 10;
+constexpr Duration longest_pause{200};
+
+/// Those that have ended, with one question for many; all of them where it is not worth asking or the answer
+/// is missing.
+std::vector<InstanceId> ended_among(Provider& provider, std::vector<InstanceId> ids) {
+  if (ids.size() < many) return ids;
+  std::vector<InstanceId> ended;
+  for (std::size_t from = 0; from < ids.size(); from += ids_per_question) {
+    const auto begin = ids.begin() + static_cast<std::ptrdiff_t>(from);
+    const std::size_t count = std::min(ids_per_question, ids.size() - from);
+    InstanceQuery query;
+    query.filter.ids.emplace(begin, begin + static_cast<std::ptrdiff_t>(count));
+    query.filter.statuses = {Status::completed, Status::failed, Status::cancelled};
+    query.limit = count;
+    const auto page = provider.list_instances(query);
+    if (!page) return ids;
+    for (const InstanceInfo& info : page->instances) ended.push_back(info.instance);
+  }
+  return ended;
+}
+
+}  // namespace
+
+WaitRegistry::WaitRegistry(Store store)
+    : store_(std::move(store)),
+      provider_(*store_.provider()),
+      background_(provider_.clock(), "dm-client"),
+      subscription_(provider_.subscribe(NodeId{}, *this)) {
+  background_.post_at(provider_.clock().lease_now() + poll_interval, [this] { poll(); });
+}
+
+void WaitRegistry::close() {
+  subscription_.reset();
+  background_.stop();
+  // Whoever still waits is told so, rather than never.
+  std::vector<Handle> left;
+  {
+    std::lock_guard lock(mutex_);
+    for (auto& [instance, waits] : open_) left.insert(left.end(), waits.begin(), waits.end());
+  }
+  for (const Handle& wait : left) {
+    fail(wait, Error{ErrorCode::shutting_down, "wait", "the client is gone", false});
+  }
+}
+
+// -- who waits ----------------------------------------------------------------------------------------------
+
+void WaitRegistry::add(const Handle& wait) {
+  std::lock_guard lock(mutex_);
+  open_[wait->instance].push_back(wait);
+}
+
+WaitRegistry::Handle WaitRegistry::add_end(const InstanceId& instance, Client::WaitDone done, bool look_now) {
+  auto wait = std::make_shared<WaitForEnd>(instance, Interest::end, end_of, std::move(done));
+  wait->started = look_now;
+  add(wait);
+  const std::uint64_t ticket = store_.local_hub()->await_end(
+      instance, [self = shared_from_this(), wait](const detail::EndedInstance& ended) {
+        if (self->claim(wait)) wait->tell(InstanceState{ended.status, ended.output, ended.failure});
+      });
+  bool too_late = false;
+  {
+    std::lock_guard lock(mutex_);
+    wait->ticket = ticket;
+    too_late = wait->ended;
+  }
+  // It may have ended before the ticket was known; then there is nothing left to take back but the ticket
+  // itself.
+  if (too_late) store_.local_hub()->stop_waiting(instance, ticket);
+  if (look_now) look(wait);
+  return wait;
+}
+
+Result<InstanceState> WaitRegistry::wait_for_end(const InstanceId& instance, Duration timeout) {
+  OneShot<Result<InstanceState>> answer;
+  const Handle wait = add_end(instance, answer.setter(), true);
+  return answer_of(answer, wait, timeout, "wait", "ended");
+}
+
+void WaitRegistry::started(const Handle& wait, bool before) {
+  wait->started = true;
+  if (before) look(wait);
+}
+
+void WaitRegistry::fail(const Handle& wait, Error error) {
+  if (claim(wait)) wait->fail(std::move(error));
+}
+
+bool WaitRegistry::claim(const Handle& wait) {
+  std::uint64_t ticket = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (wait->ended.exchange(true)) return false;
+    ticket = wait->ticket;
+    const auto found = open_.find(wait->instance);
+    if (found != open_.end()) {
+      std::erase(found->second, wait);
+      if (found->second.empty()) open_.erase(found);
+    }
+  }
+  if (ticket != 0) store_.local_hub()->stop_waiting(wait->instance, ticket);
+  return true;
+}
+
+Error WaitRegistry::timed_out(const PendingWait& wait, Duration timeout, const char* operation,
+                              const std::string& what) {
+  return Error{
+      ErrorCode::timed_out, operation,
+      "instance \"" + wait.instance.value + "\" has not " + what + " within " + base::in_words(timeout),
+      true};
+}
+
+// -- looking ------------------------------------------------------------------------------------------------
+
+void WaitRegistry::look(const Handle& wait) {
+  if (wait->look_queued.exchange(true)) return;  // that look will see it
+  background_.post([this, wait] {
+    wait->look_queued = false;
+    if (wait->ended) return;
+    if (auto answer = wait->look(provider_); answer && claim(wait)) (*answer)();
+  });
+}
+
+void WaitRegistry::instances_changed(std::span<const ChangedInstance> instances) {
+  std::vector<Handle> concerned;
+  {
+    std::lock_guard lock(mutex_);
+    if (open_.empty()) return;
+    if (instances.empty()) {
+      if (std::exchange(looking_, true)) return;
+    }
+    for (const auto& [instance, status, decided_by] : instances) {
+      const auto found = open_.find(instance);
+      if (found == open_.end()) continue;
+      // An end that a runtime here has committed is announced by it, in a moment and with its result.
+      const bool worth_a_look = is_final(status) && !store_.local_hub()->announces(decided_by);
+      for (const Handle& wait : found->second) {
+        if (wait->interest == Interest::any_change || worth_a_look) concerned.push_back(wait);
+      }
+    }
+  }
+  if (instances.empty()) return background_.post([this] { check_after_hint(); });
+  for (const Handle& wait : concerned) look(wait);
+}
+
+void WaitRegistry::check_all() {
+  std::vector<Handle> all;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [instance, waits] : open_) all.insert(all.end(), waits.begin(), waits.end());
+  }
+  for (const Handle& wait : all) look(wait);
+}
+
+/// Another process has changed something, and most of it concerns nobody here: whoever waits for an end is
+/// looked at only if it has come.
+void WaitRegistry::check_after_hint() {
+  const Clock& clock = provider_.clock();
+  const LeaseTime began = clock.lease_now();
+  if (began < next_look_) return background_.post_at(next_look_, [this] { check_after_hint(); });
+  std::vector<Handle> to_look_at;
+  std::unordered_map<InstanceId, std::vector<Handle>> ends;
+  {
+    std::lock_guard lock(mutex_);
+    looking_ = false;
+    for (const auto& [instance, waits] : open_) {
+      for (const Handle& wait : waits) {
+        if (wait->interest == Interest::end) {
+          ends[instance].push_back(wait);
+        } else {
+          to_look_at.push_back(wait);
+        }
+      }
+    }
+  }
+  std::vector<InstanceId> ids;
+  for (const auto& [instance, waits] : ends) ids.push_back(instance);
+  for (const InstanceId& ended : ended_among(provider_, std::move(ids))) {
+    const std::vector<Handle>& waits = ends[ended];
+    to_look_at.insert(to_look_at.end(), waits.begin(), waits.end());
+  }
+  for (const Handle& wait : to_look_at) look(wait);
+  // Behind all those looks: how long did they take?
+  background_.post([this, &clock, began] {
+    const LeaseTime now = clock.lease_now();
+    if (clock.moves_by_itself())
+      next_look_ = now + std::min((now - began) * pause_for_each_look, longest_pause);
+  });
+}
+
+void WaitRegistry::poll() {
+  check_all();
+  background_.post_at(provider_.clock().lease_now() + poll_interval, [this] { poll(); });
+}
+
+}  // namespace duramen::inline v0::client

@@ -1,0 +1,30 @@
+// What a message to an instance is about.
+#pragma once
+
+#include "base/overloaded.hpp"
+#include <duramen/message.hpp>
+
+#include <utility>
+
+namespace duramen::base {
+
+/// The execution and event that scheduled what the message completes or fires; none for messages that answer
+/// nothing.
+[[nodiscard]] inline std::pair<ExecutionId, EventId> message_subject(const MessageBody& item) {
+  using Subject = std::pair<ExecutionId, EventId>;
+  return std::visit(Overloaded{
+                        [](const message::ActivityCompleted& m) { return Subject{m.execution, m.id}; },
+                        [](const message::ActivityFailed& m) { return Subject{m.execution, m.id}; },
+                        [](const message::TimerFired& m) { return Subject{m.execution, m.id}; },
+                        [](const message::SubOrchestrationCompleted& m) {
+                          return Subject{m.parent.execution, m.parent.event};
+                        },
+                        [](const message::SubOrchestrationFailed& m) {
+                          return Subject{m.parent.execution, m.parent.event};
+                        },
+                        [](const auto&) { return Subject{}; },
+                    },
+                    item);
+}
+
+}  // namespace duramen::base

@@ -1,0 +1,15 @@
+// Activities as fetch_work() returns them.
+#pragma once
+
+#include "providers/postgres/rows.hpp"
+#include <duramen/provider.hpp>
+
+namespace duramen::inline v0::postgres::detail {
+
+/// A row of fetch_work(); what is wrong with it, if anything, stands in `unreadable`.
+[[nodiscard]] LeasedActivity read_leased_activity(const Rows& rows, int row);
+
+/// The column of fetch_work() that says when there may be more.
+inline constexpr int work_next_due = 19;
+
+}  // namespace duramen::inline v0::postgres::detail

@@ -1,0 +1,58 @@
+#include "providers/postgres/notices.hpp"
+
+namespace duramen::inline v0::postgres::detail {
+
+namespace {
+
+// The server takes less than 8000 bytes.
+constexpr std::size_t longest_payload = 7000;
+
+bool may_be_listed(const std::string& node) { return node.find('\t') == std::string::npos; }
+
+}  // namespace
+
+void Announcement::add(const Notices& news) {
+  orchestrator_work |= news.orchestrator_work;
+  worker_work |= news.worker_work;
+  instances |= !news.instances.empty();
+  for (const StolenLease& lease : news.stolen) stolen_from.insert(lease.owner.value);
+}
+
+std::string Announcement::to_payload() const {
+  std::string kinds;
+  if (orchestrator_work) kinds += 'o';
+  if (worker_work) kinds += 'w';
+  if (instances) kinds += 'i';
+  if (hello) kinds += 'h';
+  if (stolen_from_all) return kinds + 'a';
+  std::string nodes;
+  for (const std::string& node : stolen_from) {
+    nodes.append("\t").append(node);
+    if (nodes.size() > longest_payload || !may_be_listed(node)) return kinds + 'a';
+  }
+  return kinds + nodes;
+}
+
+Announcement Announcement::from_payload(std::string_view payload) {
+  Announcement bulletin;
+  const std::size_t end = payload.find('\t');
+  for (const char kind : payload.substr(0, end)) {
+    // A letter that this version does not know is for newer ones.
+    if (kind == 'o') bulletin.orchestrator_work = true;
+    if (kind == 'w') bulletin.worker_work = true;
+    if (kind == 'i') bulletin.instances = true;
+    if (kind == 'h') bulletin.hello = true;
+    if (kind == 'a') bulletin.stolen_from_all = true;
+  }
+  while (payload.find('\t') != std::string_view::npos) {
+    payload.remove_prefix(payload.find('\t') + 1);
+    bulletin.stolen_from.emplace(payload.substr(0, payload.find('\t')));
+  }
+  return bulletin;
+}
+
+Announcement Announcement::of_everything() {
+  return {.orchestrator_work = true, .worker_work = true, .instances = true, .stolen_from_all = true};
+}
+
+}  // namespace duramen::inline v0::postgres::detail

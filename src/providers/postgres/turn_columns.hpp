@@ -1,0 +1,130 @@
+// A batch of turns as the columns that lock_turns() and commit_turns() take, and the answer.
+#pragma once
+
+#include "providers/postgres/message_columns.hpp"
+#include "providers/postgres/parameters.hpp"
+#include "providers/postgres/rows.hpp"
+#include "providers/postgres/transaction_time.hpp"
+#include <duramen/provider.hpp>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace duramen::inline v0::postgres::detail {
+
+/// True if messages of this fused start carry the number of the instance it creates, which must then be known
+/// before.
+[[nodiscard]] bool needs_number(const TurnCommit& commit);
+
+class TurnColumns {
+ public:
+  /// `number` is that of the instance a fused start creates, if it needs one.
+  void add(const TurnCommit& commit, Incarnation number);
+  /// What lock_turns() takes before they are stored one by one.
+  [[nodiscard]] Parameters locks() const;
+  /// What commit_turns() takes. The batch is used up.
+  [[nodiscard]] Parameters take(const TransactionTime& moment);
+
+ private:
+  void add_turn(const TurnCommit& commit, Incarnation number);
+  void add_acks(const TurnCommit& commit);
+  void add_work(const TurnCommit& commit);
+  void add_messages(const TurnCommit& commit, Incarnation number);
+
+  std::size_t turns_ = 0;
+
+  struct {
+    SmallintColumn basis;
+    BigintColumn token;
+    TextColumn node;
+    TextColumn instance;
+    BigintColumn key;
+    BigintColumn lease;
+    BigintColumn seen;
+    BigintColumn execution;
+    BooleanColumn fits;
+    BigintColumn first;
+    BigintColumn last;
+    TextColumn events;
+    TextColumn status;
+    TextColumn version;
+    IntegerColumn engine;
+    TextColumn output;
+    TextColumn output_encoding;
+    TextColumn failure;
+    ParentColumns parent;
+    BooleanColumn sets_status;
+    TextColumn custom_status;
+    BooleanColumn sets_values;
+    BigintColumn activity_lease;
+    TextColumn cancel_rest;
+    TextColumn name;
+    BigintColumn digest;
+    BooleanColumn reuse;
+  } turn_;
+  struct {
+    IntegerColumn turn;
+    BigintColumn key;
+    BigintColumn execution;
+    BigintColumn activity;
+    BigintColumn token;
+    TextColumn item;
+  } ack_;
+  struct {
+    IntegerColumn turn;
+    BigintColumn execution;
+    BigintColumn activity;
+    BigintColumn token;
+    TextColumn name;
+    TextColumn input;
+    TextColumn encoding;
+    TextColumn session;
+    TextColumn tag;
+    BigintColumn start;
+    BigintColumn close;
+    BigintColumn heartbeat;
+    TextColumn orchestration;
+    TextColumn version;
+    TextColumn owner;
+  } work_;
+  struct {
+    IntegerColumn turn;
+    BigintColumn execution;
+    BigintColumn event;
+    BigintColumn at;
+    TextColumn item;
+  } timer_;
+  IntegerColumn message_turn_;
+  MessageColumns message_;
+  TextColumn refused_;
+  struct {
+    IntegerColumn turn;
+    BigintColumn activity;
+    TextColumn reason;
+  } cancelled_;
+  struct {
+    IntegerColumn turn;
+    BigintColumn event;
+  } dropped_;
+  struct {
+    IntegerColumn turn;
+    TextColumn key;
+    TextColumn value;
+    TextColumn encoding;
+    BigintColumn at;
+  } value_;
+};
+
+/// What commit_turns() said.
+struct TurnAnswer {
+  std::vector<CommitResult> results;
+  std::vector<StolenLease> erased;  ///< from activities of instances that were replaced
+  bool work_ready = false;          ///< messages are waiting for somebody to look
+};
+[[nodiscard]] TurnAnswer read_turn_answer(const Rows& rows, std::span<const TurnCommit> commits);
+
+/// The completion that an ended activity sends; absent if it sends none.
+[[nodiscard]] std::optional<std::string> completion_json(const ActivityAck& ack);
+
+}  // namespace duramen::inline v0::postgres::detail

@@ -1,0 +1,65 @@
+// How a turn is stored: may it be, and then, step by step, what it changes.
+#pragma once
+
+#include "providers/sqlite/delivery.hpp"
+#include <duramen/provider.hpp>
+
+#include <string_view>
+
+namespace duramen::inline v0::sqlite::detail {
+
+class TurnWriter {
+ public:
+  TurnWriter(NumberAllocator& numbers, Instances& instances, OrchestratorQueue& queue, ParkedMessages& parked,
+             WorkerQueue& workers, KeyValueTable& key_values, Delivery& delivery)
+      : numbers_(numbers),
+        instances_(instances),
+        queue_(queue),
+        parked_(parked),
+        workers_(workers),
+        key_values_(key_values),
+        delivery_(delivery) {}
+
+  /// Stores the turn itself, if it may be. Inside a write transaction; an SqlError in here leaves it to be
+  /// rolled back by the caller. `events` are the commit's events as they are stored.
+  [[nodiscard]] CommitResult commit(const TransactionTime& moment, const TurnCommit& commit,
+                                    std::string_view events, Notices& news);
+  /// The second step: sends the messages of a turn that was stored. Of a batch, every turn is decided before
+  /// any message is sent, so that no turn stands in another one's way.
+  void send(const TransactionTime& moment, const TurnCommit& commit, CommitResult& result, Notices& news);
+
+ private:
+  [[nodiscard]] CommitResult commit_start(const TransactionTime& moment, const TurnCommit& commit,
+                                          const FusedStart& fused, std::string_view events, Notices& news);
+  [[nodiscard]] CommitResult commit_turn(const TransactionTime& moment, const TurnCommit& commit,
+                                         std::string_view events, Notices& news);
+  [[nodiscard]] bool may_take(const TransactionTime& moment, const InstanceRow& instance,
+                              const ConditionalLease& condition);
+  [[nodiscard]] bool has_visible_message(const TransactionTime& moment, Incarnation key);
+  [[nodiscard]] bool finish_work(const TransactionTime& moment, const TurnCommit& commit,
+                                 CommitResult& result, Notices& news);
+  void fail_condition(const TransactionTime& moment, const TurnCommit& commit, CommitResult& result,
+                      Notices& news);
+  void store_status_and_key_values(const InstanceChange& change, Incarnation key, bool has_key_values);
+  void store_work(const TransactionTime& moment, const TurnCommit& commit, Incarnation key,
+                  CommitResult& result, Notices& news);
+  void insert_worker_items(const TransactionTime& moment, const TurnCommit& commit, Incarnation key,
+                           Notices& news);
+  void send_messages(const TransactionTime& moment, const TurnCommit& commit, CommitResult& result,
+                     Notices& news);
+  /// Sends one message; a start that is refused is answered to the instance whose turn this is, or reported
+  /// in `result`.
+  void send_message(const TransactionTime& moment, const TurnCommit& commit, CommitResult& result,
+                    const OutboundMessage& message, Notices& news);
+  void remove_messages(const TurnCommit& commit, Incarnation key);
+
+  NumberAllocator& numbers_;
+  Instances& instances_;
+  OrchestratorQueue& queue_;
+  ParkedMessages& parked_;
+  WorkerQueue& workers_;
+  KeyValueTable& key_values_;
+  Delivery& delivery_;
+};
+
+}  // namespace duramen::inline v0::sqlite::detail

@@ -1,0 +1,258 @@
+// How a turn is stored: is it allowed, and then, step by step, what it changes.
+#include "providers/common/invalid_turn.hpp"
+#include "testing/memory/state.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace duramen::inline v0::testing {
+namespace {
+
+bool is_timer(const MessageBody& item, ExecutionId execution) {
+  const auto* timer = std::get_if<message::TimerFired>(&item);
+  return timer && timer->execution == execution;
+}
+
+/// Fills in the incarnation that a fused first turn could not know.
+void complete(ParentLink& link, const Instance& parent) {
+  if (link.instance == parent.info.instance && !link.incarnation) link.incarnation = parent.info.incarnation;
+}
+void complete(std::optional<ParentLink>& link, const Instance& parent) {
+  if (link) complete(*link, parent);
+}
+
+void change_key_value(KeyValues& values, const KeyValueChange& change) {
+  if (!change.key) {
+    values.clear();
+  } else if (!change.value) {
+    values.erase(*change.key);
+  } else {
+    values[*change.key] = {*change.value, change.updated_at};
+  }
+}
+
+}  // namespace
+
+/// Decides and stores every turn before any of their messages: what one turn sends is not yet there for its
+/// neighbour.
+std::vector<CommitResult> MemoryState::commit_all(std::span<const TurnCommit> commits) {
+  forget_tombstones();
+  ++commit_calls_;
+  std::vector<CommitResult> results;
+  results.reserve(commits.size());
+  for (const TurnCommit& commit : commits) results.push_back(this->commit(commit));
+
+  for (std::size_t i = 0; i < commits.size(); ++i) {
+    if (results[i].outcome != CommitOutcome::committed) continue;
+    ++commits_;
+    Instance& instance = *find(results[i].incarnation);
+    send_messages(commits[i], instance, results[i]);
+    drop_timers(commits[i], instance);
+    if (is_final(instance.info.status)) instance.inbox.clear();
+  }
+  return results;
+}
+
+/// Everything of one turn but its messages.
+CommitResult MemoryState::commit(const TurnCommit& commit) {
+  const auto* fused = std::get_if<FusedStart>(&commit.basis);
+  Instance* instance = fused ? find(commit.instance) : find(commit.incarnation);
+
+  CommitResult result;
+  if (instance) {
+    result.incarnation = instance->info.incarnation;
+    if (commit.token && instance->last_commit == commit.token) {
+      result.outcome = CommitOutcome::already_committed;
+      return result;
+    }
+  }
+  if (!basis_holds(commit, instance, result)) return result;
+  if (!continues(commit, fused ? nullptr : instance)) {
+    result.outcome = CommitOutcome::invalid;
+    result.message = base::turn_does_not_fit;
+    return result;
+  }
+  if (fused) {
+    instance = &create(commit.instance, fused->request.start);
+    result.incarnation = instance->info.incarnation;
+    deliver_parked(commit.instance);
+  }
+  apply(commit, *instance, result);
+  return result;
+}
+
+/// May this turn be stored? If not, says so in `result`.
+bool MemoryState::basis_holds(const TurnCommit& commit, Instance* instance, CommitResult& result) {
+  if (const auto* fused = std::get_if<FusedStart>(&commit.basis)) {
+    const auto refused = refusal(fused->request);
+    if (!refused) return true;
+    result.outcome = CommitOutcome::start_refused;
+    result.start = *refused;
+    return false;
+  }
+
+  bool condition = true;
+  if (const auto* held = std::get_if<HeldLease>(&commit.basis)) {
+    if (!find_leased(TurnLease{commit.incarnation, held->token})) {
+      result.outcome = CommitOutcome::lease_lost;
+      return false;
+    }
+  } else {
+    condition = instance && !is_leased(*instance) && !is_final(instance->info.status) &&
+                instance->info.last_event_id == std::get<ConditionalLease>(commit.basis).last_event_id &&
+                !has_visible_message(*instance);
+  }
+  // A turn made from the result of an activity stands or falls with it: cancelled in between, it never
+  // happened.
+  const auto is_held = [&](const ActivityAck& entry) { return find_leased(entry.lease) != nullptr; };
+  if (condition && std::ranges::all_of(commit.activity_acks, is_held)) return true;
+
+  result.outcome = CommitOutcome::condition_failed;
+  for (const ActivityAck& entry : commit.activity_acks) result.acks.push_back(ack(entry));
+  return false;
+}
+
+/// Do the events go on where history ended? `instance` is null for one that this commit creates.
+bool MemoryState::continues(const TurnCommit& commit, const Instance* instance) {
+  ExecutionId current{1};
+  EventId last;
+  if (instance) {
+    current = instance->info.execution;
+    last = instance->info.last_event_id;
+    if (instance->info.status == Status::continued_as_new && commit.execution == current.next()) {
+      current = commit.execution;
+      last = {};
+    }
+  }
+  if (commit.execution != current || (!instance && !commit.activity_acks.empty())) return false;
+  return std::ranges::all_of(commit.events, [&](const Event& event) {
+    last = last.next();
+    return event.id == last;
+  });
+}
+
+void MemoryState::apply(const TurnCommit& commit, Instance& instance, CommitResult& result) {
+  InstanceInfo& info = instance.info;
+  if (const auto* held = std::get_if<HeldLease>(&commit.basis)) {
+    std::erase_if(instance.inbox,
+                  [&](const auto& entry) { return entry.second.fetched_under == held->token; });
+    instance.lease = {};
+    instance.not_before = {};
+    if (has_visible_message(instance)) news.orchestrator_work = true;
+  }
+  for (const ActivityAck& entry : commit.activity_acks) {
+    const auto row = work.find(entry.lease.key);
+    use_session(row->second);
+    work.erase(row);
+  }
+
+  if (info.execution != commit.execution) {
+    info.execution = commit.execution;
+    info.last_event_id = {};
+    instance.executions[commit.execution].info = {.execution = commit.execution, .started_at = clock.now()};
+  }
+  Execution& execution = instance.executions.at(commit.execution);
+  execution.history.insert(execution.history.end(), commit.events.begin(), commit.events.end());
+  if (!execution.history.empty()) info.last_event_id = execution.history.back().id;
+
+  const InstanceChange& change = commit.change;
+  info.status = change.status;
+  info.updated_at = clock.now();
+  if (change.version) info.version = *change.version;
+  if (change.output) info.output = change.output;
+  if (change.failure) info.failure = change.failure;
+  if (change.parent) info.parent = change.parent;
+  if (change.custom_status) {
+    info.custom_status = change.custom_status->status;
+    ++info.custom_status_version;
+  }
+  for (const KeyValueChange& entry : change.key_values) change_key_value(instance.key_values, entry);
+
+  execution.info.status = info.status;
+  execution.info.version = info.version;
+  execution.info.last_event_id = info.last_event_id;
+  execution.info.output = change.output;
+  execution.info.failure = change.failure;
+  if (is_final(change.status) || change.status == Status::continued_as_new) {
+    execution.info.ended_at = clock.now();
+    instance.settled = instance.key_values;
+  }
+  // The next execution is pinned by its own first turn.
+  instance.engine_version.reset();
+  if (change.status != Status::continued_as_new) instance.engine_version = change.engine_version;
+  instance.last_commit = commit.token;
+
+  insert_worker_items(commit, instance);
+  cancel(commit, instance, result);
+  news.changed.push_back({info.instance, info.status, commit.node});
+}
+
+void MemoryState::insert_worker_items(const TurnCommit& commit, const Instance& instance) {
+  std::set<EventId> cancelled;
+  for (const CancelledActivity& entry : commit.cancelled_activities) cancelled.insert(entry.activity);
+
+  for (const NewActivity& item : commit.new_activities) {
+    // Scheduled and cancelled in one turn: it never was there, and nobody's lease is stolen.
+    if (commit.cancel_rest || cancelled.contains(item.request.key.activity)) continue;
+    WorkRow row{.request = item.request, .position = {clock.now(), ++last_arrival_}};
+    row.request.key.incarnation = instance.info.incarnation;
+    if (item.born_leased) {
+      begin_attempt(row, commit.node, *item.born_leased, commit.activity_lease);
+    } else {
+      news.worker_work = true;
+    }
+    const ActivityKey key = row.request.key;
+    work.emplace(key, std::move(row));
+  }
+}
+
+void MemoryState::send_messages(const TurnCommit& commit, Instance& instance, CommitResult& result) {
+  for (OutboundMessage message : commit.messages) {
+    auto* start = std::get_if<message::StartOrchestration>(&message.body);
+    if (start) complete(start->parent, instance);
+    if (auto* cancel = std::get_if<message::CancelInstance>(&message.body))
+      complete(cancel->parent, instance);
+    const EnqueueOutcome outcome = deliver(message);
+    const bool refused = start && outcome == EnqueueOutcome::duplicate;
+    if (refused && !message.if_refused) result.refused_starts.push_back(message.target);
+    if (!refused || !message.if_refused || is_final(instance.info.status)) continue;
+    MessageBody& answer = *message.if_refused;
+    if (auto* failed = std::get_if<message::SubOrchestrationFailed>(&answer))
+      complete(failed->parent, instance);
+    enqueue(instance, std::move(answer), {});
+  }
+}
+
+/// Takes activities back, now that the new ones are in place.
+void MemoryState::cancel(const TurnCommit& commit, const Instance& instance, CommitResult& result) {
+  const auto steal = [&](const ActivityKey& key, CancelReason reason) {
+    const auto stolen = remove_row(key, reason, commit.node);
+    if (!stolen) return;
+    result.stolen.push_back(*stolen);
+    if (stolen->owner != commit.node) news.stolen.push_back(*stolen);
+  };
+  const Incarnation incarnation = instance.info.incarnation;
+  for (const CancelledActivity& entry : commit.cancelled_activities) {
+    steal({incarnation, commit.execution, entry.activity}, entry.reason);
+  }
+  if (commit.cancel_rest) {
+    auto row = work.lower_bound({incarnation, commit.execution, {}});
+    while (row != work.end() && row->first.incarnation == incarnation &&
+           row->first.execution == commit.execution) {
+      const ActivityKey key = (row++)->first;
+      steal(key, *commit.cancel_rest);
+    }
+  }
+}
+
+/// Takes timers back, now that the new ones are in place.
+void MemoryState::drop_timers(const TurnCommit& commit, Instance& instance) {
+  const std::set<EventId> dropped(commit.dropped_timers.begin(), commit.dropped_timers.end());
+  std::erase_if(instance.inbox, [&](const auto& entry) {
+    const MessageBody& item = entry.second.body;
+    return is_timer(item, commit.execution) &&
+           (commit.cancel_rest || dropped.contains(std::get<message::TimerFired>(item).id));
+  });
+}
+
+}  // namespace duramen::inline v0::testing

@@ -1,0 +1,212 @@
+// One lock around MemoryState; what a call has to tell is told after the lock is given back.
+#include "testing/memory/state.hpp"
+#include <duramen/testing/memory_provider.hpp>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace duramen::inline v0::testing {
+
+struct MemoryProvider::Impl {
+  Impl(const Clock& clock, MemoryOptions options) : state(clock, options) {}
+
+  /// Runs one transaction, then tells the listeners.
+  template <class Transaction>
+  auto run(Transaction transaction) {
+    std::unique_lock lock(mutex);
+    auto answer = transaction(state);
+    const Notices news = std::exchange(state.news, {});
+    lock.unlock();
+    listeners.tell(news);
+    return answer;
+  }
+  /// The same for a batch: one answer per entry, in order.
+  template <class Entries, class Step>
+  auto run_each(const Entries& entries, Step step) {
+    return run([&](MemoryState& s) {
+      std::vector<decltype(step(s, entries[0]))> answers;
+      answers.reserve(entries.size());
+      for (const auto& entry : entries) answers.push_back(step(s, entry));
+      return answers;
+    });
+  }
+
+  std::mutex mutex;
+  MemoryState state;
+  Listeners listeners;
+};
+
+MemoryProvider::MemoryProvider(const Clock& clock, MemoryOptions options)
+    : impl_(std::make_unique<Impl>(clock, options)) {}
+MemoryProvider::~MemoryProvider() = default;
+
+const Clock& MemoryProvider::clock() const noexcept { return impl_->state.clock; }
+
+Snapshot MemoryProvider::snapshot() const {
+  return impl_->run([](MemoryState& state) { return state.snapshot(); });
+}
+
+Result<std::vector<StartOutcome>> MemoryProvider::start_instances(std::span<const StartRequest> requests) {
+  return impl_->run_each(requests, [](MemoryState& state, const StartRequest& r) { return state.start(r); });
+}
+
+Result<std::vector<EnqueueOutcome>> MemoryProvider::enqueue_messages(
+    std::span<const OutboundMessage> messages) {
+  return impl_->run_each(messages, [](MemoryState& state, const OutboundMessage& message) {
+    const EnqueueOutcome outcome = state.deliver(message);
+    // Also one for later: nobody who sleeps knows of its time.
+    if (outcome == EnqueueOutcome::enqueued) state.news.orchestrator_work = true;
+    return outcome;
+  });
+}
+
+Result<TurnBatch> MemoryProvider::fetch_turns(const TurnFetch& request) {
+  return impl_->run([&](MemoryState& state) { return state.fetch_instances(request); });
+}
+
+Result<std::vector<Event>> MemoryProvider::read_history(const InstanceId& id, ExecutionId execution,
+                                                        EventId after) {
+  return impl_->run([&](MemoryState& state) {
+    std::vector<Event> events;
+    if (const Instance* instance = state.find(id)) {
+      if (const auto found = instance->executions.find(execution); found != instance->executions.end()) {
+        std::ranges::copy_if(found->second.history, std::back_inserter(events),
+                             [&](const Event& e) { return e.id > after; });
+      }
+    }
+    return events;
+  });
+}
+
+Result<std::vector<CommitResult>> MemoryProvider::commit_turns(std::span<const TurnCommit> commits,
+                                                               const std::stop_token& preempt) {
+  // Half of them, so that who uses this for a test meets both: what was stored, and what is to come again.
+  if (preempt.stop_requested()) commits = commits.first(commits.size() / 2);
+  return impl_->run([&](MemoryState& state) { return state.commit_all(commits); });
+}
+
+Result<void> MemoryProvider::release_turns(std::span<const TurnRelease> items) {
+  return impl_->run([&](MemoryState& state) {
+    for (const TurnRelease& item : items) state.abandon(item);
+    return Result<void>{};
+  });
+}
+
+Result<std::vector<bool>> MemoryProvider::renew_turns(std::span<const TurnLease> leases, Duration extend) {
+  return impl_->run_each(leases,
+                         [&](MemoryState& state, const TurnLease& l) { return state.renew(l, extend); });
+}
+
+Result<ActivityBatch> MemoryProvider::fetch_activities(const ActivityFetch& request) {
+  return impl_->run([&](MemoryState& state) { return state.fetch_work(request); });
+}
+
+Result<std::vector<AckResult>> MemoryProvider::ack_activities(std::span<const ActivityAck> acks) {
+  return impl_->run_each(acks, [](MemoryState& state, const ActivityAck& a) { return state.ack(a); });
+}
+
+Result<std::vector<RenewResult>> MemoryProvider::renew_activities(std::span<const ActivityRenewal> leases,
+                                                                  Duration extend) {
+  return impl_->run_each(
+      leases, [&](MemoryState& state, const ActivityRenewal& r) { return state.renew(r, extend); });
+}
+
+Result<void> MemoryProvider::release_activities(std::span<const ActivityRelease> items) {
+  return impl_->run([&](MemoryState& state) {
+    for (const ActivityRelease& item : items) state.abandon(item);
+    return Result<void>{};
+  });
+}
+
+Result<std::vector<StolenLease>> MemoryProvider::read_stolen_leases(const NodeId& node) {
+  return impl_->run([&](MemoryState& state) { return state.read_stolen(node); });
+}
+
+Result<std::size_t> MemoryProvider::renew_sessions(std::span<const std::string> owners, Duration extend,
+                                                   Duration idle_timeout) {
+  return impl_->run([&](MemoryState& state) { return state.renew_sessions(owners, extend, idle_timeout); });
+}
+
+Result<std::size_t> MemoryProvider::release_sessions(const std::string& owner) {
+  return impl_->run([&](MemoryState& state) { return state.release_sessions(owner); });
+}
+
+Result<SweepResult> MemoryProvider::sweep(std::size_t limit) {
+  return impl_->run([&](MemoryState& state) { return state.sweep(limit); });
+}
+
+Result<std::optional<InstanceInfo>> MemoryProvider::get_instance(const InstanceId& id) {
+  return impl_->run([&](MemoryState& state) {
+    const Instance* instance = state.find(id);
+    return instance ? std::optional(instance->info) : std::nullopt;
+  });
+}
+
+Result<KeyValues> MemoryProvider::get_key_values(const InstanceId& id) {
+  return impl_->run([&](MemoryState& state) {
+    const Instance* instance = state.find(id);
+    return instance ? instance->key_values : KeyValues{};
+  });
+}
+
+Result<InstancePage> MemoryProvider::list_instances(const InstanceQuery& query) {
+  return impl_->run([&](MemoryState& state) { return state.list(query); });
+}
+
+Result<std::vector<ExecutionInfo>> MemoryProvider::list_executions(const InstanceId& id) {
+  return impl_->run([&](MemoryState& state) {
+    std::vector<ExecutionInfo> infos;
+    if (const Instance* instance = state.find(id)) {
+      for (const auto& [number, execution] : instance->executions) infos.push_back(execution.info);
+    }
+    return infos;
+  });
+}
+
+Result<std::vector<InstanceInfo>> MemoryProvider::get_instance_tree(const InstanceId& root) {
+  return impl_->run([&](MemoryState& state) { return state.tree(root); });
+}
+
+Result<PendingWork> MemoryProvider::list_pending_work(const InstanceId& id) {
+  return impl_->run([&](MemoryState& state) { return state.pending(id); });
+}
+
+Result<std::vector<DeleteResult>> MemoryProvider::delete_instances(std::span<const InstanceId> instances,
+                                                                   DeleteMode mode) {
+  return impl_->run_each(instances,
+                         [&](MemoryState& state, const InstanceId& id) { return state.remove(id, mode); });
+}
+
+Result<std::vector<PruneResult>> MemoryProvider::prune_executions(std::span<const InstanceId> instances,
+                                                                  const PruneOptions& options) {
+  if (!options.keep_last && !options.ended_before) {
+    return Error{ErrorCode::invalid_argument, "prune_executions",
+                 "say how many executions to keep, or until when they must have ended", false};
+  }
+  return impl_->run_each(instances,
+                         [&](MemoryState& state, const InstanceId& id) { return state.prune(id, options); });
+}
+
+Result<StoreMetrics> MemoryProvider::get_metrics() {
+  return impl_->run([](MemoryState& state) { return state.metrics(); });
+}
+
+Result<InstanceCount> MemoryProvider::count_instances(Incarnation after, std::size_t limit) {
+  return impl_->run([&](MemoryState& state) { return state.count(after, limit); });
+}
+
+Result<QueueDepths> MemoryProvider::get_queue_depths() {
+  return impl_->run([](MemoryState& state) { return state.depths(); });
+}
+
+std::unique_ptr<Subscription> MemoryProvider::subscribe(NodeId node, ProviderListener& listener) {
+  return impl_->listeners.add(std::move(node), listener);
+}
+
+void with_tables(MemoryProvider& provider, const std::function<void(MemoryTables&)>& look) {
+  std::lock_guard lock(provider.impl_->mutex);
+  look(provider.impl_->state);
+}
+
+}  // namespace duramen::inline v0::testing

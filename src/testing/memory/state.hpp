@@ -1,0 +1,135 @@
+// The rules by which a memory provider's tables change. No lock: the provider holds one around it.
+//
+// memory_state.cpp: instances, messages, turns handed out. memory_commit.cpp: turns stored. memory_work.cpp:
+// activities and sessions. memory_sweep.cpp: what any node does for all. memory_management.cpp: finding,
+// counting, removing.
+#pragma once
+
+#include "testing/memory/listeners.hpp"
+#include "testing/memory/tables.hpp"
+#include <duramen/provider.hpp>
+#include <duramen/testing/memory_provider.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace duramen::inline v0::testing {
+
+class MemoryState : public MemoryTables {
+ public:
+  MemoryState(const Clock& clock, MemoryOptions options);
+
+  StartOutcome start(const StartRequest& request);
+  EnqueueOutcome deliver(const OutboundMessage& message);
+
+  TurnBatch fetch_instances(const TurnFetch& request);
+  std::vector<CommitResult> commit_all(std::span<const TurnCommit> commits);
+  void abandon(const TurnRelease& entry);
+  bool renew(const TurnLease& lease, Duration extend);
+
+  ActivityBatch fetch_work(const ActivityFetch& request);
+  AckResult ack(const ActivityAck& ack);
+  void abandon(const ActivityRelease& entry);
+  RenewResult renew(const ActivityRenewal& renewal, Duration extend);
+  std::vector<StolenLease> read_stolen(const NodeId& node);
+
+  std::size_t renew_sessions(std::span<const std::string> owners, Duration extend, Duration idle_timeout);
+  std::size_t release_sessions(const std::string& owner);
+  SweepResult sweep(std::size_t limit);
+
+  Instance* find(const InstanceId& id);
+  InstancePage list(const InstanceQuery& query);
+  std::vector<InstanceInfo> tree(const InstanceId& root);
+  PendingWork pending(const InstanceId& id);
+  DeleteResult remove(const InstanceId& id, DeleteMode mode);
+  PruneResult prune(const InstanceId& id, const PruneOptions& options);
+  [[nodiscard]] StoreMetrics metrics() const;
+  [[nodiscard]] InstanceCount count(Incarnation after, std::size_t limit) const;
+  [[nodiscard]] QueueDepths depths() const;
+  Snapshot snapshot();
+
+  const Clock& clock;
+  const MemoryOptions options;
+  Notices news;
+
+ private:
+  struct Overdue {
+    TimePoint at;
+    TimeoutKind which;
+  };
+
+  Instance* find(Incarnation incarnation);
+  Instance* find_leased(const TurnLease& lease);
+  WorkRow* find_leased(const ActivityLease& lease);
+  [[nodiscard]] bool is_live(LeaseTime until) const { return until > clock.lease_now(); }
+  [[nodiscard]] bool is_leased(const Instance& i) const { return i.lease && is_live(i.lease_until); }
+  [[nodiscard]] bool is_leased(const WorkRow& row) const { return row.lease && is_live(row.lease_until); }
+  [[nodiscard]] TimePoint on_the_wall(LeaseTime t) const { return clock.now() + (t - clock.lease_now()); }
+  [[nodiscard]] bool has_visible_message(const Instance& instance) const;
+
+  std::optional<StartOutcome> refusal(const StartRequest& request);
+  Instance& create(const InstanceId& id, const message::StartOrchestration& start);
+  void erase(const Instance& instance);
+  void enqueue(Instance& target, MessageBody item, TimePoint visible_at);
+  EnqueueOutcome deliver_start(const OutboundMessage& message, const message::StartOrchestration& start);
+  EnqueueOutcome park(const OutboundMessage& message);
+  void deliver_parked(const InstanceId& target);
+  std::size_t drop_expired(std::vector<ParkedMessage>& messages, std::size_t limit);
+
+  CommitResult commit(const TurnCommit& commit);
+  bool basis_holds(const TurnCommit& commit, Instance* instance, CommitResult& result);
+  static bool continues(const TurnCommit& commit, const Instance* instance);
+  void apply(const TurnCommit& commit, Instance& instance, CommitResult& result);
+  void insert_worker_items(const TurnCommit& commit, const Instance& instance);
+  void send_messages(const TurnCommit& commit, Instance& instance, CommitResult& result);
+  static void drop_timers(const TurnCommit& commit, Instance& instance);
+  void cancel(const TurnCommit& commit, const Instance& instance, CommitResult& result);
+  std::optional<StolenLease> remove_row(const ActivityKey& key, CancelReason reason, const NodeId& by);
+  [[nodiscard]] std::optional<CancelReason> buried(const ActivityLease& lease) const;
+
+  [[nodiscard]] bool may_take(const ActivityFetch& request, const WorkRow& row) const;
+  void begin_attempt(WorkRow& row, const NodeId& owner, LeaseToken token, Duration lease);
+  void deliver_end(const ActivityKey& key, const std::variant<Payload, Failure>& completion);
+  void use_session(const WorkRow& row);
+  [[nodiscard]] bool is_live(const Session& session) const { return is_live(session.lease_until); }
+  [[nodiscard]] std::optional<Overdue> overdue(const WorkRow& row) const;
+  std::size_t fail_overdue(std::size_t limit);
+  std::size_t drop_parked(std::size_t limit);
+  std::size_t remove_sessions(std::size_t limit);
+
+  [[nodiscard]] bool has_parent(const Instance& instance) const;
+  bool matches(const InstanceFilter& filter, const Instance& instance);
+  std::vector<Incarnation> descendants(Incarnation root) const;
+
+  LeaseToken new_token();
+  void forget_tombstones();
+
+  std::mt19937_64 random_;
+  std::uint64_t last_arrival_ = 0;
+  Incarnation last_incarnation_;
+  std::uint64_t commit_calls_ = 0;
+  std::uint64_t commits_ = 0;
+  std::uint64_t dropped_parked_ = 0;
+};
+
+inline void lower(std::optional<TimePoint>& earliest, TimePoint t) {
+  if (!earliest || t < *earliest) earliest = t;
+}
+
+/// Things on a second attempt may be what brought the process down: they are handed out alone, when they are
+/// the longest waiting; until then those behind them go first.
+template <class T, class IsRetry>
+void isolate_retries(std::vector<T*>& ready, IsRetry is_retry) {
+  if (ready.empty()) return;
+  if (is_retry(*ready.front())) {
+    ready.resize(1);
+  } else {
+    std::erase_if(ready, [&](const T* candidate) { return is_retry(*candidate); });
+  }
+}
+
+}  // namespace duramen::inline v0::testing

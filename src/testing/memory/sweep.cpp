@@ -1,0 +1,90 @@
+// What any node does for all: activities whose time is over, messages nobody came for, sessions nobody has.
+#include "base/longest_wait.hpp"
+#include "testing/memory/state.hpp"
+
+#include <set>
+
+namespace duramen::inline v0::testing {
+
+SweepResult MemoryState::sweep(std::size_t limit) {
+  SweepResult result;
+  result.overdue = fail_overdue(limit);
+  result.parked_dropped = drop_parked(limit);
+  result.sessions_removed = remove_sessions(limit);
+  result.more = std::max({result.overdue, result.parked_dropped, result.sessions_removed}) >= limit;
+  for (const auto& [key, row] : work) {
+    if (const auto next = overdue(row)) lower(result.next_due, next->at);
+  }
+  return result;
+}
+
+/// The first of the row's time limits that counts now, and when it passes. Waiting is limited until the first
+/// attempt, running while the attempt's lease lasts: when that ends first, the row is free for another
+/// attempt.
+std::optional<MemoryState::Overdue> MemoryState::overdue(const WorkRow& row) const {
+  const ActivityOptions& limits = row.request.options;
+  std::optional<Overdue> first;
+  const auto consider = [&](TimePoint at, TimeoutKind which) {
+    if (!first || at < first->at) first = {at, which};
+  };
+  if (is_leased(row)) {
+    if (limits.start_to_close > Duration{0})
+      consider(on_the_wall(row.started_at + base::no_longer(limits.start_to_close)),
+               TimeoutKind::start_to_close);
+    if (limits.heartbeat > Duration{0})
+      consider(on_the_wall(row.alive_at + base::no_longer(limits.heartbeat)), TimeoutKind::heartbeat);
+  } else if (row.attempts == 0 && limits.schedule_to_start > Duration{0}) {
+    consider(row.position.visible_at + base::no_longer(limits.schedule_to_start),
+             TimeoutKind::schedule_to_start);
+  }
+  return first;
+}
+
+std::size_t MemoryState::fail_overdue(std::size_t limit) {
+  std::vector<ActivityKey> due;
+  for (const auto& [key, row] : work) {
+    const auto passed = overdue(row);
+    if (passed && passed->at <= clock.now() && due.size() < limit) due.push_back(key);
+  }
+  for (const ActivityKey& key : due) {
+    const WorkRow& row = work.at(key);
+    const Failure failure = overdue_failure(row.request, overdue(row)->which, row.attempts);
+    if (const auto stolen = remove_row(key, CancelReason::timeout, {})) news.stolen.push_back(*stolen);
+    deliver_end(key, failure);
+  }
+  return due.size();
+}
+
+std::size_t MemoryState::drop_parked(std::size_t limit) {
+  std::size_t dropped = 0;
+  for (auto& [target, messages] : parked) dropped += drop_expired(messages, limit - dropped);
+  std::erase_if(parked, [](const auto& entry) { return entry.second.empty(); });
+  return dropped;
+}
+
+std::size_t MemoryState::drop_expired(std::vector<ParkedMessage>& messages, std::size_t limit) {
+  std::size_t left = limit;
+  std::erase_if(messages, [&](const ParkedMessage& entry) {
+    if (left == 0 || is_live(entry.until)) return false;
+    --left;
+    return true;
+  });
+  dropped_parked_ += limit - left;
+  return limit - left;
+}
+
+std::size_t MemoryState::remove_sessions(std::size_t limit) {
+  std::set<std::string> with_work;
+  for (const auto& [key, row] : work) {
+    if (row.request.session_id) with_work.insert(*row.request.session_id);
+  }
+  std::size_t removed = 0;
+  std::erase_if(sessions, [&](const auto& entry) {
+    if (removed == limit || is_live(entry.second) || with_work.contains(entry.first)) return false;
+    ++removed;
+    return true;
+  });
+  return removed;
+}
+
+}  // namespace duramen::inline v0::testing

@@ -1,0 +1,248 @@
+#include "testing/simulation/world.hpp"
+
+#include <algorithm>
+
+namespace duramen::inline v0::testing {
+
+namespace {
+
+constexpr std::uint64_t max_steps = 5'000'000;
+constexpr std::uint64_t longest_outage_ms = 3000;
+
+Duration ms(std::uint64_t count) { return Duration{static_cast<Duration::rep>(count)}; }
+
+}  // namespace
+
+Simulation::World::World(Registry registry, SimulationOptions options)
+    : options_(std::move(options)),
+      registry_(std::move(registry)),
+      random_(options_.seed, 0),
+      ledger_(clock_, violations_),
+      attempts_(clock_),
+      memory_(std::make_shared<MemoryProvider>(clock_, MemoryOptions{.seed = options_.seed})),
+      store_(std::make_shared<AuditedStore>(
+          options_.wrap_store ? options_.wrap_store(memory_) : std::shared_ptr<Provider>(memory_), ledger_)),
+      client_(clock_, SeededRandom(options_.seed, 1)),
+      client_store_(store_, [this](const ProviderCall&, std::uint64_t) { return random_fault(); }) {
+  report_.seed = options_.seed;
+}
+
+Simulation::World::~World() {
+  for (const auto& node : nodes_) {
+    node->env.kill();
+    node->env.drop_jobs();
+    node->runtime.reset();
+  }
+}
+
+// -- nodes ------------------------------------------
+
+void Simulation::World::add_node() {
+  if (closing_) return;
+  const std::uint64_t number = ++nodes_made_;
+  auto node = std::make_unique<SimulatedNode>(clock_, SeededRandom(options_.seed, 1 + number));
+  SimulatedNode& made = *node;
+  made.id = NodeId("node-" + std::to_string(number));
+  std::shared_ptr<Provider> seen = std::make_shared<FaultyProvider>(
+      store_, [this, &made](const ProviderCall& call, std::uint64_t) { return decide(made, call); });
+  if (options_.wrap_node) seen = options_.wrap_node(std::move(seen));
+  made.store.emplace(std::move(seen));
+
+  RuntimeOptions runtime = options_.runtime;
+  runtime.node = made.id;
+  runtime.log = [this, id = made.id](const LogRecord& record) {
+    std::string text(record.message);
+    for (const LogField& field : record.fields) text += " " + std::string(field.key) + "=" + field.value;
+    note(id.value, to_string(record.level), text);
+  };
+  made.runtime = std::make_unique<runtime::Node>(made.env, *made.store, attempts_.watched(registry_, made.id),
+                                                 std::move(runtime));
+  for (const Start& start : starts_) listen(made, start.request.instance);
+  nodes_.push_back(std::move(node));
+  note(made.id.value, "begins");
+  made.runtime->run();
+}
+
+/// The node is gone from this moment: it reaches nobody, whatever its code still does until the job returns.
+void Simulation::World::kill(SimulatedNode& node, std::string_view when) {
+  node.env.kill();
+  ++report_.crashes;
+  note(node.id.value, "dies", when);
+}
+
+void Simulation::World::remove_dead_nodes() {
+  for (std::size_t i = 0; i < nodes_.size();) {
+    if (!nodes_[i]->env.dead()) {
+      ++i;
+      continue;
+    }
+    const auto node = std::move(nodes_[i]);
+    nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(i));
+    attempts_.node_died(node->id);
+    node->env.drop_jobs();
+    node->runtime.reset();
+    client_.loop().post_at(clock_.lease_now() + ms(random_.below(longest_outage_ms)), [this] { add_node(); });
+  }
+}
+
+/// Decides what becomes of a node's call to the store, and takes the time it takes.
+Fault Simulation::World::decide(SimulatedNode& node, const ProviderCall& call) {
+  if (node.env.dead()) return Fault::error;
+  if (random_.below(4) == 0) clock_.advance(ms(1 + random_.below(3)));
+  note(node.id.value, call.operation);
+  if (call.changes) {
+    ++report_.boundaries;
+    const bool chosen = options_.crash_at && options_.crash_at->boundary == report_.boundaries;
+    const bool unlucky =
+        !calm_ && report_.crashes < options_.max_crashes && random_.chance(options_.crash_rate);
+    if (chosen || unlucky) {
+      const bool after = chosen ? options_.crash_at->after : random_.coin();
+      kill(node, after ? "after its call" : "before its call");
+      return after ? Fault::lost_answer : Fault::error;
+    }
+  }
+  return random_fault();
+}
+
+Fault Simulation::World::random_fault() {
+  if (calm_ || !random_.chance(options_.fault_rate)) return Fault::none;
+  ++report_.faults;
+  const Fault fault = random_.coin() ? Fault::error : Fault::lost_answer;
+  note("store", fault == Fault::error ? "does not answer" : "loses its answer");
+  return fault;
+}
+
+// -- time ------------------------------------------
+
+/// Runs one job, or lets time pass until there is one. False if nothing will ever happen again.
+bool Simulation::World::step() {
+  const std::size_t client_jobs = client_.runnable();
+  std::size_t jobs = client_jobs;
+  for (const auto& node : nodes_) jobs += node->env.runnable();
+  if (jobs == 0) return advance_to_next_timer();
+
+  ++report_.steps;
+  std::size_t chosen = random_.below(jobs);
+  if (chosen < client_jobs) {
+    note("client", client_.run(chosen));
+  } else {
+    chosen -= client_jobs;
+    for (const auto& node : nodes_) {
+      const std::size_t own = node->env.runnable();
+      if (chosen < own) {
+        note(node->id.value, node->env.run(chosen));
+        break;
+      }
+      chosen -= own;
+    }
+  }
+  if (random_.below(8) == 0) clock_.advance(ms(1 + random_.below(4)));
+  if (!calm_) disturb();
+  remove_dead_nodes();
+  return true;
+}
+
+bool Simulation::World::advance_to_next_timer() {
+  std::optional<LeaseTime> next = client_.next_timer();
+  for (const auto& node : nodes_) {
+    const auto own = node->env.next_timer();
+    if (own && (!next || *own < *next)) next = own;
+  }
+  if (!next) return false;
+  clock_.advance(std::max(*next - clock_.lease_now(), Duration::zero()));
+  return true;
+}
+
+void Simulation::World::disturb() {
+  if (random_.chance(options_.stall_rate)) {
+    if (SimulatedNode* node = random_node()) {
+      const Duration pause =
+          ms(random_.below(static_cast<std::uint64_t>(2 * options_.runtime.activity_lease.count())));
+      node->env.stall(clock_.lease_now() + pause);
+      note(node->id.value, "stands still");
+    }
+  }
+  if (random_.chance(options_.wall_jump_rate)) {
+    clock_.jump_wall(ms(random_.below(120'001)) - std::chrono::minutes{1});
+    note("clock", "is set");
+  }
+  if (report_.crashes < options_.max_crashes && random_.chance(options_.crash_rate / 10)) {
+    if (SimulatedNode* node = random_node()) kill(*node, "between two jobs");
+  }
+}
+
+Simulation::World::SimulatedNode* Simulation::World::random_node() {
+  return nodes_.empty() ? nullptr : nodes_[random_.below(nodes_.size())].get();
+}
+
+void Simulation::World::note(std::string_view who, std::string_view what, std::string_view detail) {
+  const auto mix = [this](std::uint64_t value) {
+    report_.fingerprint = (report_.fingerprint ^ value) * 0x100000001B3U;
+  };
+  mix(static_cast<std::uint64_t>(clock_.lease_now().time_since_epoch().count()));
+  for (const std::string_view part : {who, what, detail}) {
+    for (const char c : part) mix(static_cast<unsigned char>(c));
+  }
+  if (!options_.trace) return;
+  std::string line = std::to_string(clock_.lease_now().time_since_epoch().count()) + " ";
+  line.append(who).append(" ").append(what);
+  if (!detail.empty()) line.append(": ").append(detail);
+  report_.trace.push_back(std::move(line));
+}
+
+// -- a run ------------------------------------------
+
+SimulationReport Simulation::World::run() {
+  const LeaseTime began = clock_.lease_now();
+  for (std::size_t i = 0; i < options_.nodes; ++i) add_node();
+  work();
+  settle_down();
+  check_all();
+  shut_down();
+  check_nothing_left();
+  report_.virtual_time = clock_.lease_now() - began;
+  report_.violations = violations_.list();
+  return report_;
+}
+
+void Simulation::World::work() {
+  const LeaseTime deadline = clock_.lease_now() + options_.deadline;
+  while (unsettled_ > 0 || !ledger_.open().empty()) {
+    if (clock_.lease_now() >= deadline) return;
+    if (report_.steps >= max_steps) return violations_.add("it does not come to rest");
+    if (!step()) return;
+  }
+}
+
+/// The disasters are over. What is still running and no longer wanted must hear of it now.
+void Simulation::World::settle_down() {
+  calm_ = true;
+  const LeaseTime until = clock_.lease_now() + 5 * options_.runtime.activity_lease;
+  while (attempts_.running() && clock_.lease_now() < until && report_.steps < max_steps) {
+    if (!step()) return;
+  }
+}
+
+void Simulation::World::shut_down() {
+  closing_ = true;
+  if (!attempts_.running()) {
+    const LeaseTime until = clock_.lease_now() + 5 * options_.runtime.activity_lease;
+    for (const auto& node : nodes_)
+      node->runtime->shut_down(Duration{1000}, [&node = *node] { node.drained = true; });
+    const auto drained = [](const auto& node) { return node->drained; };
+    while (!std::ranges::all_of(nodes_, drained) && clock_.lease_now() < until && step()) {
+    }
+    for (const auto& node : nodes_) {
+      if (!node->drained) violations_.add(node->id.value + " does not come to an end when shut down");
+    }
+  }
+  for (const auto& node : nodes_) {
+    node->env.kill();
+    attempts_.node_died(node->id);
+    node->env.drop_jobs();
+    node->runtime.reset();
+  }
+  nodes_.clear();
+}
+
+}  // namespace duramen::inline v0::testing

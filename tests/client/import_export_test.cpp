@@ -1,0 +1,126 @@
+// Instances out of a store and into another, or back into the same: histories, results and what else can be
+// seen of them.
+#include "client/scripted_provider.hpp"
+
+namespace duramen::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CarryOver : public ByHand {
+ protected:
+  [[nodiscard]] Event event(std::uint64_t id, EventBody body) const {
+    return {EventId{id}, {}, clock.now(), std::move(body)};
+  }
+  [[nodiscard]] Event started(std::optional<ParentLink> parent = {}) const {
+    event::OrchestrationStarted start;
+    start.name = "Checkout";
+    start.version = "1.2.0";
+    start.input = Payload::json("1");
+    start.parent = std::move(parent);
+    return event(1, start);
+  }
+  [[nodiscard]] RecordedInstance completed(InstanceId id, std::optional<ParentLink> parent = {}) const {
+    return {std::move(id),
+            {{ExecutionId{1},
+              {started(std::move(parent)), event(2, event::OrchestrationCompleted{Payload::json("7")})}}}};
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Stores, CarryOver, ::testing::Values("memory", "sqlite"));
+
+TEST_P(CarryOver, WhatWasImportedCanBeSeenAndExportedAgain) {
+  RecordedInstance recorded{
+      "order-1",
+      {{ExecutionId{1},
+        {started(), event(2, event::KeyValueSet{"a", Payload::text("x"), clock.now()}),
+         event(3, event::KeyValueSet{"b", Payload::text("y"), clock.now()}),
+         event(4, event::CustomStatusUpdated{"busy"}), event(5, event::KeyValueCleared{"b"}),
+         event(6, event::OrchestrationCompleted{Payload::json("7")})}}}};
+  EXPECT_EQ(client.import_instance(recorded).value(), ImportOutcome::imported);
+  const InstanceInfo info = client.get_instance("order-1").value();
+  EXPECT_EQ(info.status, Status::completed);
+  EXPECT_EQ(info.output, Payload::json("7"));
+  EXPECT_EQ(info.name, "Checkout");
+  EXPECT_EQ(info.version, "1.2.0");
+  EXPECT_EQ(info.custom_status, "busy");
+  const KeyValues values = client.get_key_values("order-1").value();
+  EXPECT_EQ(values.size(), 1u);
+  EXPECT_EQ(values.at("a").value, Payload::text("x"));
+  EXPECT_EQ(client.export_instance("order-1").value(), recorded);
+}
+
+TEST_P(CarryOver, FailuresAndCancellationsAreToldApart) {
+  RecordedInstance failed = completed("failed");
+  failed.executions[0].events[1].body = event::OrchestrationFailed{Failure::application("Declined", "no")};
+  RecordedInstance cancelled{"cancelled",
+                             {{ExecutionId{1},
+                               {started(), event(2, event::OrchestrationCancelRequested{"enough"}),
+                                event(3, event::OrchestrationFailed{Failure::cancelled("enough")})}}}};
+  ASSERT_TRUE(client.import_instance(failed));
+  ASSERT_TRUE(client.import_instance(cancelled));
+  EXPECT_EQ(client.get_instance("failed").value().status, Status::failed);
+  EXPECT_EQ(client.get_instance("failed").value().failure->type, "Declined");
+  EXPECT_EQ(client.get_instance("cancelled").value().status, Status::cancelled);
+}
+
+TEST_P(CarryOver, EveryExecutionIsCarriedOver) {
+  RecordedInstance recorded = completed("ticker");
+  recorded.executions[0].events[1].body = event::OrchestrationContinuedAsNew{Payload::json("2")};
+  recorded.executions.push_back({ExecutionId{2}, recorded.executions[0].events});
+  recorded.executions.push_back({ExecutionId{3}, completed("ticker").executions[0].events});
+  ASSERT_TRUE(client.import_instance(recorded));
+  EXPECT_EQ(client.list_executions("ticker").value().size(), 3u);
+  EXPECT_EQ(client.get_instance("ticker").value().status, Status::completed);
+  EXPECT_EQ(client.export_instance("ticker").value(), recorded);
+}
+
+TEST_P(CarryOver, ATakenIdIsLeftAlone) {
+  ASSERT_TRUE(client.start("order-1", "Other", 5));
+  EXPECT_EQ(client.import_instance(completed("order-1")).value(), ImportOutcome::exists);
+  EXPECT_EQ(client.get_instance("order-1").value().name, "Other");
+}
+
+TEST_P(CarryOver, AnImportedChildHangsBelowTheParentThatIsThere) {
+  ASSERT_TRUE(client.import_instance(completed("unrelated")));
+  ASSERT_TRUE(client.import_instance(completed("root")));
+  const Incarnation elsewhere = client.get_instance("unrelated").value().incarnation;
+  ASSERT_TRUE(
+      client.import_instance(completed("child", ParentLink{"root", elsewhere, ExecutionId{1}, EventId{2}})));
+  ASSERT_TRUE(
+      client.import_instance(completed("orphan", ParentLink{"gone", elsewhere, ExecutionId{1}, EventId{2}})));
+  EXPECT_EQ(client.get_instance_tree("root").value().size(), 2u);
+  EXPECT_EQ(client.get_instance_tree("unrelated").value().size(), 1u);
+}
+
+TEST_P(CarryOver, WhatIsNotWholeIsRefused) {
+  RecordedInstance open = completed("open");
+  open.executions[0].events.pop_back();
+  const auto unfinished = client.import_instance(open);
+  ASSERT_FALSE(unfinished);
+  EXPECT_EQ(unfinished.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(unfinished.error().message, HasSubstr("has not ended"));
+
+  RecordedInstance pruned = completed("pruned");
+  pruned.executions[0].execution = ExecutionId{4};
+  EXPECT_THAT(Client::check_import(pruned).error().message, HasSubstr("pruned"));
+
+  RecordedInstance torn = completed("torn");
+  torn.executions[0].events[1].id = EventId{3};
+  EXPECT_THAT(Client::check_import(torn).error().message, HasSubstr("lacks event 2"));
+
+  RecordedInstance headless = completed("headless");
+  headless.executions[0].events.erase(headless.executions[0].events.begin());
+  EXPECT_FALSE(client.import_instance(headless));
+  EXPECT_FALSE(client.import_instance(RecordedInstance{"empty", {}}));
+  EXPECT_FALSE(client.get_instance("open"));
+}
+
+TEST_P(CarryOver, NothingIsLeftForANodeToDo) {
+  ASSERT_TRUE(client.import_instance(completed("order-1")));
+  const QueueDepths depths = client.queue_depths().value();
+  EXPECT_EQ(depths.orchestrator_due + depths.orchestrator_later + depths.worker_due + depths.worker_later,
+            0u);
+}
+
+}  // namespace
+}  // namespace duramen::test
