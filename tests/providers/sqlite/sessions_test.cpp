@@ -59,7 +59,7 @@ class Queue {
   detail::Connection connection_;
   std::unique_ptr<detail::Sessions> sessions_;
   std::unique_ptr<detail::WorkSelection> selection_;
-  const detail::Moment moment_{.now = 1'000'000, .lease_now = (std::int64_t{1} << 48) + 1'000};
+  const detail::TransactionTime moment_{.now = 1'000'000, .lease_now = (std::int64_t{1} << 48) + 1'000};
   int next_ = 1;
 };
 
