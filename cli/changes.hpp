@@ -27,7 +27,11 @@ class Changes final : private ProviderListener {
   void turns_ready() override {}
   void activities_ready() override {}
   void leases_stolen(std::span<const StolenLease> /*stolen*/) override {}
-  void instances_changed(std::span<const ChangedInstance> /*instances*/) override {
+  void stolen_leases_pending() override {}
+  void instances_changed(std::span<const ChangedInstance> /*instances*/) override { note(); }
+  void unknown_instances_changed() override { note(); }
+
+  void note() {
     std::lock_guard lock(mutex_);
     any_ = true;
     changed_.notify_one();

@@ -390,22 +390,23 @@ struct ChangedInstance {
   NodeId decided_by;
 };
 
-/// What a provider tells those who listen. Called on a provider's or a committer's thread, never under a
-/// provider's lock, and only to post: a listener must return at once and not call back. A hint may be wrong
-/// or late; polling at a slow interval finds what a lost one would have told. Hints may be sent after the
-/// commit and be lost with the process.
+/// Notifications from a provider. They arrive on a thread of the provider or of a committer, never under a
+/// lock of the provider. A listener must only post and return. A notification may be wrong, late or lost;
+/// polling covers that.
 class ProviderListener {
  public:
   virtual ~ProviderListener() = default;
   /// There may be something to fetch: messages for instances, or activities.
   virtual void turns_ready() = 0;
   virtual void activities_ready() = 0;
-  /// Leases held by this listener's node were stolen: by somebody else's commit, a delete or a sweep. Empty:
-  /// ask `read_stolen_leases`.
+  /// Leases of this listener's node were stolen: by another node's commit, a delete or a sweep.
   virtual void leases_stolen(std::span<const StolenLease> stolen) = 0;
-  /// These instances were created, committed to or deleted (then the status is the last they had). Empty:
-  /// some may have been, by another process.
+  /// Leases of this listener's node may have been stolen by another process: call `read_stolen_leases`.
+  virtual void stolen_leases_pending() = 0;
+  /// These instances were created, committed to or deleted (then the status is the last they had).
   virtual void instances_changed(std::span<const ChangedInstance> instances) = 0;
+  /// Another process may have changed instances; it is unknown which.
+  virtual void unknown_instances_changed() = 0;
 };
 
 /// Ends when destroyed; after that no callback is running or will come.

@@ -157,10 +157,6 @@ void WaitRegistry::instances_changed(std::span<const ChangedInstance> instances)
   std::vector<Handle> concerned;
   {
     std::lock_guard lock(mutex_);
-    if (open_.empty()) return;
-    if (instances.empty()) {
-      if (std::exchange(looking_, true)) return;
-    }
     for (const auto& [instance, status, decided_by] : instances) {
       const auto found = open_.find(instance);
       if (found == open_.end()) continue;
@@ -171,8 +167,15 @@ void WaitRegistry::instances_changed(std::span<const ChangedInstance> instances)
       }
     }
   }
-  if (instances.empty()) return background_.post([this] { check_after_hint(); });
   for (const Handle& wait : concerned) look(wait);
+}
+
+void WaitRegistry::unknown_instances_changed() {
+  {
+    std::lock_guard lock(mutex_);
+    if (open_.empty() || std::exchange(looking_, true)) return;
+  }
+  background_.post([this] { check_after_hint(); });
 }
 
 void WaitRegistry::check_all() {

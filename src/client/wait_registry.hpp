@@ -161,7 +161,9 @@ class WaitRegistry final : public ProviderListener, public std::enable_shared_fr
   void turns_ready() override {}
   void activities_ready() override {}
   void leases_stolen(std::span<const StolenLease> /*stolen*/) override {}
+  void stolen_leases_pending() override {}
   void instances_changed(std::span<const ChangedInstance> instances) override;
+  void unknown_instances_changed() override;
 
  private:
   template <class T>

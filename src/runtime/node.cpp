@@ -241,14 +241,14 @@ void Node::turns_ready() { hint(asking_turns_, &Node::ask_for_turns); }
 void Node::activities_ready() { hint(asking_activities_, &Node::ask_for_activities); }
 
 void Node::leases_stolen(std::span<const StolenLease> stolen) {
-  if (stolen.empty()) {
-    env_.run_elsewhere(Lane::store, [this] { read_stolen(); });
-    return;
-  }
   std::vector<StolenLease> copy(stolen.begin(), stolen.end());
   env_.loop().post([this, copy = std::move(copy)] {
     for (const StolenLease& lease : copy) activities_.stop(lease.lease, StopCause::cancelled, lease.reason);
   });
+}
+
+void Node::stolen_leases_pending() {
+  env_.run_elsewhere(Lane::store, [this] { read_stolen(); });
 }
 
 void Node::read_stolen() {
@@ -256,8 +256,6 @@ void Node::read_stolen() {
   if (!stolen) return;  // renewal finds out
   if (!stolen->empty()) leases_stolen(*stolen);
 }
-
-void Node::instances_changed(std::span<const ChangedInstance> /*instances*/) {}  // for clients
 
 void Node::lease_gone(const ActivityLease& lease, const RenewResult& why) {
   const bool cancelled = why.outcome == RenewOutcome::cancelled;

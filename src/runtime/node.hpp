@@ -49,7 +49,9 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
   void turns_ready() override;
   void activities_ready() override;
   void leases_stolen(std::span<const StolenLease> stolen) override;
-  void instances_changed(std::span<const ChangedInstance> instances) override;
+  void stolen_leases_pending() override;
+  void instances_changed(std::span<const ChangedInstance> /*instances*/) override {}  // for clients
+  void unknown_instances_changed() override {}                                        // for clients
 
   // LocalRuntime: any thread.
   [[nodiscard]] const NodeId& node() const override { return options_.node; }

@@ -123,7 +123,7 @@ TEST_F(Clients, AStartOnItsWayIsNotMistakenForAnInstanceThatDoesNotExist) {
   Signal<ErrorCode> ended;
   const auto wait = waits->add_end(
       "on-its-way", [&](Result<InstanceState> state) { ended.set(state.error().code); }, false);
-  waits->instances_changed({});
+  waits->unknown_instances_changed();
   Signal<bool> looked;
   waits->run_in_background([&] { waits->run_in_background([&] { looked.set(true); }); });
   ASSERT_TRUE(looked.wait());

@@ -69,7 +69,7 @@ class Distant final : public ForwardingProvider {
     listener_ = &listener;
     return std::make_unique<Subscription>();
   }
-  void hint() { listener_->instances_changed({}); }
+  void hint() { listener_->unknown_instances_changed(); }
 
  private:
   ProviderListener* listener_ = nullptr;

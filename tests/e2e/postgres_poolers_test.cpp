@@ -58,7 +58,9 @@ struct Ear final : ProviderListener {
   void turns_ready() override { ++turns; }
   void activities_ready() override {}
   void leases_stolen(std::span<const StolenLease>) override {}
+  void stolen_leases_pending() override {}
   void instances_changed(std::span<const ChangedInstance>) override {}
+  void unknown_instances_changed() override {}
   std::atomic<int> turns = 0;
 };
 

@@ -159,7 +159,9 @@ TEST(MemoryProviderSubscription, MayEndAfterItsProvider) {
     void turns_ready() override { ++calls; }
     void activities_ready() override {}
     void leases_stolen(std::span<const StolenLease>) override {}
+    void stolen_leases_pending() override {}
     void instances_changed(std::span<const ChangedInstance>) override {}
+    void unknown_instances_changed() override {}
     int calls = 0;
   } listener;
   ManualClock clock;

@@ -61,7 +61,9 @@ TEST_F(FaultyProviderTest, PushPassesThrough) {
     void turns_ready() override { ++orchestrator_work; }
     void activities_ready() override {}
     void leases_stolen(std::span<const StolenLease>) override {}
+    void stolen_leases_pending() override {}
     void instances_changed(std::span<const ChangedInstance>) override {}
+    void unknown_instances_changed() override {}
   } listener;
   FaultyProvider faulty(inner, random_faults(1, 1.0));
   const auto subscription = faulty.subscribe("node", listener);

@@ -197,9 +197,11 @@ class ForgetsTombstones final : public PassThrough {
     void turns_ready() override { told_.turns_ready(); }
     void activities_ready() override { told_.activities_ready(); }
     void leases_stolen(std::span<const StolenLease> /*stolen*/) override {}
+    void stolen_leases_pending() override {}
     void instances_changed(std::span<const ChangedInstance> instances) override {
       told_.instances_changed(instances);
     }
+    void unknown_instances_changed() override { told_.unknown_instances_changed(); }
 
    private:
     ProviderListener& told_;

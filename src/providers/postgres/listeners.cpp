@@ -77,10 +77,10 @@ void Listeners::tell(const Notices& news) {
 
 void Listeners::tell(const Announcement& bulletin) {
   each([&](const NodeId& node, ProviderListener& listener) {
-    if (bulletin.concerns(node)) listener.leases_stolen({});
+    if (bulletin.concerns(node)) listener.stolen_leases_pending();
     if (bulletin.orchestrator_work) listener.turns_ready();
     if (bulletin.worker_work) listener.activities_ready();
-    if (bulletin.instances) listener.instances_changed({});
+    if (bulletin.instances) listener.unknown_instances_changed();
   });
 }
 

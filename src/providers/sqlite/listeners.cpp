@@ -83,10 +83,10 @@ void Listeners::tell(Topics topics) {
   if (!entries) return;
   for (const auto& entry : *entries) {
     entry->call([&](ProviderListener& listener) {
-      if (topics.stolen_leases && !entry->node.empty()) listener.leases_stolen({});
+      if (topics.stolen_leases && !entry->node.empty()) listener.stolen_leases_pending();
       if (topics.orchestrator_work) listener.turns_ready();
       if (topics.worker_work) listener.activities_ready();
-      if (topics.instances) listener.instances_changed({});
+      if (topics.instances) listener.unknown_instances_changed();
     });
   }
 }

@@ -23,11 +23,16 @@ class Recorder final : public ProviderListener {
       stolen_.insert(stolen_.end(), stolen.begin(), stolen.end());
     });
   }
+  void stolen_leases_pending() override {
+    note([&] { ++stolen_calls_; });
+  }
   void instances_changed(std::span<const ChangedInstance> instances) override {
     note([&] {
-      if (instances.empty()) ++unnamed_changes_;
       for (const ChangedInstance& changed : instances) changed_.push_back(changed.instance);
     });
+  }
+  void unknown_instances_changed() override {
+    note([&] { ++unnamed_changes_; });
   }
 
   bool hears_orchestrator_work() {

@@ -58,7 +58,9 @@ class ListenerWithoutMemory final : public ProviderListener {
   }
   void activities_ready() override {}
   void leases_stolen(std::span<const StolenLease>) override {}
+  void stolen_leases_pending() override {}
   void instances_changed(std::span<const ChangedInstance>) override {}
+  void unknown_instances_changed() override {}
   [[nodiscard]] int calls() const { return calls_; }
 
  private:

@@ -17,7 +17,9 @@ class Ear final : public ProviderListener {
   void turns_ready() override { note(turns_); }
   void activities_ready() override { note(work_); }
   void leases_stolen(std::span<const StolenLease>) override { note(stolen_); }
+  void stolen_leases_pending() override { note(stolen_); }
   void instances_changed(std::span<const ChangedInstance>) override { note(changes_); }
+  void unknown_instances_changed() override { note(changes_); }
 
   [[nodiscard]] bool hears_turns() { return wait(turns_); }
   [[nodiscard]] bool hears_work() { return wait(work_); }

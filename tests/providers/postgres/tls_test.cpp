@@ -168,7 +168,9 @@ TEST_F(PostgresTls, AClientWithACertificateNeedsNoPasswordAndAllItsConnectionsAr
     void turns_ready() override {}
     void activities_ready() override {}
     void leases_stolen(std::span<const StolenLease>) override {}
+    void stolen_leases_pending() override {}
     void instances_changed(std::span<const ChangedInstance>) override {}
+    void unknown_instances_changed() override {}
   } ear;
   const auto subscription = store->subscribe("n", ear);  // on a connection of its own
   detail::Connection aside{detail::ConnInfo{certified->server.conninfo()}, 30s, false, nullptr};

@@ -22,12 +22,14 @@ class Recorder final : public ProviderListener {
     ++stolen_;
     changed_.notify_all();
   }
+  void stolen_leases_pending() override { note(stolen_); }
   void instances_changed(std::span<const ChangedInstance> instances) override {
     const std::lock_guard guard{mutex_};
     for (const duramen::ChangedInstance& changed : instances) named_instances_.push_back(changed.instance);
     ++instances_;
     changed_.notify_all();
   }
+  void unknown_instances_changed() override { note(instances_); }
 
   int orchestrator_work = 0;
   int worker_work = 0;

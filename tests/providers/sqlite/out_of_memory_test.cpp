@@ -15,7 +15,9 @@ class AllocatingListener final : public ProviderListener {
   void turns_ready() override { heard_.push_back(std::make_unique<int>(1)); }
   void activities_ready() override {}
   void leases_stolen(std::span<const StolenLease>) override {}
+  void stolen_leases_pending() override {}
   void instances_changed(std::span<const ChangedInstance>) override {}
+  void unknown_instances_changed() override {}
 
  private:
   std::vector<std::unique_ptr<int>> heard_;
