@@ -16,7 +16,7 @@ foreach(file IN ITEMS
   endif()
 endforeach()
 file(GLOB_RECURSE files RELATIVE "${PREFIX}" "${PREFIX}/*")
-expect_not("${files}" "gtest|gmock|libduramen_base|libduramen_format|libduramen_store|_test")
+expect_not("${files}" "gtest|gmock|libduramen_base|libduramen_format|libduramen_store|libduramen_core|libduramen_runtime|libduramen_client|libduramen_provider_common|_test")
 
 # No path of the machine that built it.
 file(GLOB_RECURSE texts "${PREFIX}/lib/cmake/*" "${PREFIX}/lib/pkgconfig/*")

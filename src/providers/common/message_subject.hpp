@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace duramen::base {
+namespace duramen::inline v0::providers {
 
 /// The execution and event that scheduled what the message completes or fires; none for messages that answer
 /// nothing.
@@ -27,4 +27,4 @@ namespace duramen::base {
                     item);
 }
 
-}  // namespace duramen::base
+}  // namespace duramen::inline v0::providers

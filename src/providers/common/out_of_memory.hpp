@@ -6,7 +6,7 @@
 
 #include <new>
 
-namespace duramen::base {
+namespace duramen::inline v0::providers {
 
 /// Needs no memory itself; `operation` is named if there is room for it.
 [[nodiscard]] inline Error out_of_memory(const char* operation) noexcept {
@@ -21,4 +21,4 @@ namespace duramen::base {
   return error;
 }
 
-}  // namespace duramen::base
+}  // namespace duramen::inline v0::providers

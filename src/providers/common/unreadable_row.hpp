@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace duramen::base {
+namespace duramen::inline v0::providers {
 
 /// For work on a row: one in a status that this Duramen does not know has not ended. So it can be gone on
 /// with, cancelled and deleted like any other, and fails no batch that it is in.
@@ -33,4 +33,4 @@ namespace duramen::base {
                false};
 }
 
-}  // namespace duramen::base
+}  // namespace duramen::inline v0::providers

@@ -1,5 +1,6 @@
 #include "providers/postgres/announcer.hpp"
 
+#include "providers/common/fnv1a.hpp"
 #include "providers/postgres/error.hpp"
 #include "providers/postgres/identifier.hpp"
 
@@ -25,11 +26,7 @@ constexpr Duration between_unhurried{5};
 constexpr Duration longest_comparison = std::chrono::seconds{5};
 constexpr int comparisons = 3;
 
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325ull;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-  return hash;
-}
+std::uint64_t hash_of(std::string_view text) { return providers::Fnv1a{}.add(text).value(); }
 
 /// Channels belong to the database: each schema has its own.
 std::string channel_of(const std::string& schema) {
@@ -54,7 +51,8 @@ std::int64_t session_now(Connection& connection) {
 
 }  // namespace
 
-Announcer::Announcer(const Options& options, Listeners& listeners, ServerClock& clock, CallCounters& tally)
+Announcer::Announcer(const Options& options, providers::Listeners& listeners, ServerClock& clock,
+                     CallCounters& tally)
     : options_(options),
       conninfo_(options.listen_conninfo.empty() ? options.conninfo : options.listen_conninfo),
       channel_(channel_of(options.schema)),
@@ -81,14 +79,14 @@ void Announcer::start() {
   });
 }
 
-void Announcer::announce(const Notices& news) {
-  if (!others_ || !news.any()) return;
+void Announcer::announce(const providers::Notices& notices) {
+  if (!others_ || !notices.any()) return;
   bool first = false;
   {
     const std::lock_guard lock(mutex_);
     const bool was_empty = pending_.empty();
     const bool could_wait = pending_.can_wait();
-    pending_.add(news);
+    pending_.add(notices);
     first = was_empty || (could_wait && !pending_.can_wait());
   }
   if (!first) return;  // the thread knows
@@ -270,7 +268,12 @@ void Announcer::hear(Connection& connection) {
 
 void Announcer::tell(const Announcement& bulletin) {
   if (on_bulletin_) on_bulletin_(bulletin);
-  listeners_.tell(bulletin);
+  listeners_.each([&](const NodeId& node, ProviderListener& listener) {
+    if (bulletin.concerns(node)) listener.stolen_leases_pending();
+    if (bulletin.turns_ready) listener.turns_ready();
+    if (bulletin.activities_ready) listener.activities_ready();
+    if (bulletin.instances) listener.unknown_instances_changed();
+  });
 }
 
 }  // namespace duramen::inline v0::postgres::detail

@@ -8,10 +8,10 @@
 // nothing is sent: whoever listens holds a lock that the others can see, and says hello.
 #pragma once
 
+#include "providers/common/listeners.hpp"
+#include "providers/postgres/announcement.hpp"
 #include "providers/postgres/back_off.hpp"
 #include "providers/postgres/connection.hpp"
-#include "providers/postgres/listeners.hpp"
-#include "providers/postgres/notices.hpp"
 #include "providers/postgres/pool.hpp"
 #include <duramen/postgres.hpp>
 
@@ -28,7 +28,7 @@ namespace duramen::inline v0::postgres::detail {
 class Announcer {
  public:
   /// Throws StoreError for a connection string that cannot be read. Starts no thread yet.
-  Announcer(const Options& options, Listeners& listeners, ServerClock& clock, CallCounters& tally);
+  Announcer(const Options& options, providers::Listeners& listeners, ServerClock& clock, CallCounters& tally);
   ~Announcer();
   Announcer(const Announcer&) = delete;
   Announcer& operator=(const Announcer&) = delete;
@@ -38,7 +38,7 @@ class Announcer {
   /// Called before listeners, so that who looks after it was called sees what they are told of.
   void on_bulletin(std::function<void(const Announcement&)> callback) { on_bulletin_ = std::move(callback); }
   /// Tells other processes, if there may be any. Does not wait.
-  void announce(const Notices& news);
+  void announce(const providers::Notices& notices);
   /// True while nothing that others say is missed.
   [[nodiscard]] bool hears() const noexcept { return hears_; }
 
@@ -61,7 +61,7 @@ class Announcer {
   const ConnInfo conninfo_;
   const std::string channel_;
   const std::int64_t presence_lock_;
-  Listeners& listeners_;
+  providers::Listeners& listeners_;
   ServerClock& clock_;
   CallCounters& tally_;
   std::function<void(const Announcement&)> on_bulletin_;

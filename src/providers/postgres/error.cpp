@@ -58,4 +58,12 @@ Error to_error(const SqlError& error, const std::string& operation) {
   return make(ErrorCode::internal, " (SQLSTATE " + state + ")", false);
 }
 
+Error translate(const std::exception& thrown, const char* operation) {
+  if (const auto* sql = dynamic_cast<const SqlError*>(&thrown)) return to_error(*sql, operation);
+  if (dynamic_cast<const ConnectionError*>(&thrown) != nullptr) {
+    return Error{ErrorCode::unavailable, operation, thrown.what(), true};
+  }
+  return Error{ErrorCode::internal, operation, thrown.what(), false};
+}
+
 }  // namespace duramen::inline v0::postgres::detail

@@ -2,12 +2,14 @@
 // to do.
 #pragma once
 
-#include "providers/common/out_of_memory.hpp"
+#include "providers/common/guard.hpp"
+#include "providers/common/store_error.hpp"
 #include <duramen/result.hpp>
 
-#include <new>
+#include <exception>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace duramen::inline v0::postgres::detail {
@@ -31,15 +33,8 @@ class ConnectionError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Something that is not the server's to say.
-class StoreError : public std::runtime_error {
- public:
-  explicit StoreError(Error error) : std::runtime_error(error.message), error_(std::move(error)) {}
-  [[nodiscard]] const Error& error() const noexcept { return error_; }
-
- private:
-  Error error_;
-};
+/// A problem that the server does not report.
+using providers::StoreError;
 
 /// True if a value or row was at fault rather than the store: other entries of a batch may still work.
 [[nodiscard]] bool concerns_one_entry(const SqlError& error) noexcept;
@@ -54,28 +49,13 @@ class StoreError : public std::runtime_error {
 
 [[nodiscard]] Error to_error(const SqlError& error, const std::string& operation);
 
-/// Runs `body`, which returns a Result; nothing thrown in it goes further than here.
+/// The same for any exception.
+[[nodiscard]] Error translate(const std::exception& thrown, const char* operation);
+
+/// Runs `body`, which returns a Result, and lets no exception pass.
 template <class Body>
 auto guarded(const char* operation, Body&& body) noexcept -> decltype(body()) {
-  try {
-    try {
-      return std::forward<Body>(body)();
-    } catch (const SqlError& e) {
-      return to_error(e, operation);
-    } catch (const ConnectionError& e) {
-      return Error{ErrorCode::unavailable, operation, e.what(), true};
-    } catch (const StoreError& e) {
-      Error error = e.error();
-      error.operation = operation;
-      return error;
-    } catch (const std::bad_alloc&) {
-      throw;
-    } catch (const std::exception& e) {
-      return Error{ErrorCode::internal, operation, e.what(), false};
-    }
-  } catch (const std::bad_alloc&) {
-    return base::out_of_memory(operation);  // of the body, or of an error that was to be described
-  }
+  return providers::guard(operation, translate, std::forward<Body>(body));
 }
 
 }  // namespace duramen::inline v0::postgres::detail

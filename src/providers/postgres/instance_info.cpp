@@ -9,7 +9,7 @@ namespace duramen::inline v0::postgres::detail {
 
 Status read_status(std::string_view text, std::optional<std::string>& unreadable) {
   const auto status = parse_status(text);
-  if (!status) unreadable = base::unknown_status(text);
+  if (!status) unreadable = providers::unknown_status(text);
   return status.value_or(Status::running);
 }
 

@@ -1,6 +1,6 @@
 #include "providers/postgres/message_columns.hpp"
 
-#include "providers/postgres/start_digest.hpp"
+#include "providers/common/start_digest.hpp"
 
 #include <utility>
 #include <variant>
@@ -44,7 +44,7 @@ void MessageColumns::add(const OutboundMessage& message) {
                          std::holds_alternative<message::SubOrchestrationFailed>(work);
   for_key.add(is_answer && !answers ? std::int64_t{-1} : static_cast<std::int64_t>(answers.value));
   name.add(starts != nullptr ? std::string_view(starts->orchestration) : std::string_view());
-  digest.add(starts != nullptr ? start_digest(*starts) : std::int64_t{0});
+  digest.add(starts != nullptr ? providers::start_digest(*starts) : std::int64_t{0});
   parent.add(starts != nullptr ? starts->parent : std::nullopt);
 }
 

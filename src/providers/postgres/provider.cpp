@@ -1,6 +1,8 @@
 #include "providers/postgres/provider.hpp"
 
 #include "base/guarded.hpp"
+#include "providers/common/start_digest.hpp"
+#include "providers/common/unreadable_messages.hpp"
 #include "providers/common/unreadable_row.hpp"
 #include "providers/postgres/encoding.hpp"
 #include "providers/postgres/error.hpp"
@@ -9,7 +11,6 @@
 #include "providers/postgres/leased_activities.hpp"
 #include "providers/postgres/message_columns.hpp"
 #include "providers/postgres/schema.hpp"
-#include "providers/postgres/start_digest.hpp"
 #include "providers/postgres/turn_columns.hpp"
 #include <duramen/detail/mutant.hpp>
 
@@ -21,8 +22,8 @@ namespace duramen::inline v0::postgres::detail {
 
 namespace {
 
-// So many messages that cannot be read are described, the rest counted.
-constexpr std::size_t unreadable_to_tell = 4;
+// No holder keeps a lease for longer than this without a renewal.
+constexpr Duration own_stolen_kept_for = std::chrono::minutes{10};
 // A fetch of more than this is worth a plan of its own.
 constexpr std::size_t many = 1000;
 // So often is a call sent that others overtake; twice is rare.
@@ -100,7 +101,6 @@ PostgresProvider::PostgresProvider(const Options& options)
     : options_(with_guarded_log(options)),
       schema_(quoted_identifier(options.schema)),
       queries_(schema_),
-      own_stolen_(clock()),
       random_(std::random_device{}() | (std::uint64_t{std::random_device{}()} << 32)),
       pool_(options_, server_clock_, tally_),
       announcer_(options_, listeners_, server_clock_, tally_) {
@@ -149,11 +149,11 @@ std::int64_t PostgresProvider::new_token() {
   return static_cast<std::int64_t>(random_() >> 2) + 1;
 }
 
-void PostgresProvider::announce(const Notices& news) {
-  if (!news.any()) return;
+void PostgresProvider::announce(const providers::Notices& notices) {
+  if (!notices.any()) return;
   try {
-    announcer_.announce(news);
-    listeners_.tell(news);
+    announcer_.announce(notices);
+    listeners_.notify(notices);
   } catch (const std::bad_alloc&) {
     // What there is to tell is stored: the call has succeeded, and polling finds it.
     if (duramen::detail::mutant("a_lost_hint_fails_the_stored_call")) throw;
@@ -173,7 +173,7 @@ Result<std::vector<StartOutcome>> PostgresProvider::start_instances(std::span<co
       target.add(request.instance.value);
       item.add(to_json(MessageBody{request.start}, request.instance));
       name.add(request.start.orchestration);
-      digest.add(start_digest(request.start));
+      digest.add(providers::start_digest(request.start));
       reuse.add(request.reuse == IdReuse::replace_when_final);
       parent.add(request.start.parent);
     }
@@ -186,15 +186,15 @@ Result<std::vector<StartOutcome>> PostgresProvider::start_instances(std::span<co
     const Rows rows = write(queries_.start_instances, parameters);
 
     std::vector<StartOutcome> outcomes;
-    Notices news;
+    providers::Notices notices;
     for (const std::int64_t outcome : rows.integers(0, 0)) {
       outcomes.push_back(static_cast<StartOutcome>(outcome));
       if (outcomes.back() != StartOutcome::created) continue;
-      news.orchestrator_work = true;
-      news.instances.push_back({requests[outcomes.size() - 1].instance, Status::pending});
+      notices.turns_ready = true;
+      notices.instances.push_back({requests[outcomes.size() - 1].instance, Status::pending});
     }
-    news.stolen = rows.stolen_leases(0, 1);
-    announce(news);
+    notices.stolen = rows.stolen_leases(0, 1);
+    announce(notices);
     return outcomes;
   });
 }
@@ -211,12 +211,12 @@ Result<std::vector<EnqueueOutcome>> PostgresProvider::enqueue_messages(
     const Rows rows = write(queries_.enqueue_messages, parameters);
 
     std::vector<EnqueueOutcome> outcomes;
-    Notices news;
+    providers::Notices notices;
     for (const std::int64_t outcome : rows.integers(0, 0)) {
       outcomes.push_back(static_cast<EnqueueOutcome>(outcome));
-      if (outcomes.back() == EnqueueOutcome::enqueued) news.orchestrator_work = true;
+      if (outcomes.back() == EnqueueOutcome::enqueued) notices.turns_ready = true;
     }
-    announce(news);
+    announce(notices);
     return outcomes;
   });
 }
@@ -245,30 +245,26 @@ LeasedInstance PostgresProvider::read_leased_instance(const Rows& rows, int row)
                       .incarnation = Incarnation{rows.number(row, key)},
                       .lease = LeaseToken{rows.number(row, token)},
                       .execution = ExecutionId{rows.number(row, execution)},
-                      .status = base::status_or_running(rows.text(row, status)),
+                      .status = providers::status_or_running(rows.text(row, status)),
                       .name = rows.string(row, orchestration),
                       .version = rows.string(row, version),
                       .last_event_id = EventId{rows.number(row, last_event_id)}};
   const auto ids = rows.integers(row, message_ids);
   const auto counts = rows.integers(row, attempts);
   const auto texts = rows.texts(row, items);
-  std::size_t unreadable = 0;
+  providers::UnreadableMessages unreadable;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const auto attempt = static_cast<std::uint32_t>(counts.at(i));
     item.attempt = std::max(item.attempt, attempt);
     auto message = message_from_json(texts[i], item.instance);
     if (message) {
       item.messages.push_back({std::move(*message), attempt});
-    } else if (unreadable++ < unreadable_to_tell) {
-      std::string& told = item.unreadable ? *item.unreadable : item.unreadable.emplace();
-      if (!told.empty()) told += "; ";
-      told += "message " + std::to_string(ids.at(i)) + ": " + message.error().message;
+    } else {
+      unreadable.add(ids.at(i), message.error().message);
     }
   }
-  if (unreadable > unreadable_to_tell) {
-    *item.unreadable += "; and " + std::to_string(unreadable - unreadable_to_tell) + " more";
-  }
-  tally_.unreadable_messages += unreadable;
+  item.unreadable = unreadable.description();
+  tally_.unreadable_messages += unreadable.count();
   const auto value_keys = rows.texts(row, keys);
   const auto value_texts = rows.texts(row, values);
   const auto value_encodings = rows.texts(row, encodings);
@@ -411,20 +407,21 @@ std::set<InstanceId> PostgresProvider::ids_taken_before(std::span<const TurnComm
 }
 
 void PostgresProvider::tell_of(std::span<const TurnCommit> commits, const std::vector<CommitResult>& results,
-                               Notices& news) {
+                               providers::Notices& notices) {
+  const LeaseTime now = clock().lease_now();
   for (std::size_t i = 0; i < commits.size(); ++i) {
     if (results[i].outcome != CommitOutcome::committed) continue;
     const TurnCommit& commit = commits[i];
-    news.instances.push_back({commit.instance, commit.change.status, commit.node});
+    notices.instances.push_back({commit.instance, commit.change.status, commit.node});
     if (!commit.cancel_rest) {
-      news.worker_work |= std::ranges::any_of(commit.new_activities,
-                                              [](const NewActivity& item) { return !item.born_leased; });
+      notices.activities_ready |= std::ranges::any_of(
+          commit.new_activities, [](const NewActivity& item) { return !item.born_leased; });
     }
     for (const StolenLease& stolen : results[i].stolen) {
       if (stolen.owner == commit.node) {
-        own_stolen_.add(stolen);
+        own_stolen_.add(stolen.lease, stolen.reason, now + own_stolen_kept_for, now);
       } else {
-        news.stolen.push_back(stolen);
+        notices.stolen.push_back(stolen);
       }
     }
   }
@@ -439,35 +436,36 @@ Result<std::vector<CommitResult>> PostgresProvider::commit_turns(std::span<const
     std::set<InstanceId> taken = ids_taken_before(commits);
     TurnColumns batch;
     for (std::size_t i = 0; i < commits.size(); ++i) batch.add(commits[i], numbers[i]);
-    Notices news;
+    providers::Notices notices;
     std::vector<CommitResult> results;
     try {
       TurnAnswer answer = read_turn_answer(write(queries_.commit_turns, batch.take(moment())), commits);
       results = std::move(answer.results);
-      news.stolen = std::move(answer.erased);
-      news.orchestrator_work = answer.work_ready;
+      notices.stolen = std::move(answer.erased);
+      notices.turns_ready = answer.work_ready;
     } catch (const SqlError& error) {
       if (!concerns_one_entry(error)) throw;
       // One of them cannot be stored. Savepoints would cost every batch something; so only this one pays for
       // them.
       results = until_not_overtaken([&] {
-        news = {};
-        return commit_each(commits, numbers, news);
+        notices = {};
+        return commit_each(commits, numbers, notices);
       });
     }
     note_refused_starts(commits, std::move(taken), results);
-    tell_of(commits, results, news);
+    tell_of(commits, results, notices);
     for (std::size_t i = 0; i < commits.size(); ++i) {
       for (std::size_t a = 0; a < results[i].acks.size(); ++a)
         explain(commits[i].activity_acks[a].lease, results[i].acks[a]);
     }
-    announce(news);
+    announce(notices);
     return results;
   });
 }
 
 std::vector<CommitResult> PostgresProvider::commit_each(std::span<const TurnCommit> commits,
-                                                        std::span<const Incarnation> numbers, Notices& news) {
+                                                        std::span<const Incarnation> numbers,
+                                                        providers::Notices& notices) {
   const Pool::Loan connection = pool_.take();
   std::vector<CommitResult> results;
   TurnColumns all;
@@ -484,8 +482,8 @@ std::vector<CommitResult> PostgresProvider::commit_each(std::span<const TurnComm
         TurnAnswer answer =
             read_turn_answer(connection->run(queries_.commit_turns, batch.take(moment())), one);
         results.push_back(std::move(answer.results.front()));
-        std::ranges::move(answer.erased, std::back_inserter(news.stolen));
-        news.orchestrator_work |= answer.work_ready;
+        std::ranges::move(answer.erased, std::back_inserter(notices.stolen));
+        notices.turns_ready |= answer.work_ready;
       } catch (const SqlError& error) {
         if (!concerns_one_entry(error)) throw;
         connection->run("ROLLBACK TO entry");
@@ -519,9 +517,9 @@ Result<void> PostgresProvider::release_turns(std::span<const TurnRelease> items)
     Parameters parameters;
     parameters.number(now.now).number(now.lease_now);
     parameters.add(std::move(key)).add(std::move(token)).add(std::move(delay)).add(std::move(uncount));
-    Notices news;
-    news.orchestrator_work = write(queries_.abandon_turns, parameters).integer(0, 0) > 0;
-    announce(news);
+    providers::Notices notices;
+    notices.turns_ready = write(queries_.abandon_turns, parameters).integer(0, 0) > 0;
+    announce(notices);
     return {};
   });
 }
@@ -599,7 +597,8 @@ Result<ActivityBatch> PostgresProvider::fetch_activities(const ActivityFetch& re
 
 void PostgresProvider::explain(const ActivityLease& lease, AckResult& result) const {
   if (result.outcome != AckOutcome::lease_lost) return;
-  if (const auto reason = own_stolen_.reason(lease)) result = {AckOutcome::cancelled, *reason};
+  if (const auto reason = own_stolen_.reason(lease, clock().lease_now()))
+    result = {AckOutcome::cancelled, *reason};
 }
 
 Result<std::vector<AckResult>> PostgresProvider::ack_activities(std::span<const ActivityAck> acks) {
@@ -627,9 +626,9 @@ Result<std::vector<AckResult>> PostgresProvider::ack_activities(std::span<const 
                          parse_cancel_reason(reasons.at(i)).value_or(CancelReason{})});
       explain(acks[i].lease, results.back());
     }
-    Notices news;
-    news.orchestrator_work = rows.integer(0, 2) > 0;
-    announce(news);
+    providers::Notices notices;
+    notices.turns_ready = rows.integer(0, 2) > 0;
+    announce(notices);
     return results;
   });
 }
@@ -667,7 +666,7 @@ Result<std::vector<RenewResult>> PostgresProvider::renew_activities(std::span<co
           results.emplace_back(RenewResult{static_cast<RenewOutcome>(outcomes.at(i)),
                                            parse_cancel_reason(reasons.at(i)).value_or(CancelReason{})});
       if (result.outcome != RenewOutcome::lease_lost) continue;
-      if (const auto reason = own_stolen_.reason(leases[i].lease))
+      if (const auto reason = own_stolen_.reason(leases[i].lease, clock().lease_now()))
         result = {RenewOutcome::cancelled, *reason};
     }
     return results;
@@ -691,9 +690,9 @@ Result<void> PostgresProvider::release_activities(std::span<const ActivityReleas
     Parameters parameters;
     parameters.number(now.now).number(now.lease_now).add(std::move(key)).add(std::move(execution));
     parameters.add(std::move(activity)).add(std::move(token)).add(std::move(delay)).add(std::move(uncount));
-    Notices news;
-    news.worker_work = write(queries_.abandon_work, parameters).integer(0, 0) > 0;
-    announce(news);
+    providers::Notices notices;
+    notices.activities_ready = write(queries_.abandon_work, parameters).integer(0, 0) > 0;
+    announce(notices);
     return {};
   });
 }
@@ -724,7 +723,7 @@ Result<std::optional<InstanceInfo>> PostgresProvider::get_instance(const Instanc
     const Rows rows = read(queries_.instance, parameters);
     if (rows.count() == 0) return std::optional<InstanceInfo>{};
     auto info = std::optional(read_info(rows, 0, Results::wanted));
-    if (info->unreadable) return base::unreadable_instance("get_instance", instance, *info->unreadable);
+    if (info->unreadable) return providers::unreadable_instance("get_instance", instance, *info->unreadable);
     return info;
   });
 }

@@ -2,10 +2,11 @@
 // that is possible; what it has to tell is told after it.
 #pragma once
 
+#include "providers/common/listeners.hpp"
+#include "providers/common/notices.hpp"
+#include "providers/common/own_stolen_leases.hpp"
 #include "providers/postgres/announcer.hpp"
 #include "providers/postgres/empty_fetch_cache.hpp"
-#include "providers/postgres/listeners.hpp"
-#include "providers/postgres/own_stolen_leases.hpp"
 #include "providers/postgres/pool.hpp"
 #include "providers/postgres/queries.hpp"
 #include "providers/postgres/server_clock.hpp"
@@ -89,7 +90,7 @@ class PostgresProvider final : public Provider {
   /// Where a fetch begins to count its tokens: far from where any other does, and far from the largest
   /// number.
   [[nodiscard]] std::int64_t new_token();
-  void announce(const Notices& news);
+  void announce(const providers::Notices& notices);
   /// True if a fetch that found nothing may be answered the same way without asking again.
   [[nodiscard]] bool hears_everything() const noexcept {
     return options_.clock == nullptr && announcer_.hears();
@@ -102,18 +103,20 @@ class PostgresProvider final : public Provider {
   [[nodiscard]] std::set<InstanceId> ids_taken_before(std::span<const TurnCommit> commits);
   /// Each commit on its own, in one transaction: for a batch that holds one that cannot be stored.
   [[nodiscard]] std::vector<CommitResult> commit_each(std::span<const TurnCommit> commits,
-                                                      std::span<const Incarnation> numbers, Notices& news);
+                                                      std::span<const Incarnation> numbers,
+                                                      providers::Notices& notices);
   /// What the server does not know: leases that our own commits took from our own nodes.
   void explain(const ActivityLease& lease, AckResult& result) const;
-  void tell_of(std::span<const TurnCommit> commits, const std::vector<CommitResult>& results, Notices& news);
+  void tell_of(std::span<const TurnCommit> commits, const std::vector<CommitResult>& results,
+               providers::Notices& notices);
 
   const Options options_;
   const std::string schema_;  // in quotes
   const Queries queries_;
   ServerClock server_clock_;
   CallCounters tally_;
-  Listeners listeners_;
-  OwnStolenLeases own_stolen_;
+  providers::Listeners listeners_;
+  providers::OwnStolenLeases own_stolen_;
   EmptyFetchCache quiet_;
   std::mutex random_mutex_;
   std::mt19937_64 random_;

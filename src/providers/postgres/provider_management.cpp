@@ -37,9 +37,9 @@ Result<std::size_t> PostgresProvider::release_sessions(const std::string& owner)
     Parameters parameters;
     parameters.number(moment().lease_now).text(owner);
     const auto released = static_cast<std::size_t>(write(queries_.release_sessions, parameters).number(0, 0));
-    Notices news;
-    news.worker_work = released > 0;
-    announce(news);
+    providers::Notices notices;
+    notices.activities_ready = released > 0;
+    announce(notices);
     return released;
   });
 }
@@ -109,10 +109,10 @@ Result<SweepResult> PostgresProvider::sweep(std::size_t limit) {
     result.more =
         result.overdue >= limit || result.parked_dropped >= limit || result.sessions_removed >= limit;
     if (!swept.is_null(0, 4)) result.next_due = from_unix_ms(swept.integer(0, 4));
-    Notices news;
-    news.orchestrator_work = result.overdue > 0;
-    news.stolen = swept.stolen_leases(0, 3);
-    announce(news);
+    providers::Notices notices;
+    notices.turns_ready = result.overdue > 0;
+    notices.stolen = swept.stolen_leases(0, 3);
+    announce(notices);
     return result;
   });
 }
@@ -203,7 +203,7 @@ Result<PendingWork> PostgresProvider::list_pending_work(const InstanceId& instan
       PendingMessage& message = pending.messages.emplace_back();
       if (const auto item = message_from_json(messages.text(i, 0), instance)) {
         message.type = message_type(*item);
-        std::tie(message.execution, message.event) = base::message_subject(*item);
+        std::tie(message.execution, message.event) = providers::message_subject(*item);
       } else {
         message.unreadable = item.error().message;
       }
@@ -290,10 +290,10 @@ Result<std::vector<DeleteResult>> PostgresProvider::delete_instances(std::span<c
     Parameters parameters;
     parameters.number(moment().lease_now).add(std::move(ids)).flag(mode == DeleteMode::force);
     const Rows rows = write(queries_.delete_instances, parameters);
-    Notices news;
+    providers::Notices notices;
     for (int row = 0; row < rows.count(); ++row) {
       if (rows.is_null(row, 0)) {
-        news.stolen = rows.stolen_leases(row, 7);
+        notices.stolen = rows.stolen_leases(row, 7);
         continue;
       }
       results.push_back({.outcome = static_cast<DeleteOutcome>(rows.integer(row, 0)),
@@ -304,10 +304,10 @@ Result<std::vector<DeleteResult>> PostgresProvider::delete_instances(std::span<c
       const auto gone = rows.texts(row, 5);
       const auto statuses = rows.texts(row, 6);
       for (std::size_t i = 0; i < gone.size(); ++i) {
-        news.instances.push_back({InstanceId{gone[i]}, base::status_or_running(statuses.at(i))});
+        notices.instances.push_back({InstanceId{gone[i]}, providers::status_or_running(statuses.at(i))});
       }
     }
-    announce(news);
+    announce(notices);
     return results;
   });
 }

@@ -1,8 +1,8 @@
 #include "providers/postgres/turn_columns.hpp"
 
 #include "providers/common/invalid_turn.hpp"
+#include "providers/common/start_digest.hpp"
 #include "providers/postgres/encoding.hpp"
-#include "providers/postgres/start_digest.hpp"
 
 #include <algorithm>
 #include <unordered_set>
@@ -128,7 +128,7 @@ void TurnColumns::add_turn(const TurnCommit& commit, Incarnation number) {
                                            : std::nullopt);
   turn_.name.add(start != nullptr ? std::string_view(start->request.start.orchestration)
                                   : std::string_view());
-  turn_.digest.add(start != nullptr ? start_digest(start->request.start) : std::int64_t{0});
+  turn_.digest.add(start != nullptr ? providers::start_digest(start->request.start) : std::int64_t{0});
   turn_.reuse.add(start != nullptr && start->request.reuse == IdReuse::replace_when_final);
 }
 
@@ -252,7 +252,7 @@ TurnAnswer read_turn_answer(const Rows& rows, std::span<const TurnCommit> commit
     result.outcome = static_cast<CommitOutcome>(outcome.at(i));
     result.incarnation = Incarnation{static_cast<std::uint64_t>(key.at(i))};
     result.start = static_cast<StartOutcome>(start.at(i));
-    if (result.outcome == CommitOutcome::invalid) result.message = base::turn_does_not_fit;
+    if (result.outcome == CommitOutcome::invalid) result.message = providers::turn_does_not_fit;
   }
   const auto ack_outcome = rows.integers(0, ack_outcomes);
   const auto ack_reason = rows.texts(0, ack_reasons);

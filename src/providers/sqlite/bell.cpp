@@ -63,7 +63,7 @@ Bell::~Bell() {
 }
 
 void Bell::ring(Topics topics) noexcept {
-  const bool touched[topic_count] = {topics.orchestrator_work, topics.worker_work, topics.stolen_leases,
+  const bool touched[topic_count] = {topics.turns_ready, topics.activities_ready, topics.stolen_leases,
                                      topics.instances};
   for (std::size_t i = 0; i < topic_count; ++i) {
     if (!touched[i]) continue;

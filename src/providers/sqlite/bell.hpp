@@ -19,13 +19,13 @@ namespace duramen::inline v0::sqlite::detail {
 
 /// What a commit may have changed for others.
 struct Topics {
-  bool orchestrator_work = false;
-  bool worker_work = false;
+  bool turns_ready = false;
+  bool activities_ready = false;
   bool stolen_leases = false;
   bool instances = false;
 
   [[nodiscard]] bool any() const noexcept {
-    return orchestrator_work || worker_work || stolen_leases || instances;
+    return turns_ready || activities_ready || stolen_leases || instances;
   }
   [[nodiscard]] static Topics all() noexcept { return {true, true, true, true}; }
 };

@@ -1,9 +1,9 @@
 // How a message finds its instance: creates it, is queued, waits for it, or reaches nobody.
 #pragma once
 
+#include "providers/common/notices.hpp"
 #include "providers/sqlite/instances.hpp"
 #include "providers/sqlite/key_value_table.hpp"
-#include "providers/sqlite/listeners.hpp"
 #include "providers/sqlite/number_allocator.hpp"
 #include "providers/sqlite/orchestrator_queue.hpp"
 #include "providers/sqlite/parked_messages.hpp"
@@ -27,15 +27,17 @@ class Delivery {
         key_values_(key_values) {}
 
   /// Inserts the instance as pending, with its message and what was parked for it.
-  [[nodiscard]] StartOutcome start(const TransactionTime& moment, const StartRequest& request, Notices& news);
+  [[nodiscard]] StartOutcome start(const TransactionTime& moment, const StartRequest& request,
+                                   providers::Notices& notices);
   /// For a start, `duplicate` means that the id is taken.
   [[nodiscard]] EnqueueOutcome deliver(const TransactionTime& moment, const OutboundMessage& message,
-                                       Notices& news);
+                                       providers::Notices& notices);
 
   /// Deletes the worker row and, if it was held under that lease, enqueues the completion.
-  [[nodiscard]] AckResult acknowledge(const TransactionTime& moment, const ActivityAck& ack, Notices& news);
+  [[nodiscard]] AckResult acknowledge(const TransactionTime& moment, const ActivityAck& ack,
+                                      providers::Notices& notices);
   /// For a row that is deleted already.
-  void enqueue_completion(const TransactionTime& moment, const ActivityAck& ack, Notices& news);
+  void enqueue_completion(const TransactionTime& moment, const ActivityAck& ack, providers::Notices& notices);
   /// Why a lease no longer holds.
   [[nodiscard]] AckResult refusal(const TransactionTime& moment, const ActivityLease& lease);
 
@@ -43,11 +45,12 @@ class Delivery {
   [[nodiscard]] static std::optional<StartOutcome> refusal(const InstanceRow& taken,
                                                            const StartRequest& request);
   /// Everything of an instance, so that its id is free.
-  void erase_instance(const TransactionTime& moment, Incarnation key, Notices& news);
+  void erase_instance(const TransactionTime& moment, Incarnation key, providers::Notices& notices);
 
  private:
   [[nodiscard]] EnqueueOutcome deliver_start(const TransactionTime& moment, const OutboundMessage& message,
-                                             const message::StartOrchestration& start, Notices& news);
+                                             const message::StartOrchestration& start,
+                                             providers::Notices& notices);
 
   NumberAllocator& numbers_;
   Instances& instances_;

@@ -115,4 +115,9 @@ Error to_error(const SqlError& error, const std::string& operation) {
   }
 }
 
+Error translate(const std::exception& thrown, const char* operation) {
+  if (const auto* sql = dynamic_cast<const SqlError*>(&thrown)) return to_error(*sql, operation);
+  return Error{ErrorCode::internal, operation, thrown.what(), false};
+}
+
 }  // namespace duramen::inline v0::sqlite::detail

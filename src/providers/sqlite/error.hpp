@@ -2,10 +2,11 @@
 // do.
 #pragma once
 
-#include "providers/common/out_of_memory.hpp"
+#include "providers/common/guard.hpp"
+#include "providers/common/store_error.hpp"
 #include <duramen/result.hpp>
 
-#include <new>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -30,15 +31,8 @@ class SqlError : public std::runtime_error {
   int system_error_;
 };
 
-/// Something about the store's files that is not SQLite's to say.
-class StoreError : public std::runtime_error {
- public:
-  explicit StoreError(Error error) : std::runtime_error(error.message), error_(std::move(error)) {}
-  [[nodiscard]] const Error& error() const noexcept { return error_; }
-
- private:
-  Error error_;
-};
+/// A problem with the files of the store that SQLite does not report.
+using providers::StoreError;
 
 /// Why a file could not be made, opened or written, and what to do: to follow "cannot create x: ". May be
 /// tried again or not.
@@ -57,26 +51,13 @@ struct FileProblem {
 
 [[nodiscard]] Error to_error(const SqlError& error, const std::string& operation);
 
-/// Runs `body`, which returns a Result; nothing thrown in it goes further than here.
+/// The same for any exception.
+[[nodiscard]] Error translate(const std::exception& thrown, const char* operation);
+
+/// Runs `body`, which returns a Result, and lets no exception pass.
 template <class Body>
 auto guarded(const char* operation, Body&& body) noexcept -> decltype(body()) {
-  try {
-    try {
-      return std::forward<Body>(body)();
-    } catch (const SqlError& e) {
-      return to_error(e, operation);
-    } catch (const StoreError& e) {
-      Error error = e.error();
-      error.operation = operation;
-      return error;
-    } catch (const std::bad_alloc&) {
-      throw;
-    } catch (const std::exception& e) {
-      return Error{ErrorCode::internal, operation, e.what(), false};
-    }
-  } catch (const std::bad_alloc&) {
-    return base::out_of_memory(operation);  // of the body, or of an error that was to be described
-  }
+  return providers::guard(operation, translate, std::forward<Body>(body));
 }
 
 }  // namespace duramen::inline v0::sqlite::detail

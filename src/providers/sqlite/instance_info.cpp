@@ -11,7 +11,7 @@ namespace duramen::inline v0::sqlite::detail {
 
 Status read_status(const Cursor& run, int column, std::optional<std::string>& unreadable) {
   const auto status = parse_status(run.text(column));
-  if (!status) unreadable = base::unknown_status(run.text(column));
+  if (!status) unreadable = providers::unknown_status(run.text(column));
   if (!status && duramen::detail::mutant("unreadable_row_fails_the_list")) {
     throw StoreError({ErrorCode::corrupt, "", *unreadable, false});
   }

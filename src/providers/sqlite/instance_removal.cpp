@@ -75,14 +75,14 @@ InstanceRemoval::Family InstanceRemoval::family_of(std::uint64_t root) {
   Cursor run = family_.run(root);
   while (run.step()) {
     family.keys.push_back(run.number(0));
-    family.members.push_back({InstanceId{run.text(1)}, base::status_or_running(run.text(2)), {}});
+    family.members.push_back({InstanceId{run.text(1)}, providers::status_or_running(run.text(2)), {}});
     family.events += run.number(3);
   }
   return family;
 }
 
 DeleteResult InstanceRemoval::remove(const TransactionTime& moment, const InstanceId& root, DeleteMode mode,
-                                     Notices& news) {
+                                     providers::Notices& notices) {
   std::uint64_t key = 0;
   {
     Cursor run = root_.run(root.value);
@@ -102,18 +102,19 @@ DeleteResult InstanceRemoval::remove(const TransactionTime& moment, const Instan
     result.executions += run.number(0);
     result.events += run.number(1);
   }
-  steal_leases(moment, keys, news);
+  steal_leases(moment, keys, notices);
   result.messages = static_cast<std::uint64_t>(erase_work_.execute(keys) + erase_messages_.execute(keys));
   erase_received_.execute(keys);
   erase_key_values_.execute(keys);
   erase_history_.execute(keys);
   erase_executions_.execute(keys);
   erase_instances_.execute(keys);
-  std::ranges::move(family.members, std::back_inserter(news.instances));
+  std::ranges::move(family.members, std::back_inserter(notices.instances));
   return result;
 }
 
-void InstanceRemoval::steal_leases(const TransactionTime& moment, const std::string& keys, Notices& news) {
+void InstanceRemoval::steal_leases(const TransactionTime& moment, const std::string& keys,
+                                   providers::Notices& notices) {
   Cursor run = leases_.run(keys, moment.lease_now);
   while (run.step()) {
     const ActivityKey key{Incarnation{run.number(0)}, ExecutionId{run.number(1)}, EventId{run.number(2)}};
@@ -121,7 +122,7 @@ void InstanceRemoval::steal_leases(const TransactionTime& moment, const std::str
                       .lease = {key, LeaseToken{run.number(3)}},
                       .reason = CancelReason::instance_deleted};
     stolen_leases_.add(moment, lease, run.integer(4), {});
-    news.stolen.push_back(std::move(lease));
+    notices.stolen.push_back(std::move(lease));
   }
 }
 

@@ -1,8 +1,8 @@
 // Removing: whole families of instances, and executions that are over.
 #pragma once
 
+#include "providers/common/notices.hpp"
 #include "providers/sqlite/connection.hpp"
-#include "providers/sqlite/listeners.hpp"
 #include "providers/sqlite/statement.hpp"
 #include "providers/sqlite/stolen_leases.hpp"
 #include "providers/sqlite/transaction_time.hpp"
@@ -21,14 +21,14 @@ class InstanceRemoval {
   InstanceRemoval(Connection& connection, StolenLeases& stolen_leases);
 
   [[nodiscard]] DeleteResult remove(const TransactionTime& moment, const InstanceId& root, DeleteMode mode,
-                                    Notices& news);
+                                    providers::Notices& notices);
   /// The options have at least one part.
   [[nodiscard]] PruneResult prune(const InstanceId& instance, const PruneOptions& options);
 
  private:
   struct Family;
   [[nodiscard]] Family family_of(std::uint64_t root);
-  void steal_leases(const TransactionTime& moment, const std::string& keys, Notices& news);
+  void steal_leases(const TransactionTime& moment, const std::string& keys, providers::Notices& notices);
 
   StolenLeases& stolen_leases_;
   Statement root_;

@@ -1,5 +1,6 @@
 #include "providers/sqlite/instances.hpp"
 
+#include "providers/common/start_digest.hpp"
 #include "providers/common/unreadable_row.hpp"
 #include "providers/sqlite/instance_info.hpp"
 #include "providers/sqlite/key_value_table.hpp"
@@ -18,7 +19,7 @@ constexpr std::string_view row_columns =
 std::optional<InstanceRow> read_row(Cursor run) {
   if (!run.step()) return std::nullopt;
   return InstanceRow{.key = Incarnation{run.number(0)},
-                     .status = base::status_or_running(run.text(1)),
+                     .status = providers::status_or_running(run.text(1)),
                      .execution = ExecutionId{run.number(2)},
                      .last_event_id = EventId{run.number(3)},
                      .commit_token = CommitToken{run.number(4)},
@@ -107,9 +108,9 @@ std::optional<Incarnation> Instances::insert(const TransactionTime& moment, Numb
   }
   const std::int64_t inserted = insert_.execute(
       key, instance.id.value, instance.start.orchestration, instance.version, to_string(instance.status),
-      instance.last_event_id.value, instance.engine_version, moment.now, digest(instance.start),
-      number_or_null(instance.commit_token.value), instance.not_before, output, encoding, parent_id,
-      parent_key, parent_execution, parent_event);
+      instance.last_event_id.value, instance.engine_version, moment.now,
+      providers::start_digest(instance.start), number_or_null(instance.commit_token.value),
+      instance.not_before, output, encoding, parent_id, parent_key, parent_execution, parent_event);
   if (inserted == 0) return std::nullopt;
   return Incarnation{key};
 }
@@ -170,19 +171,6 @@ void Instances::erase(Incarnation key) {
   erase_instance_.execute(key.value);
   erase_executions_.execute(key.value);
   erase_history_.execute(key.value);
-}
-
-std::int64_t Instances::digest(const message::StartOrchestration& start) noexcept {
-  // FNV-1a, 64 bits. Stored, so it must not change between builds; std::hash may.
-  std::uint64_t hash = 0xcbf29ce484222325ull;
-  const auto add = [&](std::string_view text) {
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-    hash = (hash ^ 0xff) * 0x100000001b3ull;  // no UTF-8 text holds this byte: ends the part
-  };
-  add(start.orchestration);
-  add(to_string(start.input.encoding));
-  add(start.input.data);
-  return static_cast<std::int64_t>(hash);
 }
 
 InstanceReader::InstanceReader(Connection& connection)

@@ -75,9 +75,6 @@ class Instances {
   /// Everything of the instance but its queue rows.
   void erase(Incarnation key);
 
-  /// Tells one start from another of the same id.
-  [[nodiscard]] static std::int64_t digest(const message::StartOrchestration& start) noexcept;
-
  private:
   Statement find_by_key_;
   Statement find_by_id_;

@@ -1,5 +1,6 @@
 #include "providers/sqlite/orchestrator_queue.hpp"
 
+#include "providers/common/unreadable_messages.hpp"
 #include "providers/common/unreadable_row.hpp"
 
 #include <algorithm>
@@ -9,12 +10,7 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-namespace {
-
-// So many messages that cannot be read are described, the rest counted.
-constexpr std::size_t unreadable_to_tell = 4;
-
-}  // namespace
+namespace {}  // namespace
 
 OrchestratorQueue::OrchestratorQueue(Connection& connection)
     : insert_(connection,
@@ -56,24 +52,25 @@ OrchestratorQueue::OrchestratorQueue(Connection& connection)
       erase_received_(connection, "DELETE FROM received_messages WHERE instance_key = ?") {}
 
 void OrchestratorQueue::insert(const TransactionTime& moment, Incarnation key, const InstanceId& target,
-                               const MessageBody& item, TimePoint visible_at, Notices& news) {
+                               const MessageBody& item, TimePoint visible_at, providers::Notices& notices) {
   const std::string json = to_json(item, target);
   const auto* timer = std::get_if<message::TimerFired>(&item);
-  if (timer == nullptr) return insert(moment, key, json, to_unix_ms(visible_at), news);
+  if (timer == nullptr) return insert(moment, key, json, to_unix_ms(visible_at), notices);
   const std::int64_t when = std::max(to_unix_ms(visible_at), moment.now);
   insert_.execute(key.value, when, timer->execution.value, timer->id.value, json);
-  tell(moment, when, news);
+  tell(moment, when, notices);
 }
 
 void OrchestratorQueue::insert(const TransactionTime& moment, Incarnation key, std::string_view item,
-                               std::int64_t visible_at, Notices& news) {
+                               std::int64_t visible_at, providers::Notices& notices) {
   const std::int64_t when = std::max(visible_at, moment.now);
   insert_.execute(key.value, when, std::nullopt, std::nullopt, item);
-  tell(moment, when, news);
+  tell(moment, when, notices);
 }
 
-void OrchestratorQueue::tell(const TransactionTime& moment, std::int64_t visible_at, Notices& news) const {
-  if (visible_at <= moment.now || visible_at < told_due_) news.orchestrator_work = true;
+void OrchestratorQueue::tell(const TransactionTime& moment, std::int64_t visible_at,
+                             providers::Notices& notices) const {
+  if (visible_at <= moment.now || visible_at < told_due_) notices.turns_ready = true;
 }
 
 bool OrchestratorQueue::receive(Incarnation key, std::string_view message_id) {
@@ -105,7 +102,7 @@ std::optional<TimePoint> OrchestratorQueue::next_due(const TransactionTime& mome
 }
 
 void OrchestratorQueue::load_messages(const TransactionTime& moment, LeasedInstance& item) {
-  std::size_t unreadable = 0;
+  providers::UnreadableMessages unreadable;
   Cursor run = messages_.run(item.incarnation.value, moment.now);
   while (run.step()) {
     const auto attempt = static_cast<std::uint32_t>(run.integer(0)) + 1;
@@ -113,16 +110,12 @@ void OrchestratorQueue::load_messages(const TransactionTime& moment, LeasedInsta
     auto message = message_from_json(run.text(1), item.instance);
     if (message) {
       item.messages.push_back({std::move(*message), attempt});
-    } else if (unreadable++ < unreadable_to_tell) {
-      std::string& told = item.unreadable ? *item.unreadable : item.unreadable.emplace();
-      if (!told.empty()) told += "; ";
-      told += "message " + std::to_string(run.integer(2)) + ": " + message.error().message;
+    } else {
+      unreadable.add(run.integer(2), message.error().message);
     }
   }
-  if (unreadable > unreadable_to_tell) {
-    *item.unreadable += "; and " + std::to_string(unreadable - unreadable_to_tell) + " more";
-  }
-  unreadable_ += unreadable;
+  item.unreadable = unreadable.description();
+  unreadable_ += unreadable.count();
 }
 
 namespace {
@@ -151,7 +144,7 @@ TurnBatch OrchestratorQueue::fetch(const TransactionTime& moment, const TurnFetc
     while (batch.items.size() < request.limit && run.step()) {
       if (!seen.insert(run.number(0)).second) continue;
       const bool leased = !run.is_null(8) && run.integer(9) > moment.lease_now;
-      const Status status = base::status_or_running(run.text(4));
+      const Status status = providers::status_or_running(run.text(4));
       // An execution that has had no turn is pinned to nothing yet.
       const bool pinned = status != Status::pending && status != Status::continued_as_new;
       if (!has_handler(request, run.text(2), run.text(3), pinned)) continue;

@@ -1,10 +1,10 @@
 // Messages on their way to instances, and the fetch that hands instances with messages to a node.
 #pragma once
 
+#include "providers/common/notices.hpp"
 #include "providers/sqlite/connection.hpp"
 #include "providers/sqlite/instances.hpp"
 #include "providers/sqlite/key_value_table.hpp"
-#include "providers/sqlite/listeners.hpp"
 #include "providers/sqlite/statement.hpp"
 #include "providers/sqlite/transaction_time.hpp"
 #include <duramen/provider.hpp>
@@ -21,12 +21,12 @@ class OrchestratorQueue {
  public:
   explicit OrchestratorQueue(Connection& connection);
 
-  /// `visible_at` in the past means now. Tells `news` if somebody who sleeps should know.
+  /// `visible_at` in the past means now. Tells `notices` if somebody who sleeps should know.
   void insert(const TransactionTime& moment, Incarnation key, const InstanceId& target,
-              const MessageBody& item, TimePoint visible_at, Notices& news);
+              const MessageBody& item, TimePoint visible_at, providers::Notices& notices);
   /// The same for a message that is JSON already and is no timer.
   void insert(const TransactionTime& moment, Incarnation key, std::string_view item, std::int64_t visible_at,
-              Notices& news);
+              providers::Notices& notices);
   /// Notes that `key` was sent a message of this id; false if it had been before.
   [[nodiscard]] bool receive(Incarnation key, std::string_view message_id);
 
@@ -55,9 +55,9 @@ class OrchestratorQueue {
  private:
   void load_messages(const TransactionTime& moment, LeasedInstance& item);
   [[nodiscard]] std::optional<TimePoint> next_due(const TransactionTime& moment);
-  void tell(const TransactionTime& moment, std::int64_t visible_at, Notices& news) const;
+  void tell(const TransactionTime& moment, std::int64_t visible_at, providers::Notices& notices) const;
 
-  // What the last fetch said about when to come back: a message due before that is news.
+  // What the last fetch said about when to come back: a message due before that is notices.
   std::int64_t told_due_ = std::numeric_limits<std::int64_t>::max();
   std::atomic<std::uint64_t> unreadable_ = 0;
 

@@ -61,24 +61,24 @@ std::vector<OverdueWork::Found> OverdueWork::find(const TransactionTime& moment,
   return found;
 }
 
-std::size_t OverdueWork::fail(const TransactionTime& moment, std::size_t limit, Notices& news) {
+std::size_t OverdueWork::fail(const TransactionTime& moment, std::size_t limit, providers::Notices& notices) {
   // Where the lease is over too, nobody is at it any more: the row waits for its next attempt.
   free_.execute(moment.lease_now);
   const std::vector<Found> overdue = find(moment, limit);
-  for (const Found& found : overdue) fail(moment, found, news);
+  for (const Found& found : overdue) fail(moment, found, notices);
   return overdue.size();
 }
 
-void OverdueWork::fail(const TransactionTime& moment, const Found& found, Notices& news) {
+void OverdueWork::fail(const TransactionTime& moment, const Found& found, providers::Notices& notices) {
   const auto item = workers_.read(found.key);
   if (!item) return;
   // What read() says is the attempt that would come next.
   const std::uint32_t attempt = item->attempt - 1;
-  workers_.take_away(moment, found.key, CancelReason::timeout, news.stolen);
+  workers_.take_away(moment, found.key, CancelReason::timeout, notices.stolen);
   const ActivityAck ack{.lease = {found.key, {}},
                         .instance = item->request.instance,
                         .completion = overdue_failure(item->request, found.which, attempt)};
-  delivery_.enqueue_completion(moment, ack, news);
+  delivery_.enqueue_completion(moment, ack, notices);
 }
 
 }  // namespace duramen::inline v0::sqlite::detail

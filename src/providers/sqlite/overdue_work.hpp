@@ -2,9 +2,9 @@
 // gone silent.
 #pragma once
 
+#include "providers/common/notices.hpp"
 #include "providers/sqlite/connection.hpp"
 #include "providers/sqlite/delivery.hpp"
-#include "providers/sqlite/listeners.hpp"
 #include "providers/sqlite/statement.hpp"
 #include "providers/sqlite/transaction_time.hpp"
 #include "providers/sqlite/worker_queue.hpp"
@@ -27,7 +27,8 @@ class OverdueWork {
   [[nodiscard]] std::optional<TimePoint> next_in_time(const TransactionTime& moment);
 
   /// Ends at most `limit` of them with a failure, as if their worker had said so. Returns how many.
-  [[nodiscard]] std::size_t fail(const TransactionTime& moment, std::size_t limit, Notices& news);
+  [[nodiscard]] std::size_t fail(const TransactionTime& moment, std::size_t limit,
+                                 providers::Notices& notices);
 
  private:
   struct Found {
@@ -35,7 +36,7 @@ class OverdueWork {
     TimeoutKind which;
   };
   [[nodiscard]] std::vector<Found> find(const TransactionTime& moment, std::size_t limit);
-  void fail(const TransactionTime& moment, const Found& found, Notices& news);
+  void fail(const TransactionTime& moment, const Found& found, providers::Notices& notices);
 
   WorkerQueue& workers_;
   Delivery& delivery_;

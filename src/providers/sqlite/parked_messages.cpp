@@ -49,14 +49,14 @@ bool ParkedMessages::park(const TransactionTime& moment, const OutboundMessage& 
 }
 
 void ParkedMessages::move_to(const TransactionTime& moment, const InstanceId& id, Incarnation key,
-                             OrchestratorQueue& queue, Notices& news) {
+                             OrchestratorQueue& queue, providers::Notices& notices) {
   bool found = false;
   {
     Cursor run = list_.run(id.value, moment.now);
     while (run.step()) {
       found = true;
       if (!run.is_null(0) && !queue.receive(key, run.text(0))) continue;
-      queue.insert(moment, key, run.text(2), run.integer(1), news);
+      queue.insert(moment, key, run.text(2), run.integer(1), notices);
     }
   }
   if (found) erase_.execute(id.value);

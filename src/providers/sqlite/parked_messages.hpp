@@ -20,7 +20,7 @@ class ParkedMessages {
   [[nodiscard]] bool park(const TransactionTime& moment, const OutboundMessage& message);
   /// Moves what is parked for `id` into the queue of the instance that has just been created.
   void move_to(const TransactionTime& moment, const InstanceId& id, Incarnation key, OrchestratorQueue& queue,
-               Notices& news);
+               providers::Notices& notices);
 
   [[nodiscard]] bool any_expired(const TransactionTime& moment);
   /// Drops at most `limit` messages whose time is over. Returns how many.

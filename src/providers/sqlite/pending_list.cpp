@@ -14,7 +14,7 @@ PendingMessage read_message(std::string_view json, const InstanceId& target) {
   PendingMessage message;
   if (const auto item = message_from_json(json, target)) {
     message.type = message_type(*item);
-    std::tie(message.execution, message.event) = base::message_subject(*item);
+    std::tie(message.execution, message.event) = providers::message_subject(*item);
   } else {
     message.unreadable = item.error().message;
   }

@@ -10,6 +10,24 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
+namespace {
+
+Topics topics_of(const providers::Notices& notices) noexcept {
+  return {notices.turns_ready, notices.activities_ready, !notices.stolen.empty(), !notices.instances.empty()};
+}
+
+/// Notifies of commits by other stores: only the topics are known.
+void notify(const providers::Listeners& listeners, Topics topics) {
+  listeners.each([&](const NodeId& node, ProviderListener& listener) {
+    if (topics.stolen_leases && !node.empty()) listener.stolen_leases_pending();
+    if (topics.turns_ready) listener.turns_ready();
+    if (topics.activities_ready) listener.activities_ready();
+    if (topics.instances) listener.unknown_instances_changed();
+  });
+}
+
+}  // namespace
+
 SqliteProvider::Tables::Tables(Writer& writer)
     : connection(writer.connection()),
       instances(connection),
@@ -50,12 +68,12 @@ Counters SqliteProvider::counters() const noexcept {
   return counters;
 }
 
-void SqliteProvider::announce(const Notices& news) {
-  const Topics topics = news.topics();
+void SqliteProvider::announce(const providers::Notices& notices) {
+  const Topics topics = topics_of(notices);
   if (topics.any()) {
     if (Bell* bell = writer_.bell(); bell != nullptr && !writer_.alone()) bell->ring(topics);
     try {
-      listeners_.tell(news);
+      listeners_.notify(notices);
     } catch (const std::bad_alloc&) {
       // What there is to tell is stored: the call has succeeded, and polling finds it.
       if (duramen::detail::mutant("a_lost_hint_fails_the_call")) throw;
@@ -68,14 +86,14 @@ void SqliteProvider::announce(const Notices& news) {
 
 Result<std::vector<StartOutcome>> SqliteProvider::start_instances(std::span<const StartRequest> requests) {
   return guarded("start_instances", [&]() -> Result<std::vector<StartOutcome>> {
-    Notices news;
+    providers::Notices notices;
     auto outcomes = writer_.write(CommitSync::durable, [&](const TransactionTime& moment) {
       std::vector<StartOutcome> result;
       for (const StartRequest& request : requests)
-        result.push_back(tables_.delivery.start(moment, request, news));
+        result.push_back(tables_.delivery.start(moment, request, notices));
       return result;
     });
-    announce(news);
+    announce(notices);
     return outcomes;
   });
 }
@@ -83,15 +101,15 @@ Result<std::vector<StartOutcome>> SqliteProvider::start_instances(std::span<cons
 Result<std::vector<EnqueueOutcome>> SqliteProvider::enqueue_messages(
     std::span<const OutboundMessage> messages) {
   return guarded("enqueue_messages", [&]() -> Result<std::vector<EnqueueOutcome>> {
-    Notices news;
+    providers::Notices notices;
     auto outcomes = writer_.write(CommitSync::durable, [&](const TransactionTime& moment) {
       std::vector<EnqueueOutcome> result;
       for (const OutboundMessage& message : messages) {
-        result.push_back(tables_.delivery.deliver(moment, message, news));
+        result.push_back(tables_.delivery.deliver(moment, message, notices));
       }
       return result;
     });
-    announce(news);
+    announce(notices);
     return outcomes;
   });
 }
@@ -149,15 +167,15 @@ Result<std::vector<CommitResult>> SqliteProvider::commit_turns(std::span<const T
     commits = commits.first(events.size());
     if (commits.empty()) return std::vector<CommitResult>{};
 
-    Notices news;
+    providers::Notices notices;
     const auto commit_all = [&](const TransactionTime& moment) {
       std::vector<CommitResult> results;
       results.reserve(commits.size());
       for (std::size_t i = 0; i < commits.size() && !preempt.stop_requested(); ++i) {
-        results.push_back(tables_.turns.commit(moment, commits[i], events[i], news));
+        results.push_back(tables_.turns.commit(moment, commits[i], events[i], notices));
       }
       for (std::size_t i = 0; i < results.size(); ++i) {
-        tables_.turns.send(moment, commits[i], results[i], news);
+        tables_.turns.send(moment, commits[i], results[i], notices);
       }
       return results;
     };
@@ -168,29 +186,30 @@ Result<std::vector<CommitResult>> SqliteProvider::commit_turns(std::span<const T
       if (!concerns_one_entry(error)) throw;
       // One of them cannot be stored. Savepoints would cost every batch something; so only this one pays for
       // them.
-      news = {};
+      notices = {};
       results = writer_.write(CommitSync::durable, [&](const TransactionTime& moment) {
-        return commit_each(moment, commits, events, news, preempt);
+        return commit_each(moment, commits, events, notices, preempt);
       });
     }
-    announce(news);
+    announce(notices);
     return results;
   });
 }
 
 std::vector<CommitResult> SqliteProvider::commit_each(const TransactionTime& moment,
                                                       std::span<const TurnCommit> commits,
-                                                      std::span<const std::string> events, Notices& news,
+                                                      std::span<const std::string> events,
+                                                      providers::Notices& notices,
                                                       const std::stop_token& preempt) {
   std::vector<CommitResult> results;
   for (std::size_t i = 0; i < commits.size() && !preempt.stop_requested(); ++i) {
     tables_.connection.execute("SAVEPOINT entry");
-    Notices of_entry = news;
+    providers::Notices of_entry = notices;
     try {
       CommitResult result = tables_.turns.commit(moment, commits[i], events[i], of_entry);
       tables_.turns.send(moment, commits[i], result, of_entry);
       results.push_back(std::move(result));
-      news = std::move(of_entry);
+      notices = std::move(of_entry);
     } catch (const SqlError& error) {
       if (!concerns_one_entry(error)) throw;
       tables_.connection.execute("ROLLBACK TO entry");
@@ -206,8 +225,8 @@ std::vector<CommitResult> SqliteProvider::commit_each(const TransactionTime& mom
 
 Result<void> SqliteProvider::release_turns(std::span<const TurnRelease> items) {
   return guarded("release_turns", [&]() -> Result<void> {
-    Notices news;
-    news.orchestrator_work = writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
+    providers::Notices notices;
+    notices.turns_ready = writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
       bool any = false;
       for (const TurnRelease& item : items) {
         std::optional<std::int64_t> not_before;
@@ -218,7 +237,7 @@ Result<void> SqliteProvider::release_turns(std::span<const TurnRelease> items) {
       }
       return any;
     });
-    announce(news);
+    announce(notices);
     return {};
   });
 }
@@ -260,14 +279,15 @@ Result<ActivityBatch> SqliteProvider::fetch_activities(const ActivityFetch& requ
 
 Result<std::vector<AckResult>> SqliteProvider::ack_activities(std::span<const ActivityAck> acks) {
   return guarded("ack_activities", [&]() -> Result<std::vector<AckResult>> {
-    Notices news;
+    providers::Notices notices;
     auto results = writer_.write(CommitSync::durable, [&](const TransactionTime& moment) {
       std::vector<AckResult> outcomes;
       outcomes.reserve(acks.size());
-      for (const ActivityAck& ack : acks) outcomes.push_back(tables_.delivery.acknowledge(moment, ack, news));
+      for (const ActivityAck& ack : acks)
+        outcomes.push_back(tables_.delivery.acknowledge(moment, ack, notices));
       return outcomes;
     });
-    announce(news);
+    announce(notices);
     return results;
   });
 }
@@ -295,13 +315,13 @@ Result<std::vector<RenewResult>> SqliteProvider::renew_activities(std::span<cons
 
 Result<void> SqliteProvider::release_activities(std::span<const ActivityRelease> items) {
   return guarded("release_activities", [&]() -> Result<void> {
-    Notices news;
-    news.worker_work = writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
+    providers::Notices notices;
+    notices.activities_ready = writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
       bool any = false;
       for (const ActivityRelease& item : items) any |= tables_.workers.abandon(moment, item);
       return any;
     });
-    announce(news);
+    announce(notices);
     return {};
   });
 }
@@ -322,7 +342,7 @@ Result<std::optional<InstanceInfo>> SqliteProvider::get_instance(const InstanceI
   return guarded("get_instance", [&]() -> Result<std::optional<InstanceInfo>> {
     auto info = read([&](Views& views) { return views.instances.info(instance); });
     if (info && info->unreadable)
-      return base::unreadable_instance("get_instance", instance, *info->unreadable);
+      return providers::unreadable_instance("get_instance", instance, *info->unreadable);
     return info;
   });
 }
@@ -337,7 +357,7 @@ std::unique_ptr<Subscription> SqliteProvider::subscribe(NodeId node, ProviderLis
   auto subscription = listeners_.add(std::move(node), listener);
   if (Bell* bell = writer_.bell()) {
     try {
-      bell->listen([this](Topics topics) { listeners_.tell(topics); },
+      bell->listen([this](Topics topics) { notify(listeners_, topics); },
                    [this] { return writer_.changed_by_others(); });
     } catch (const std::exception&) {
       // No thread to be had. Listeners hear of this store's own commits; polling finds the others'.

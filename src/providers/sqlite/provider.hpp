@@ -2,12 +2,13 @@
 // when its locks are given back.
 #pragma once
 
+#include "providers/common/listeners.hpp"
+#include "providers/common/notices.hpp"
 #include "providers/sqlite/delivery.hpp"
 #include "providers/sqlite/instance_list.hpp"
 #include "providers/sqlite/instance_removal.hpp"
 #include "providers/sqlite/instances.hpp"
 #include "providers/sqlite/key_value_table.hpp"
-#include "providers/sqlite/listeners.hpp"
 #include "providers/sqlite/number_allocator.hpp"
 #include "providers/sqlite/orchestrator_queue.hpp"
 #include "providers/sqlite/overdue_work.hpp"
@@ -186,12 +187,13 @@ class SqliteProvider final : public Provider {
   }
   [[nodiscard]] std::vector<CommitResult> commit_each(const TransactionTime& moment,
                                                       std::span<const TurnCommit> commits,
-                                                      std::span<const std::string> events, Notices& news,
+                                                      std::span<const std::string> events,
+                                                      providers::Notices& notices,
                                                       const std::stop_token& preempt);
   /// After the commit: if there is no memory for it, the call has succeeded all the same.
-  void announce(const Notices& news);
+  void announce(const providers::Notices& notices);
 
-  Listeners listeners_;
+  providers::Listeners listeners_;
   Writer writer_;
   Tables tables_;
   const std::string file_;          // for what is opened later

@@ -25,9 +25,9 @@ Result<std::size_t> SqliteProvider::release_sessions(const std::string& owner) {
     const std::size_t released = writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
       return tables_.sessions.release(moment, owner);
     });
-    Notices news;
-    news.worker_work = released > 0;
-    announce(news);
+    providers::Notices notices;
+    notices.activities_ready = released > 0;
+    announce(notices);
     return released;
   });
 }
@@ -41,17 +41,17 @@ Result<SweepResult> SqliteProvider::sweep(std::size_t limit) {
              tables_.parked.any_expired(moment) || tables_.sessions.any_orphaned(moment);
     });
     if (!any || limit == 0) return result;
-    Notices news;
+    providers::Notices notices;
     result = writer_.write(CommitSync::durable, [&](const TransactionTime& moment) {
       SweepResult swept;
-      swept.overdue = tables_.overdue.fail(moment, limit, news);
+      swept.overdue = tables_.overdue.fail(moment, limit, notices);
       swept.parked_dropped = tables_.parked.drop_expired(moment, limit);
       swept.sessions_removed = tables_.sessions.remove_orphaned(moment, limit);
       swept.more = swept.overdue == limit || swept.parked_dropped == limit || swept.sessions_removed == limit;
       swept.next_due = tables_.overdue.next(moment);
       return swept;
     });
-    announce(news);
+    announce(notices);
     return result;
   });
 }
@@ -117,16 +117,16 @@ Result<std::vector<DeleteResult>> SqliteProvider::delete_instances(std::span<con
                                                                    DeleteMode mode) {
   return guarded("delete_instances", [&]() -> Result<std::vector<DeleteResult>> {
     if (instances.empty()) return std::vector<DeleteResult>{};
-    Notices news;
+    providers::Notices notices;
     auto results = writer_.write(CommitSync::durable, [&](const TransactionTime& moment) {
       std::vector<DeleteResult> deleted;
       deleted.reserve(instances.size());
       for (const InstanceId& instance : instances) {
-        deleted.push_back(tables_.removal.remove(moment, instance, mode, news));
+        deleted.push_back(tables_.removal.remove(moment, instance, mode, notices));
       }
       return deleted;
     });
-    announce(news);
+    announce(notices);
     return results;
   });
 }

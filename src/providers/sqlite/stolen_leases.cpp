@@ -1,7 +1,5 @@
 #include "providers/sqlite/stolen_leases.hpp"
 
-#include <algorithm>
-
 namespace duramen::inline v0::sqlite::detail {
 
 namespace {
@@ -13,6 +11,8 @@ constexpr std::int64_t sweep_interval_ms = 30'000;
 CancelReason reason_of(std::string_view text) {
   return parse_cancel_reason(text).value_or(CancelReason::dropped_future);
 }
+
+LeaseTime lease_time(std::int64_t milliseconds) { return LeaseTime{Duration{milliseconds}}; }
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void StolenLeases::add(const TransactionTime& moment, const StolenLease& stolen,
   sweep(moment);
   until += margin_ms;
   if (stolen.owner == by) {
-    own_.insert_or_assign(stolen.lease, Note{stolen.reason, until});
+    own_.add(stolen.lease, stolen.reason, lease_time(until), lease_time(moment.lease_now));
     return;
   }
   const ActivityKey& key = stolen.lease.key;
@@ -44,10 +44,7 @@ void StolenLeases::add(const TransactionTime& moment, const StolenLease& stolen,
 }
 
 std::optional<CancelReason> StolenLeases::reason(const TransactionTime& moment, const ActivityLease& lease) {
-  if (const auto note = own_.find(lease); note != own_.end()) {
-    if (note->second.until > moment.lease_now) return note->second.reason;
-    return std::nullopt;
-  }
+  if (const auto reason = own_.reason(lease, lease_time(moment.lease_now))) return reason;
   Cursor run = reason_.run(lease.token.value, lease.key.incarnation.value, lease.key.execution.value,
                            lease.key.activity.value, moment.lease_now);
   if (!run.step()) return std::nullopt;
@@ -68,10 +65,6 @@ std::vector<StolenLease> StolenLeases::take_unreported(const NodeId& node) {
 }
 
 void StolenLeases::sweep(const TransactionTime& moment) {
-  if (own_.size() >= sweep_own_at_) {
-    std::erase_if(own_, [&](const auto& note) { return note.second.until <= moment.lease_now; });
-    sweep_own_at_ = std::max<std::size_t>(1024, 2 * own_.size());
-  }
   if (moment.lease_now < next_sweep_) return;
   next_sweep_ = moment.lease_now + sweep_interval_ms;
   sweep_.execute(moment.lease_now);

@@ -1,19 +1,18 @@
 // Tombstones: leases that were taken from their holders, so that a holder who asks is told why.
 #pragma once
 
+#include "providers/common/own_stolen_leases.hpp"
 #include "providers/sqlite/connection.hpp"
 #include "providers/sqlite/statement.hpp"
 #include "providers/sqlite/transaction_time.hpp"
 #include <duramen/provider.hpp>
 
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 namespace duramen::inline v0::sqlite::detail {
 
-/// A node that cancels its own activity hears of it from its own commit; for such a lease a note in memory is
-/// enough, and ten thousand select losers cost no row. Leases of other nodes leave a row.
+/// A lease of another node leaves a row; for a lease of the committing node a note in memory is enough.
 class StolenLeases {
  public:
   explicit StolenLeases(Connection& connection);
@@ -29,18 +28,7 @@ class StolenLeases {
   void sweep(const TransactionTime& moment);
 
  private:
-  struct Hash {
-    std::size_t operator()(const ActivityLease& lease) const noexcept {
-      return std::hash<ActivityKey>{}(lease.key) ^ std::hash<LeaseToken>{}(lease.token);
-    }
-  };
-  struct Note {
-    CancelReason reason;
-    std::int64_t until;
-  };
-
-  std::unordered_map<ActivityLease, Note, Hash> own_;
-  std::size_t sweep_own_at_ = 1024;
+  providers::OwnStolenLeases own_;
   std::int64_t next_sweep_ = 0;
   Statement add_;
   Statement reason_;

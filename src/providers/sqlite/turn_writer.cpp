@@ -46,15 +46,16 @@ void fill_in(std::optional<ParentLink>& link, const InstanceId& instance, Incarn
 }  // namespace
 
 CommitResult TurnWriter::commit(const TransactionTime& moment, const TurnCommit& commit,
-                                std::string_view events, Notices& news) {
+                                std::string_view events, providers::Notices& notices) {
   if (const auto* fused = std::get_if<FusedStart>(&commit.basis)) {
-    return commit_start(moment, commit, *fused, events, news);
+    return commit_start(moment, commit, *fused, events, notices);
   }
-  return commit_turn(moment, commit, events, news);
+  return commit_turn(moment, commit, events, notices);
 }
 
 CommitResult TurnWriter::commit_start(const TransactionTime& moment, const TurnCommit& commit,
-                                      const FusedStart& fused, std::string_view events, Notices& news) {
+                                      const FusedStart& fused, std::string_view events,
+                                      providers::Notices& notices) {
   const InstanceChange& change = commit.change;
   const NewInstance instance{
       .id = commit.instance,
@@ -83,29 +84,29 @@ CommitResult TurnWriter::commit_start(const TransactionTime& moment, const TurnC
         result.start = *refused;
         return result;
       }
-      if (fits) delivery_.erase_instance(moment, taken->key, news);
+      if (fits) delivery_.erase_instance(moment, taken->key, notices);
     }
     if (!fits) {
       result.outcome = CommitOutcome::invalid;
-      result.message = base::turn_does_not_fit;
+      result.message = providers::turn_does_not_fit;
       return result;
     }
     key = instances_.insert(moment, numbers_, instance);
   }
   result.incarnation = *key;
-  parked_.move_to(moment, commit.instance, *key, queue_, news);
+  parked_.move_to(moment, commit.instance, *key, queue_, notices);
   if (!commit.events.empty()) {
     instances_.append_history(*key, commit.execution, commit.events.front().id, commit.events.back().id,
                               events);
   }
   if (change.failure) instances_.set_failure(*key, *change.failure);
   store_status_and_key_values(change, *key, false);
-  store_work(moment, commit, *key, result, news);
+  store_work(moment, commit, *key, result, notices);
   return result;
 }
 
 CommitResult TurnWriter::commit_turn(const TransactionTime& moment, const TurnCommit& commit,
-                                     std::string_view events, Notices& news) {
+                                     std::string_view events, providers::Notices& notices) {
   CommitResult result;
   const auto instance = instances_.find(commit.incarnation);
   if (instance) {
@@ -122,7 +123,7 @@ CommitResult TurnWriter::commit_turn(const TransactionTime& moment, const TurnCo
       return result;
     }
   } else if (!instance || !may_take(moment, *instance, std::get<ConditionalLease>(commit.basis))) {
-    fail_condition(moment, commit, result, news);
+    fail_condition(moment, commit, result, notices);
     return result;
   }
   if (!continues(commit, *instance)) {
@@ -130,13 +131,13 @@ CommitResult TurnWriter::commit_turn(const TransactionTime& moment, const TurnCo
         commit.activity_acks, [&](const ActivityAck& ack) { return workers_.is_held(moment, ack.lease); });
     if (acks_hold) {
       result.outcome = CommitOutcome::invalid;
-      result.message = base::turn_does_not_fit;
+      result.message = providers::turn_does_not_fit;
     } else {
-      fail_condition(moment, commit, result, news);
+      fail_condition(moment, commit, result, notices);
     }
     return result;
   }
-  if (!finish_work(moment, commit, result, news)) return result;
+  if (!finish_work(moment, commit, result, notices)) return result;
 
   if (held != nullptr) queue_.erase_fetched(instance->key, held->token);
   EventId last = instance->last_event_id;
@@ -153,7 +154,7 @@ CommitResult TurnWriter::commit_turn(const TransactionTime& moment, const TurnCo
     instances_.append_history(instance->key, commit.execution, commit.events.front().id,
                               commit.events.back().id, events);
   }
-  store_work(moment, commit, instance->key, result, news);
+  store_work(moment, commit, instance->key, result, notices);
   return result;
 }
 
@@ -171,17 +172,17 @@ bool TurnWriter::has_visible_message(const TransactionTime& moment, Incarnation 
 /// Deletes the worker rows whose ends caused this turn. A turn stands or falls with them: if one is gone,
 /// those that were there are acknowledged on their own, and false says that the turn must not be stored.
 bool TurnWriter::finish_work(const TransactionTime& moment, const TurnCommit& commit, CommitResult& result,
-                             Notices& news) {
+                             providers::Notices& notices) {
   for (std::size_t i = 0; i < commit.activity_acks.size(); ++i) {
     if (workers_.finish(moment, commit.activity_acks[i].lease)) continue;
     for (std::size_t done = 0; done < i; ++done) {
-      delivery_.enqueue_completion(moment, commit.activity_acks[done], news);
+      delivery_.enqueue_completion(moment, commit.activity_acks[done], notices);
       result.acks.emplace_back();
     }
     result.outcome = CommitOutcome::condition_failed;
     result.acks.push_back(delivery_.refusal(moment, commit.activity_acks[i].lease));
     for (std::size_t rest = i + 1; rest < commit.activity_acks.size(); ++rest) {
-      result.acks.push_back(delivery_.acknowledge(moment, commit.activity_acks[rest], news));
+      result.acks.push_back(delivery_.acknowledge(moment, commit.activity_acks[rest], notices));
     }
     return false;
   }
@@ -189,22 +190,22 @@ bool TurnWriter::finish_work(const TransactionTime& moment, const TurnCommit& co
 }
 
 void TurnWriter::fail_condition(const TransactionTime& moment, const TurnCommit& commit, CommitResult& result,
-                                Notices& news) {
+                                providers::Notices& notices) {
   result.outcome = CommitOutcome::condition_failed;
   for (const ActivityAck& ack : commit.activity_acks)
-    result.acks.push_back(delivery_.acknowledge(moment, ack, news));
+    result.acks.push_back(delivery_.acknowledge(moment, ack, notices));
 }
 
 void TurnWriter::send(const TransactionTime& moment, const TurnCommit& commit, CommitResult& result,
-                      Notices& news) {
+                      providers::Notices& notices) {
   if (result.outcome != CommitOutcome::committed) return;
   const Incarnation key = result.incarnation;
-  send_messages(moment, commit, result, news);
+  send_messages(moment, commit, result, notices);
   remove_messages(commit, key);
   // What arrived while the lease was held waits for whoever is next.
   const bool held = std::holds_alternative<HeldLease>(commit.basis);
-  if (held && !news.orchestrator_work && !is_final(commit.change.status)) {
-    news.orchestrator_work = has_visible_message(moment, key);
+  if (held && !notices.turns_ready && !is_final(commit.change.status)) {
+    notices.turns_ready = has_visible_message(moment, key);
   }
 }
 
@@ -223,20 +224,20 @@ void TurnWriter::store_status_and_key_values(const InstanceChange& change, Incar
 
 /// What a turn does to the worker queue: first what is new, then what is taken back.
 void TurnWriter::store_work(const TransactionTime& moment, const TurnCommit& commit, Incarnation key,
-                            CommitResult& result, Notices& news) {
-  insert_worker_items(moment, commit, key, news);
+                            CommitResult& result, providers::Notices& notices) {
+  insert_worker_items(moment, commit, key, notices);
   workers_.cancel(moment, key, commit.execution, commit.cancelled_activities, commit.node, result.stolen);
   if (commit.cancel_rest) {
     workers_.cancel_execution(moment, key, commit.execution, *commit.cancel_rest, commit.node, result.stolen);
   }
   for (const StolenLease& stolen : result.stolen) {
-    if (stolen.owner != commit.node) news.stolen.push_back(stolen);
+    if (stolen.owner != commit.node) notices.stolen.push_back(stolen);
   }
-  news.instances.push_back({commit.instance, commit.change.status, commit.node});
+  notices.instances.push_back({commit.instance, commit.change.status, commit.node});
 }
 
 void TurnWriter::insert_worker_items(const TransactionTime& moment, const TurnCommit& commit, Incarnation key,
-                                     Notices& news) {
+                                     providers::Notices& notices) {
   // Scheduled and cancelled in one turn: it never was there, and nobody's lease is stolen.
   if (commit.cancel_rest || commit.new_activities.empty()) return;
   std::unordered_set<EventId> cancelled;
@@ -244,19 +245,19 @@ void TurnWriter::insert_worker_items(const TransactionTime& moment, const TurnCo
   for (const NewActivity& item : commit.new_activities) {
     if (cancelled.contains(item.request.key.activity)) continue;
     workers_.insert(moment, key, commit, item);
-    if (!item.born_leased) news.worker_work = true;
+    if (!item.born_leased) notices.activities_ready = true;
   }
 }
 
 void TurnWriter::send_messages(const TransactionTime& moment, const TurnCommit& commit, CommitResult& result,
-                               Notices& news) {
+                               providers::Notices& notices) {
   const Incarnation key = result.incarnation;
   const bool fused = std::holds_alternative<FusedStart>(commit.basis);
   for (const OutboundMessage& message : commit.messages) {
     if (std::holds_alternative<message::TimerFired>(message.body) && message.target == commit.instance) {
       // The usual timer, to oneself: nothing to look up. A final turn has none.
       if (!is_final(commit.change.status)) {
-        queue_.insert(moment, key, message.target, message.body, message.visible_at, news);
+        queue_.insert(moment, key, message.target, message.body, message.visible_at, notices);
       }
     } else if (fused) {
       OutboundMessage completed = message;
@@ -269,21 +270,21 @@ void TurnWriter::send_messages(const TransactionTime& moment, const TurnCommit& 
         auto* failed = std::get_if<message::SubOrchestrationFailed>(&*completed.if_refused);
         if (failed != nullptr) fill_in(failed->parent, commit.instance, key);
       }
-      send_message(moment, commit, result, completed, news);
+      send_message(moment, commit, result, completed, notices);
     } else {
-      send_message(moment, commit, result, message, news);
+      send_message(moment, commit, result, message, notices);
     }
   }
 }
 
 void TurnWriter::send_message(const TransactionTime& moment, const TurnCommit& commit, CommitResult& result,
-                              const OutboundMessage& message, Notices& news) {
-  const EnqueueOutcome outcome = delivery_.deliver(moment, message, news);
+                              const OutboundMessage& message, providers::Notices& notices) {
+  const EnqueueOutcome outcome = delivery_.deliver(moment, message, notices);
   const bool refused = outcome == EnqueueOutcome::duplicate &&
                        std::holds_alternative<message::StartOrchestration>(message.body);
   if (refused && !message.if_refused) result.refused_starts.push_back(message.target);
   if (!refused || !message.if_refused || is_final(commit.change.status)) return;
-  queue_.insert(moment, result.incarnation, commit.instance, *message.if_refused, {}, news);
+  queue_.insert(moment, result.incarnation, commit.instance, *message.if_refused, {}, notices);
 }
 
 void TurnWriter::remove_messages(const TurnCommit& commit, Incarnation key) {

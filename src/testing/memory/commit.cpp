@@ -69,7 +69,7 @@ CommitResult MemoryState::commit(const TurnCommit& commit) {
   if (!basis_holds(commit, instance, result)) return result;
   if (!continues(commit, fused ? nullptr : instance)) {
     result.outcome = CommitOutcome::invalid;
-    result.message = base::turn_does_not_fit;
+    result.message = providers::turn_does_not_fit;
     return result;
   }
   if (fused) {
@@ -138,7 +138,7 @@ void MemoryState::apply(const TurnCommit& commit, Instance& instance, CommitResu
                   [&](const auto& entry) { return entry.second.fetched_under == held->token; });
     instance.lease = {};
     instance.not_before = {};
-    if (has_visible_message(instance)) news.orchestrator_work = true;
+    if (has_visible_message(instance)) notices.turns_ready = true;
   }
   for (const ActivityAck& entry : commit.activity_acks) {
     const auto row = work.find(entry.lease.key);
@@ -184,7 +184,7 @@ void MemoryState::apply(const TurnCommit& commit, Instance& instance, CommitResu
 
   insert_worker_items(commit, instance);
   cancel(commit, instance, result);
-  news.changed.push_back({info.instance, info.status, commit.node});
+  notices.instances.push_back({info.instance, info.status, commit.node});
 }
 
 void MemoryState::insert_worker_items(const TurnCommit& commit, const Instance& instance) {
@@ -199,7 +199,7 @@ void MemoryState::insert_worker_items(const TurnCommit& commit, const Instance& 
     if (item.born_leased) {
       begin_attempt(row, commit.node, *item.born_leased, commit.activity_lease);
     } else {
-      news.worker_work = true;
+      notices.activities_ready = true;
     }
     const ActivityKey key = row.request.key;
     work.emplace(key, std::move(row));
@@ -229,7 +229,7 @@ void MemoryState::cancel(const TurnCommit& commit, const Instance& instance, Com
     const auto stolen = remove_row(key, reason, commit.node);
     if (!stolen) return;
     result.stolen.push_back(*stolen);
-    if (stolen->owner != commit.node) news.stolen.push_back(*stolen);
+    if (stolen->owner != commit.node) notices.stolen.push_back(*stolen);
   };
   const Incarnation incarnation = instance.info.incarnation;
   for (const CancelledActivity& entry : commit.cancelled_activities) {

@@ -102,7 +102,7 @@ PendingWork MemoryState::pending(const InstanceId& id) {
   for (const auto& [position, message] : instance->inbox) {
     result.more_messages = result.messages.size() == PendingWork::max_messages;
     if (result.more_messages) break;
-    const auto [execution, event] = base::message_subject(message.body);
+    const auto [execution, event] = providers::message_subject(message.body);
     result.messages.push_back({.type = std::string(message_type(message.body)),
                                .execution = execution,
                                .event = event,
@@ -132,7 +132,7 @@ DeleteResult MemoryState::remove(const InstanceId& id, DeleteMode mode) {
     const auto own_rows = [&](const auto& entry) { return entry.first.incarnation == member; };
     result.messages +=
         instance.inbox.size() + static_cast<std::uint64_t>(std::ranges::count_if(work, own_rows));
-    news.changed.push_back({instance.info.instance, instance.info.status, {}});
+    notices.instances.push_back({instance.info.instance, instance.info.status, {}});
     erase(instance);
   }
   return result;

@@ -1,4 +1,5 @@
 // One lock around MemoryState; what a call has to tell is told after the lock is given back.
+#include "providers/common/listeners.hpp"
 #include "testing/memory/state.hpp"
 #include <duramen/testing/memory_provider.hpp>
 
@@ -16,9 +17,9 @@ struct MemoryProvider::Impl {
   auto run(Transaction transaction) {
     std::unique_lock lock(mutex);
     auto answer = transaction(state);
-    const Notices news = std::exchange(state.news, {});
+    const providers::Notices notices = std::exchange(state.notices, {});
     lock.unlock();
-    listeners.tell(news);
+    listeners.notify(notices);
     return answer;
   }
   /// The same for a batch: one answer per entry, in order.
@@ -34,7 +35,7 @@ struct MemoryProvider::Impl {
 
   std::mutex mutex;
   MemoryState state;
-  Listeners listeners;
+  providers::Listeners listeners;
 };
 
 MemoryProvider::MemoryProvider(const Clock& clock, MemoryOptions options)
@@ -56,7 +57,7 @@ Result<std::vector<EnqueueOutcome>> MemoryProvider::enqueue_messages(
   return impl_->run_each(messages, [](MemoryState& state, const OutboundMessage& message) {
     const EnqueueOutcome outcome = state.deliver(message);
     // Also one for later: nobody who sleeps knows of its time.
-    if (outcome == EnqueueOutcome::enqueued) state.news.orchestrator_work = true;
+    if (outcome == EnqueueOutcome::enqueued) state.notices.turns_ready = true;
     return outcome;
   });
 }

@@ -67,7 +67,7 @@ StartOutcome MemoryState::start(const StartRequest& request) {
   Instance& instance = create(request.instance, request.start);
   enqueue(instance, request.start, {});
   deliver_parked(request.instance);  // after the start
-  news.changed.push_back({request.instance, Status::pending, {}});
+  notices.instances.push_back({request.instance, Status::pending, {}});
   return StartOutcome::created;
 }
 
@@ -93,7 +93,7 @@ void MemoryState::erase(const Instance& instance) {
   auto row = work.lower_bound(ActivityKey{incarnation, {}, {}});
   while (row != work.end() && row->first.incarnation == incarnation) {
     const ActivityKey key = (row++)->first;
-    if (auto stolen = remove_row(key, CancelReason::instance_deleted, {})) news.stolen.push_back(*stolen);
+    if (auto stolen = remove_row(key, CancelReason::instance_deleted, {})) notices.stolen.push_back(*stolen);
   }
   names.erase(instance.info.instance);
   instances.erase(incarnation);
@@ -102,7 +102,7 @@ void MemoryState::erase(const Instance& instance) {
 void MemoryState::enqueue(Instance& target, MessageBody item, TimePoint visible_at) {
   const QueuePosition position{std::max(visible_at, clock.now()), ++last_arrival_};
   target.inbox.emplace(position, QueuedMessage{std::move(item), 0, {}});
-  if (has_visible_message(target)) news.orchestrator_work = true;
+  if (has_visible_message(target)) notices.turns_ready = true;
 }
 
 EnqueueOutcome MemoryState::deliver(const OutboundMessage& message) {
@@ -214,7 +214,7 @@ void MemoryState::abandon(const TurnRelease& entry) {
   }
   instance->lease = {};
   instance->not_before = entry.delay > Duration{0} ? clock.now() + entry.delay : TimePoint{};
-  news.orchestrator_work = true;
+  notices.turns_ready = true;
 }
 
 bool MemoryState::renew(const TurnLease& lease, Duration extend) {

@@ -5,7 +5,7 @@
 // counting, removing.
 #pragma once
 
-#include "testing/memory/listeners.hpp"
+#include "providers/common/notices.hpp"
 #include "testing/memory/tables.hpp"
 #include <duramen/provider.hpp>
 #include <duramen/testing/memory_provider.hpp>
@@ -54,7 +54,7 @@ class MemoryState : public MemoryTables {
 
   const Clock& clock;
   const MemoryOptions options;
-  Notices news;
+  providers::Notices notices;
 
  private:
   struct Overdue {

@@ -49,7 +49,7 @@ std::size_t MemoryState::fail_overdue(std::size_t limit) {
   for (const ActivityKey& key : due) {
     const WorkRow& row = work.at(key);
     const Failure failure = overdue_failure(row.request, overdue(row)->which, row.attempts);
-    if (const auto stolen = remove_row(key, CancelReason::timeout, {})) news.stolen.push_back(*stolen);
+    if (const auto stolen = remove_row(key, CancelReason::timeout, {})) notices.stolen.push_back(*stolen);
     deliver_end(key, failure);
   }
   return due.size();

@@ -119,7 +119,7 @@ void MemoryState::abandon(const ActivityRelease& entry) {
   row->lease = {};
   if (!entry.count_attempt) --row->attempts;
   if (entry.delay > Duration{0}) row->position.visible_at = clock.now() + entry.delay;
-  news.worker_work = true;
+  notices.activities_ready = true;
 }
 
 RenewResult MemoryState::renew(const ActivityRenewal& renewal, Duration extend) {
@@ -197,7 +197,7 @@ std::size_t MemoryState::renew_sessions(std::span<const std::string> owners, Dur
 std::size_t MemoryState::release_sessions(const std::string& owner) {
   const std::size_t released = std::erase_if(
       sessions, [&](const auto& entry) { return entry.second.owner == owner && is_live(entry.second); });
-  if (released > 0) news.worker_work = true;
+  if (released > 0) notices.activities_ready = true;
   return released;
 }
 

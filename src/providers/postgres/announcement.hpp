@@ -1,49 +1,36 @@
-// What a call has to tell, and what of it goes to other processes.
+// The part of a call's notices that goes to other processes.
 #pragma once
 
+#include "providers/common/notices.hpp"
 #include <duramen/provider.hpp>
 
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace duramen::inline v0::postgres::detail {
 
-/// Gathered during a call, told after it.
-struct Notices {
-  bool orchestrator_work = false;
-  bool worker_work = false;
-  std::vector<StolenLease> stolen;  ///< from other nodes
-  std::vector<ChangedInstance> instances;
-
-  [[nodiscard]] bool any() const noexcept {
-    return orchestrator_work || worker_work || !stolen.empty() || !instances.empty();
-  }
-};
-
 /// What is said across processes: kinds, and who was robbed. No instance is named: there may be too many.
 struct Announcement {
-  bool orchestrator_work = false;
-  bool worker_work = false;
+  bool turns_ready = false;
+  bool activities_ready = false;
   bool instances = false;
   bool stolen_from_all = false;
   std::set<std::string> stolen_from;
   bool hello = false;  ///< somebody new listens
 
   [[nodiscard]] bool empty() const noexcept {
-    return !orchestrator_work && !worker_work && !instances && !stolen_from_all && stolen_from.empty() &&
+    return !turns_ready && !activities_ready && !instances && !stolen_from_all && stolen_from.empty() &&
            !hello;
   }
   /// Nobody has work to do because of it, or to stop; only those who wait for an instance want to know.
   [[nodiscard]] bool can_wait() const noexcept {
-    return !orchestrator_work && !worker_work && !stolen_from_all && stolen_from.empty() && !hello;
+    return !turns_ready && !activities_ready && !stolen_from_all && stolen_from.empty() && !hello;
   }
   [[nodiscard]] bool concerns(const NodeId& node) const {
     return !node.empty() && (stolen_from_all || stolen_from.contains(node.value));
   }
-  void add(const Notices& news);
+  void add(const providers::Notices& notices);
 
   /// As the payload of a NOTIFY, which must be short: letters for kinds, then nodes, each after a tab. Too
   /// many become "all".

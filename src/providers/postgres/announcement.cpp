@@ -1,4 +1,4 @@
-#include "providers/postgres/notices.hpp"
+#include "providers/postgres/announcement.hpp"
 
 namespace duramen::inline v0::postgres::detail {
 
@@ -11,17 +11,17 @@ bool may_be_listed(const std::string& node) { return node.find('\t') == std::str
 
 }  // namespace
 
-void Announcement::add(const Notices& news) {
-  orchestrator_work |= news.orchestrator_work;
-  worker_work |= news.worker_work;
-  instances |= !news.instances.empty();
-  for (const StolenLease& lease : news.stolen) stolen_from.insert(lease.owner.value);
+void Announcement::add(const providers::Notices& notices) {
+  turns_ready |= notices.turns_ready;
+  activities_ready |= notices.activities_ready;
+  instances |= !notices.instances.empty();
+  for (const StolenLease& lease : notices.stolen) stolen_from.insert(lease.owner.value);
 }
 
 std::string Announcement::to_payload() const {
   std::string kinds;
-  if (orchestrator_work) kinds += 'o';
-  if (worker_work) kinds += 'w';
+  if (turns_ready) kinds += 'o';
+  if (activities_ready) kinds += 'w';
   if (instances) kinds += 'i';
   if (hello) kinds += 'h';
   if (stolen_from_all) return kinds + 'a';
@@ -38,8 +38,8 @@ Announcement Announcement::from_payload(std::string_view payload) {
   const std::size_t end = payload.find('\t');
   for (const char kind : payload.substr(0, end)) {
     // A letter that this version does not know is for newer ones.
-    if (kind == 'o') bulletin.orchestrator_work = true;
-    if (kind == 'w') bulletin.worker_work = true;
+    if (kind == 'o') bulletin.turns_ready = true;
+    if (kind == 'w') bulletin.activities_ready = true;
     if (kind == 'i') bulletin.instances = true;
     if (kind == 'h') bulletin.hello = true;
     if (kind == 'a') bulletin.stolen_from_all = true;
@@ -52,7 +52,7 @@ Announcement Announcement::from_payload(std::string_view payload) {
 }
 
 Announcement Announcement::of_everything() {
-  return {.orchestrator_work = true, .worker_work = true, .instances = true, .stolen_from_all = true};
+  return {.turns_ready = true, .activities_ready = true, .instances = true, .stolen_from_all = true};
 }
 
 }  // namespace duramen::inline v0::postgres::detail

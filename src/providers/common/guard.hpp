@@ -1,0 +1,34 @@
+// The border of a store: inside it failures are exceptions, outside they are Errors.
+#pragma once
+
+#include "providers/common/out_of_memory.hpp"
+#include "providers/common/store_error.hpp"
+
+#include <exception>
+#include <new>
+#include <utility>
+
+namespace duramen::inline v0::providers {
+
+/// Runs `body`, which returns a Result, and lets no exception pass. `translate(exception, operation)` makes
+/// an Error of an exception of the store's driver, or of any other.
+template <class Translate, class Body>
+auto guard(const char* operation, Translate&& translate, Body&& body) noexcept -> decltype(body()) {
+  try {
+    try {
+      return std::forward<Body>(body)();
+    } catch (const StoreError& thrown) {
+      Error error = thrown.error();
+      error.operation = operation;
+      return error;
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& thrown) {
+      return translate(thrown, operation);
+    }
+  } catch (const std::bad_alloc&) {
+    return out_of_memory(operation);  // thrown by the body, or while an error was described
+  }
+}
+
+}  // namespace duramen::inline v0::providers
