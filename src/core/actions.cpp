@@ -10,8 +10,6 @@
 #include <duramen/limits.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -27,15 +25,20 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31u);
 }
 
+/// The last `width` hexadecimal digits of a number.
+std::string hex(std::uint64_t number, std::size_t width) {
+  std::string text(width, '0');
+  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, number >>= 4u)
+    *digit = "0123456789abcdef"[number & 0xFu];
+  return text;
+}
+
 /// A version 4 UUID.
 std::string format_guid(std::uint64_t high, std::uint64_t low) {
   high = (high & ~0xF000ull) | 0x4000ull;
   low = (low & ~(0xC0ull << 56u)) | (0x80ull << 56u);
-  std::array<char, 37> text{};
-  std::snprintf(text.data(), text.size(), "%08x-%04x-%04x-%04x-%012llx", static_cast<unsigned>(high >> 32u),
-                static_cast<unsigned>(high >> 16u) & 0xFFFFu, static_cast<unsigned>(high) & 0xFFFFu,
-                static_cast<unsigned>(low >> 48u), static_cast<unsigned long long>(low & 0xFFFFFFFFFFFFull));
-  return text.data();
+  return hex(high >> 32u, 8) + "-" + hex(high >> 16u, 4) + "-" + hex(high, 4) + "-" + hex(low >> 48u, 4) +
+         "-" + hex(low, 12);
 }
 
 /// 128 bits of a text, as hexadecimal digits.
@@ -46,10 +49,7 @@ std::string hash_of(std::string_view text) {
     high = (high ^ static_cast<unsigned char>(c)) * 0x100000001B3ull;
     low = mix(low ^ static_cast<unsigned char>(c));
   }
-  std::array<char, 33> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx%016llx", static_cast<unsigned long long>(mix(high)),
-                static_cast<unsigned long long>(low));
-  return digits.data();
+  return hex(mix(high), 16) + hex(low, 16);
 }
 
 /// A name that no store can hold, or that nobody can ever answer to, is refused where the code gives it.
