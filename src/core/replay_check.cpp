@@ -5,8 +5,6 @@
 #include <duramen/detail/mutant.hpp>
 #include <duramen/limits.hpp>
 
-#include <filesystem>
-#include <fstream>
 #include <istream>
 #include <utility>
 
@@ -198,21 +196,6 @@ ReplayReport check_replay(const Registry& registry, std::istream& histories, con
       return report;
     }
   }
-}
-
-ReplayReport check_replay_file(const Registry& registry, const std::string& path,
-                               const ReplayCheckOptions& options) {
-  std::error_code error;
-  std::ifstream file(path);
-  // A directory can be opened, but reading it throws.
-  if (!file || std::filesystem::is_directory(path, error)) {
-    return only(Kind::unreadable, path + " cannot be opened; write one with `duramen export`");
-  }
-  ReplayReport report = check_replay(registry, file, path, options);
-  if (report.instances == 0 && report.findings.empty()) {
-    return only(Kind::unreadable, path + " has no history in it; write one with `duramen export`");
-  }
-  return report;
 }
 
 }  // namespace duramen::inline v0

@@ -211,12 +211,6 @@ TEST(ReplayCheck, LinesThatCannotBeReadAreFindingsAndTheRestIsReplayed) {
   EXPECT_EQ(report.instances, 1u);  // the broken line stood where order-1's history could have gone on
 }
 
-TEST(ReplayCheck, AFileThatIsNotThereIsAFinding) {
-  const ReplayReport report = check_replay_file(build(two_steps), "/nonexistent/histories.jsonl");
-  EXPECT_FALSE(report.ok());
-  EXPECT_THAT(report.text(), HasSubstr("duramen export"));
-}
-
 TEST(RecordedHistory, WhatIsWrittenIsReadBack) {
   RecordedInstance one = a_history();
   RecordedInstance two = a_history(false);
