@@ -1,45 +1,88 @@
 # Reads the #include lines and checks the arrows of the architecture: a folder includes internal headers only of the
-# folders below it, users' programs include none, and each driver header is seen by one folder.
+# folders below it, users' programs include none, one provider does not include another, only the folder of a store (and
+# its tests and benchmarks) includes the driver, and the core includes no header that does I/O.
 
 cmake_minimum_required(VERSION 3.25)
 
-set(internal base core runtime client providers testing)
+set(layers base format store core runtime client providers/common providers/sqlite providers/postgres testing)
 
-set(allowed_base base)
-set(allowed_core core base)
-set(allowed_runtime runtime core base)
-set(allowed_client client base)
-set(allowed_providers providers base)
-set(allowed_testing ${internal})
+# The layers that each layer may include besides itself.
+set(below_base "")
+set(below_format base)
+set(below_store base)
+set(below_core base format)
+set(below_runtime base format store core)
+set(below_client base format store)
+set(below_providers/common base format store)
+set(below_providers/sqlite base format store providers/common)
+set(below_providers/postgres base format store providers/common)
+set(below_testing base format store core runtime client providers/common)
+
+set(sqlite3.h_users src/providers/sqlite tests/providers/sqlite bench)
+set(libpq-fe.h_users src/providers/postgres)
+
+set(io_headers cstdio fcntl.h filesystem fstream iostream poll.h print stdio.h sys/mman.h sys/socket.h sys/stat.h syncstream
+  unistd.h)
 
 set(problems "")
+set(checked "")
 
-# Checks every file below `folder`, which may include internal headers of the folders named after it.
+# Checks every file below `folder`, which may include internal headers of the layers named after it.
 function(check_folder folder)
   set(allowed ${ARGN})
   file(GLOB_RECURSE files RELATIVE "${SOURCE_DIR}"
     "${SOURCE_DIR}/${folder}/*.cpp" "${SOURCE_DIR}/${folder}/*.hpp")
+  if(NOT files)
+    message(FATAL_ERROR "${folder} has no sources: correct the list of folders in this test")
+  endif()
   foreach(file IN LISTS files)
     file(STRINGS "${SOURCE_DIR}/${file}" lines REGEX "^[ \t]*#[ \t]*include")
     foreach(line IN LISTS lines)
-      if(line MATCHES "[\"<](([a-z_]+)/[^\">]*)[\">]" AND CMAKE_MATCH_2 IN_LIST internal
-          AND NOT CMAKE_MATCH_2 IN_LIST allowed)
-        string(APPEND problems "  ${file}: ${line}\n")
-      elseif(line MATCHES "sqlite3\\.h" AND NOT file MATCHES "^src/providers/sqlite/")
-        string(APPEND problems "  ${file}: ${line}\n")
-      elseif(line MATCHES "libpq-fe\\.h" AND NOT file MATCHES "^src/providers/postgres/")
+      if(NOT line MATCHES "[\"<]([^\">]*)[\">]")
+        continue()
+      endif()
+      set(header "${CMAKE_MATCH_1}")
+      set(layer "")
+      if(header MATCHES "^(providers/[a-z_]+|[a-z_]+)/")
+        set(layer "${CMAKE_MATCH_1}")
+      endif()
+      set(wrong FALSE)
+      if(layer IN_LIST layers AND NOT layer IN_LIST allowed)
+        set(wrong TRUE)
+      elseif(DEFINED ${header}_users)
+        set(wrong TRUE)
+        foreach(user IN LISTS ${header}_users)
+          if(file MATCHES "^${user}/")
+            set(wrong FALSE)
+          endif()
+        endforeach()
+      elseif(folder STREQUAL "src/core" AND header IN_LIST io_headers)
+        set(wrong TRUE)
+      endif()
+      if(wrong)
         string(APPEND problems "  ${file}: ${line}\n")
       endif()
     endforeach()
   endforeach()
   set(problems "${problems}" PARENT_SCOPE)
+  set(checked ${checked} ${files} PARENT_SCOPE)
 endfunction()
 
-foreach(folder IN LISTS internal)
-  check_folder(src/${folder} ${allowed_${folder}})
+foreach(layer IN LISTS layers)
+  check_folder(src/${layer} ${layer} ${below_${layer}})
 endforeach()
-foreach(folder IN ITEMS include cli dashboard examples)
+foreach(folder IN ITEMS include cli examples)
   check_folder(${folder})
+endforeach()
+foreach(folder IN ITEMS bench tests fuzz)
+  check_folder(${folder} ${layers})
+endforeach()
+
+# A new folder of src/ needs a line in this test.
+file(GLOB_RECURSE sources RELATIVE "${SOURCE_DIR}" "${SOURCE_DIR}/src/*.cpp" "${SOURCE_DIR}/src/*.hpp")
+list(REMOVE_ITEM sources ${checked})
+foreach(file IN LISTS sources)
+  string(APPEND problems "  ${file} is in no layer\n")
 endforeach()
 
 if(problems)
