@@ -23,7 +23,7 @@ std::string Announcement::to_payload() const {
   if (turns_ready) kinds += 'o';
   if (activities_ready) kinds += 'w';
   if (instances) kinds += 'i';
-  if (hello) kinds += 'h';
+  if (listener_joined) kinds += 'h';
   if (stolen_from_all) return kinds + 'a';
   std::string nodes;
   for (const std::string& node : stolen_from) {
@@ -34,21 +34,21 @@ std::string Announcement::to_payload() const {
 }
 
 Announcement Announcement::from_payload(std::string_view payload) {
-  Announcement bulletin;
+  Announcement announcement;
   const std::size_t end = payload.find('\t');
   for (const char kind : payload.substr(0, end)) {
     // A letter that this version does not know is for newer ones.
-    if (kind == 'o') bulletin.turns_ready = true;
-    if (kind == 'w') bulletin.activities_ready = true;
-    if (kind == 'i') bulletin.instances = true;
-    if (kind == 'h') bulletin.hello = true;
-    if (kind == 'a') bulletin.stolen_from_all = true;
+    if (kind == 'o') announcement.turns_ready = true;
+    if (kind == 'w') announcement.activities_ready = true;
+    if (kind == 'i') announcement.instances = true;
+    if (kind == 'h') announcement.listener_joined = true;
+    if (kind == 'a') announcement.stolen_from_all = true;
   }
   while (payload.find('\t') != std::string_view::npos) {
     payload.remove_prefix(payload.find('\t') + 1);
-    bulletin.stolen_from.emplace(payload.substr(0, payload.find('\t')));
+    announcement.stolen_from.emplace(payload.substr(0, payload.find('\t')));
   }
-  return bulletin;
+  return announcement;
 }
 
 Announcement Announcement::of_everything() {

@@ -17,15 +17,15 @@ struct Announcement {
   bool instances = false;
   bool stolen_from_all = false;
   std::set<std::string> stolen_from;
-  bool hello = false;  ///< somebody new listens
+  bool listener_joined = false;  ///< somebody new listens
 
   [[nodiscard]] bool empty() const noexcept {
     return !turns_ready && !activities_ready && !instances && !stolen_from_all && stolen_from.empty() &&
-           !hello;
+           !listener_joined;
   }
   /// Nobody has work to do because of it, or to stop; only those who wait for an instance want to know.
   [[nodiscard]] bool can_wait() const noexcept {
-    return !turns_ready && !activities_ready && !stolen_from_all && stolen_from.empty() && !hello;
+    return !turns_ready && !activities_ready && !stolen_from_all && stolen_from.empty() && !listener_joined;
   }
   [[nodiscard]] bool concerns(const NodeId& node) const {
     return !node.empty() && (stolen_from_all || stolen_from.contains(node.value));

@@ -20,8 +20,8 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 // How often to see whether the connection still works and whether anybody else is there.
-constexpr Duration look_interval = std::chrono::seconds{30};
-constexpr Duration between_unhurried{5};
+constexpr Duration check_interval = std::chrono::seconds{30};
+constexpr Duration deferred_interval{5};
 // For finding out how a pooler hands out sessions.
 constexpr Duration longest_comparison = std::chrono::seconds{5};
 constexpr int comparisons = 3;
@@ -52,14 +52,14 @@ std::int64_t session_now(Connection& connection) {
 }  // namespace
 
 Announcer::Announcer(const Options& options, providers::Listeners& listeners, ServerClock& clock,
-                     CallCounters& tally)
+                     CallCounters& counters)
     : options_(options),
       conninfo_(options.listen_conninfo.empty() ? options.conninfo : options.listen_conninfo),
       channel_(channel_of(options.schema)),
       presence_lock_(static_cast<std::int64_t>(hash_of("duramen listens in " + options.schema))),
       listeners_(listeners),
       clock_(clock),
-      tally_(tally),
+      counters_(counters),
       wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 Announcer::~Announcer() {
@@ -119,14 +119,14 @@ void Announcer::run() {
     try {
       Connection::NoticeHandler ignore = [](std::string_view) {};
       Connection connection{conninfo_, options_.call_timeout, false, std::move(ignore)};
-      ++tally_.connections_opened;
-      clock_.heard(connection.greeting());
+      ++counters_.connections_opened;
+      clock_.synchronise(connection.server_info());
       if (!listening_unavailable_ && shares_sessions(connection)) throw SharedSession();
       if (!listening_unavailable_) introduce(connection);
       back_off.succeeded();
-      hears_ = !listening_unavailable_;
+      listening_ = !listening_unavailable_;
       // Whatever was said while nobody listened here is made up for.
-      if (before) tell(Announcement::of_everything());
+      if (before) notify(Announcement::of_everything());
       before = true;
       serve(connection);
     } catch (const SharedSession&) {
@@ -140,7 +140,7 @@ void Announcer::run() {
                       .fields = {}});
       }
     } catch (const std::exception&) {
-      hears_ = false;
+      listening_ = false;
       others_ = true;  // nobody knows
       if (options_.log && !stopping_) {
         options_.log(
@@ -149,7 +149,7 @@ void Announcer::run() {
              .fields = {}});
       }
     }
-    hears_ = false;
+    listening_ = false;
     if (!stopping_) pause(back_off.failed());
   }
 }
@@ -160,10 +160,10 @@ bool Announcer::shares_sessions(Connection& connection) {
     // Where each client has a session to itself, two never meet in one, and none moves to another.
     Connection other{conninfo_, std::min<Duration>(options_.call_timeout, longest_comparison), false,
                      nullptr};
-    ++tally_.connections_opened;
+    ++counters_.connections_opened;
     if (other.session() == connection.session()) return true;
     for (int i = 0; i < comparisons; ++i) {
-      tally_.listener_queries += 2;
+      counters_.listener_queries += 2;
       if (session_now(other) != other.session() || session_now(connection) != connection.session())
         return true;
     }
@@ -176,22 +176,22 @@ bool Announcer::shares_sessions(Connection& connection) {
 
 void Announcer::introduce(Connection& connection) {
   const auto run = [&](const std::string& sql) {
-    ++tally_.listener_queries;
+    ++counters_.listener_queries;
     connection.run(sql);
   };
   run("LISTEN " + quoted_identifier(channel_));
   run("SELECT pg_advisory_lock_shared(" + std::to_string(presence_lock_) + ")");
-  look_for_others(connection);
+  find_other_listeners(connection);
   if (!others_) return;
   const std::lock_guard lock(mutex_);
-  pending_.hello = true;
+  pending_.listener_joined = true;
   wake();
 }
 
-void Announcer::look_for_others(Connection& connection) {
+void Announcer::find_other_listeners(Connection& connection) {
   Parameters lock;
   lock.number(presence_lock_);
-  ++tally_.listener_queries;
+  ++counters_.listener_queries;
   const Rows rows = connection.run(
       "SELECT count(*), pg_backend_pid()::bigint FROM pg_catalog.pg_locks l "
       "WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 "
@@ -203,16 +203,16 @@ void Announcer::look_for_others(Connection& connection) {
 }
 
 void Announcer::serve(Connection& connection) {
-  auto next_look = Steady::now() + look_interval;
+  auto next_check = Steady::now() + check_interval;
   while (!stopping_) {
     const auto send_again = send_pending(connection);
-    hear(connection);
-    if (Steady::now() >= next_look) {
-      if (!listening_unavailable_) look_for_others(connection);
-      next_look = Steady::now() + look_interval;
+    receive(connection);
+    if (Steady::now() >= next_check) {
+      if (!listening_unavailable_) find_other_listeners(connection);
+      next_check = Steady::now() + check_interval;
     }
     const auto left =
-        std::chrono::ceil<Duration>(std::min(next_look, send_again.value_or(next_look)) - Steady::now());
+        std::chrono::ceil<Duration>(std::min(next_check, send_again.value_or(next_check)) - Steady::now());
     pollfd entries[2] = {{.fd = wake_fd_, .events = POLLIN, .revents = 0},
                          {.fd = connection.socket(), .events = POLLIN, .revents = 0}};
     ::poll(entries, 2, static_cast<int>(std::max<Duration::rep>(left.count(), 0)));
@@ -223,23 +223,23 @@ void Announcer::serve(Connection& connection) {
     if (entries[1].revents != 0) connection.read_input();
   }
   // Who ends now has said all.
-  next_unhurried_ = {};
+  next_deferred_ = {};
   send_pending(connection);
 }
 
 std::optional<Steady::time_point> Announcer::send_pending(Connection& connection) {
-  Announcement bulletin;
+  Announcement announcement;
   {
     const std::lock_guard lock(mutex_);
-    if (pending_.can_wait() && !pending_.empty() && Steady::now() < next_unhurried_) return next_unhurried_;
-    std::swap(bulletin, pending_);
+    if (pending_.can_wait() && !pending_.empty() && Steady::now() < next_deferred_) return next_deferred_;
+    std::swap(announcement, pending_);
   }
-  if (bulletin.empty() || !others_) return std::nullopt;
-  next_unhurried_ = Steady::now() + between_unhurried;
+  if (announcement.empty() || !others_) return std::nullopt;
+  next_deferred_ = Steady::now() + deferred_interval;
   Parameters parameters;
-  parameters.text(channel_).text(bulletin.to_payload());
-  ++tally_.listener_queries;
-  ++tally_.notifications_sent;
+  parameters.text(channel_).text(announcement.to_payload());
+  ++counters_.listener_queries;
+  ++counters_.notifications_sent;
   try {
     // A notification need not survive the server. Said for this statement only: the session may be used by
     // others after it.
@@ -256,23 +256,23 @@ std::optional<Steady::time_point> Announcer::send_pending(Connection& connection
   return std::nullopt;
 }
 
-void Announcer::hear(Connection& connection) {
+void Announcer::receive(Connection& connection) {
   while (auto notification = connection.next_notification()) {
     if (notification->sender == connection.session()) continue;
-    ++tally_.notifications_received;
-    const Announcement bulletin = Announcement::from_payload(notification->payload);
+    ++counters_.notifications_received;
+    const Announcement announcement = Announcement::from_payload(notification->payload);
     others_ = true;
-    tell(bulletin);
+    notify(announcement);
   }
 }
 
-void Announcer::tell(const Announcement& bulletin) {
-  if (on_bulletin_) on_bulletin_(bulletin);
+void Announcer::notify(const Announcement& announcement) {
+  if (on_announcement_) on_announcement_(announcement);
   listeners_.each([&](const NodeId& node, ProviderListener& listener) {
-    if (bulletin.concerns(node)) listener.stolen_leases_pending();
-    if (bulletin.turns_ready) listener.turns_ready();
-    if (bulletin.activities_ready) listener.activities_ready();
-    if (bulletin.instances) listener.unknown_instances_changed();
+    if (announcement.concerns(node)) listener.stolen_leases_pending();
+    if (announcement.turns_ready) listener.turns_ready();
+    if (announcement.activities_ready) listener.activities_ready();
+    if (announcement.instances) listener.unknown_instances_changed();
   });
 }
 

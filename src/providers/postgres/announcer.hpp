@@ -28,7 +28,8 @@ namespace duramen::inline v0::postgres::detail {
 class Announcer {
  public:
   /// Throws StoreError for a connection string that cannot be read. Starts no thread yet.
-  Announcer(const Options& options, providers::Listeners& listeners, ServerClock& clock, CallCounters& tally);
+  Announcer(const Options& options, providers::Listeners& listeners, ServerClock& clock,
+            CallCounters& counters);
   ~Announcer();
   Announcer(const Announcer&) = delete;
   Announcer& operator=(const Announcer&) = delete;
@@ -36,11 +37,13 @@ class Announcer {
   /// From now on the listeners hear of other processes.
   void start();
   /// Called before listeners, so that who looks after it was called sees what they are told of.
-  void on_bulletin(std::function<void(const Announcement&)> callback) { on_bulletin_ = std::move(callback); }
+  void on_announcement(std::function<void(const Announcement&)> callback) {
+    on_announcement_ = std::move(callback);
+  }
   /// Tells other processes, if there may be any. Does not wait.
   void announce(const providers::Notices& notices);
   /// True while nothing that others say is missed.
-  [[nodiscard]] bool hears() const noexcept { return hears_; }
+  [[nodiscard]] bool is_listening() const noexcept { return listening_; }
 
  private:
   void run();
@@ -48,11 +51,11 @@ class Announcer {
   /// True behind a pooler that leads to one session after the other.
   [[nodiscard]] bool shares_sessions(Connection& connection);
   void introduce(Connection& connection);
-  void look_for_others(Connection& connection);
+  void find_other_listeners(Connection& connection);
   /// When to come back for what can wait, if something does.
   std::optional<std::chrono::steady_clock::time_point> send_pending(Connection& connection);
-  void hear(Connection& connection);
-  void tell(const Announcement& bulletin);
+  void receive(Connection& connection);
+  void notify(const Announcement& announcement);
   void wake() const;
   /// False if it was woken up before that.
   void pause(Duration length);
@@ -63,19 +66,19 @@ class Announcer {
   const std::int64_t presence_lock_;
   providers::Listeners& listeners_;
   ServerClock& clock_;
-  CallCounters& tally_;
-  std::function<void(const Announcement&)> on_bulletin_;
+  CallCounters& counters_;
+  std::function<void(const Announcement&)> on_announcement_;
 
   std::mutex mutex_;
   Announcement pending_;
   std::atomic<bool> others_ = true;  // until it is known
-  std::atomic<bool> hears_ = false;
+  std::atomic<bool> listening_ = false;
   std::atomic<bool> stopping_ = false;
   bool listening_unavailable_ =
       false;  // there is no listening here; what is committed is told to the others all the same
   int wake_fd_ = -1;
   // The thread's: before it, what can wait is not sent.
-  std::chrono::steady_clock::time_point next_unhurried_{};
+  std::chrono::steady_clock::time_point next_deferred_{};
   std::once_flag started_;
   std::thread thread_;
 };

@@ -129,7 +129,7 @@ void Connection::greet() {
           "current_setting('server_encoding'), "
           "pg_backend_pid()::bigint");
   session_ = static_cast<int>(rows.integer(0, 2));
-  greeting_ = {.server_now = rows.integer(0, 0), .here_now = before + (wall() - before) / 2};
+  server_info_ = {.server_now = rows.integer(0, 0), .here_now = before + (wall() - before) / 2};
   if (rows.text(0, 1) != "UTF8") {
     throw StoreError({ErrorCode::invalid_argument, "",
                       "the database has the encoding " + rows.string(0, 1) +

@@ -59,7 +59,7 @@ class Connection {
   [[nodiscard]] bool idle() const noexcept;
   /// For one that was idle: has the server hung up meanwhile?
   [[nodiscard]] bool still_there();
-  [[nodiscard]] const ServerInfo& greeting() const noexcept { return greeting_; }
+  [[nodiscard]] const ServerInfo& server_info() const noexcept { return server_info_; }
   [[nodiscard]] int socket() const;
 
   struct Notification {
@@ -98,7 +98,7 @@ class Connection {
   bool prepare_;
   bool usable_ = true;
   NoticeHandler notices_;
-  ServerInfo greeting_;
+  ServerInfo server_info_;
   int session_ = 0;
   std::unordered_map<std::string, std::string> prepared_;  // by the names of queries: those on the server
   std::int64_t deadline_ = 0;                              // steady milliseconds

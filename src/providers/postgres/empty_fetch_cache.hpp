@@ -24,9 +24,9 @@ class EmptyFetchCache {
   static constexpr std::chrono::milliseconds good_for{4500};
 
   /// Something was written here, or was heard of: whoever asks next asks the server.
-  void invalidate() noexcept { ++disturbances_; }
+  void invalidate() noexcept { ++generation_; }
   /// To be read before the server is asked.
-  [[nodiscard]] std::uint64_t generation() const noexcept { return disturbances_; }
+  [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
 
   struct Answer {
     std::optional<TimePoint> next_due;
@@ -37,7 +37,7 @@ class EmptyFetchCache {
     const auto known = answers_.find(question);
     if (known == answers_.end()) return std::nullopt;
     const Entry& entry = known->second;
-    const bool good = entry.generation == disturbances_ && Steady::now() < entry.asked + good_for &&
+    const bool good = entry.generation == generation_ && Steady::now() < entry.asked + good_for &&
                       (!entry.answer.next_due || now < *entry.answer.next_due);
     if (good) return entry.answer;
     answers_.erase(known);
@@ -56,7 +56,7 @@ class EmptyFetchCache {
     Steady::time_point asked;
   };
 
-  std::atomic<std::uint64_t> disturbances_ = 0;
+  std::atomic<std::uint64_t> generation_ = 0;
   std::mutex mutex_;
   std::map<std::string, Entry> answers_;
 };

@@ -7,11 +7,11 @@
 
 namespace duramen::inline v0::postgres::detail {
 
-Pool::Pool(const Options& options, ServerClock& clock, CallCounters& tally)
+Pool::Pool(const Options& options, ServerClock& clock, CallCounters& counters)
     : options_(options),
       conninfo_(options.conninfo),
       clock_(clock),
-      tally_(tally),
+      counters_(counters),
       prepare_(options.prepare_statements),
       back_off_(options.first_reconnect_pause, options.longest_reconnect_pause) {}
 
@@ -86,8 +86,8 @@ std::unique_ptr<Connection> Pool::connect(bool prepare) {
   }
   auto connection =
       std::make_unique<Connection>(conninfo_, options_.call_timeout, prepare, std::move(notices));
-  ++tally_.connections_opened;
-  clock_.heard(connection->greeting());
+  ++counters_.connections_opened;
+  clock_.synchronise(connection->server_info());
   return connection;
 }
 

@@ -29,7 +29,7 @@ struct CallCounters {
 class Pool {
  public:
   /// Throws StoreError for a connection string that cannot be read.
-  Pool(const Options& options, ServerClock& clock, CallCounters& tally);
+  Pool(const Options& options, ServerClock& clock, CallCounters& counters);
 
   /// A connection on loan, given back when this ends; one that was lost, or left in the middle of something,
   /// is closed.
@@ -65,7 +65,7 @@ class Pool {
   const Options options_;
   const ConnInfo conninfo_;
   ServerClock& clock_;
-  CallCounters& tally_;
+  CallCounters& counters_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

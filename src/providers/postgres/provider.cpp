@@ -102,32 +102,32 @@ PostgresProvider::PostgresProvider(const Options& options)
       schema_(quoted_identifier(options.schema)),
       queries_(schema_),
       random_(std::random_device{}() | (std::uint64_t{std::random_device{}()} << 32)),
-      pool_(options_, server_clock_, tally_),
-      announcer_(options_, listeners_, server_clock_, tally_) {
-  announcer_.on_bulletin([this](const Announcement&) { quiet_.invalidate(); });
+      pool_(options_, server_clock_, counters_),
+      announcer_(options_, listeners_, server_clock_, counters_) {
+  announcer_.on_announcement([this](const Announcement&) { empty_fetches_.invalidate(); });
   const Pool::Loan connection = pool_.take();
   open_schema(*connection, options_.schema, options_.migrate);
 }
 
 Counters PostgresProvider::counters() const noexcept {
-  return {.queries = tally_.queries,
-          .listener_queries = tally_.listener_queries,
-          .connections_opened = tally_.connections_opened,
-          .notifications_sent = tally_.notifications_sent,
-          .notifications_received = tally_.notifications_received,
-          .unreadable_messages = tally_.unreadable_messages};
+  return {.queries = counters_.queries,
+          .listener_queries = counters_.listener_queries,
+          .connections_opened = counters_.connections_opened,
+          .notifications_sent = counters_.notifications_sent,
+          .notifications_received = counters_.notifications_received,
+          .unreadable_messages = counters_.unreadable_messages};
 }
 
 Rows PostgresProvider::run(const Query& query, const Parameters& parameters, bool for_many) {
   const Pool::Loan connection = pool_.take();
   if (for_many) connection->forget_plans();
-  ++tally_.queries;
+  ++counters_.queries;
   return connection->run(query, parameters);
 }
 
 Rows PostgresProvider::write(const Query& query, const Parameters& parameters) {
   Rows rows = until_not_overtaken([&] { return run(query, parameters); });
-  quiet_.invalidate();
+  empty_fetches_.invalidate();
   return rows;
 }
 
@@ -139,7 +139,7 @@ Rows PostgresProvider::read(const Query& query, const Parameters& parameters) {
   }
 }
 
-TransactionTime PostgresProvider::moment() const {
+TransactionTime PostgresProvider::transaction_time() const {
   if (options_.clock == nullptr) return {};
   return {to_unix_ms(options_.clock->now()), options_.clock->lease_now().time_since_epoch().count()};
 }
@@ -177,7 +177,7 @@ Result<std::vector<StartOutcome>> PostgresProvider::start_instances(std::span<co
       reuse.add(request.reuse == IdReuse::replace_when_final);
       parent.add(request.start.parent);
     }
-    const TransactionTime now = moment();
+    const TransactionTime now = transaction_time();
     Parameters parameters;
     parameters.number(now.now).number(now.lease_now);
     parameters.add(std::move(target)).add(std::move(item)).add(std::move(name)).add(std::move(digest));
@@ -206,7 +206,7 @@ Result<std::vector<EnqueueOutcome>> PostgresProvider::enqueue_messages(
     MessageColumns columns;
     for (const OutboundMessage& message : messages) columns.add(message);
     Parameters parameters;
-    parameters.number(moment().now);
+    parameters.number(transaction_time().now);
     columns.take_into(parameters);
     const Rows rows = write(queries_.enqueue_messages, parameters);
 
@@ -264,7 +264,7 @@ LeasedInstance PostgresProvider::read_leased_instance(const Rows& rows, int row)
     }
   }
   item.unreadable = unreadable.description();
-  tally_.unreadable_messages += unreadable.count();
+  counters_.unreadable_messages += unreadable.count();
   const auto value_keys = rows.texts(row, keys);
   const auto value_texts = rows.texts(row, values);
   const auto value_encodings = rows.texts(row, encodings);
@@ -282,16 +282,16 @@ Result<TurnBatch> PostgresProvider::fetch_turns(const TurnFetch& request) {
     TurnBatch batch;
     if (request.limit == 0) return batch;
     std::string question;
-    if (hears_everything()) {
+    if (receives_announcements()) {
       question = cache_key(request);
-      if (const auto known = quiet_.answer(question, clock().now())) {
+      if (const auto known = empty_fetches_.answer(question, clock().now())) {
         batch.next_due = known->next_due;
         return batch;
       }
     }
-    const std::uint64_t generation = quiet_.generation();
+    const std::uint64_t generation = empty_fetches_.generation();
     const LeaseTime sent = clock().lease_now();
-    const TransactionTime now = moment();
+    const TransactionTime now = transaction_time();
     Parameters parameters;
     parameters.number(now.now)
         .number(now.lease_now)
@@ -326,7 +326,8 @@ Result<TurnBatch> PostgresProvider::fetch_turns(const TurnFetch& request) {
       item.lease_until = sent + Duration{whole(request.lease)};
       batch.items.push_back(std::move(item));
     }
-    if (batch.items.empty() && !question.empty()) quiet_.remember(question, generation, {batch.next_due});
+    if (batch.items.empty() && !question.empty())
+      empty_fetches_.remember(question, generation, {batch.next_due});
     return batch;
   });
 }
@@ -406,8 +407,9 @@ std::set<InstanceId> PostgresProvider::ids_taken_before(std::span<const TurnComm
   return taken;
 }
 
-void PostgresProvider::tell_of(std::span<const TurnCommit> commits, const std::vector<CommitResult>& results,
-                               providers::Notices& notices) {
+void PostgresProvider::collect_notices(std::span<const TurnCommit> commits,
+                                       const std::vector<CommitResult>& results,
+                                       providers::Notices& notices) {
   const LeaseTime now = clock().lease_now();
   for (std::size_t i = 0; i < commits.size(); ++i) {
     if (results[i].outcome != CommitOutcome::committed) continue;
@@ -439,7 +441,8 @@ Result<std::vector<CommitResult>> PostgresProvider::commit_turns(std::span<const
     providers::Notices notices;
     std::vector<CommitResult> results;
     try {
-      TurnAnswer answer = read_turn_answer(write(queries_.commit_turns, batch.take(moment())), commits);
+      TurnAnswer answer =
+          read_turn_answer(write(queries_.commit_turns, batch.take(transaction_time())), commits);
       results = std::move(answer.results);
       notices.stolen = std::move(answer.erased);
       notices.turns_ready = answer.work_ready;
@@ -453,7 +456,7 @@ Result<std::vector<CommitResult>> PostgresProvider::commit_turns(std::span<const
       });
     }
     note_refused_starts(commits, std::move(taken), results);
-    tell_of(commits, results, notices);
+    collect_notices(commits, results, notices);
     for (std::size_t i = 0; i < commits.size(); ++i) {
       for (std::size_t a = 0; a < results[i].acks.size(); ++a)
         explain(commits[i].activity_acks[a].lease, results[i].acks[a]);
@@ -480,7 +483,7 @@ std::vector<CommitResult> PostgresProvider::commit_each(std::span<const TurnComm
       try {
         const std::span<const TurnCommit> one = commits.subspan(i, 1);
         TurnAnswer answer =
-            read_turn_answer(connection->run(queries_.commit_turns, batch.take(moment())), one);
+            read_turn_answer(connection->run(queries_.commit_turns, batch.take(transaction_time())), one);
         results.push_back(std::move(answer.results.front()));
         std::ranges::move(answer.erased, std::back_inserter(notices.stolen));
         notices.turns_ready |= answer.work_ready;
@@ -494,7 +497,7 @@ std::vector<CommitResult> PostgresProvider::commit_each(std::span<const TurnComm
       connection->run("RELEASE entry");
     }
     connection->run("COMMIT");
-    quiet_.invalidate();
+    empty_fetches_.invalidate();
   } catch (const SqlError&) {
     if (connection->usable()) connection->run("ROLLBACK");
     throw;
@@ -513,7 +516,7 @@ Result<void> PostgresProvider::release_turns(std::span<const TurnRelease> items)
       delay.add(whole(item.delay));
       uncount.add(item.count_attempt ? 0u : 1u);
     }
-    const TransactionTime now = moment();
+    const TransactionTime now = transaction_time();
     Parameters parameters;
     parameters.number(now.now).number(now.lease_now);
     parameters.add(std::move(key)).add(std::move(token)).add(std::move(delay)).add(std::move(uncount));
@@ -534,7 +537,10 @@ Result<std::vector<bool>> PostgresProvider::renew_turns(std::span<const TurnLeas
       token.add(lease.token.value);
     }
     Parameters parameters;
-    parameters.number(moment().lease_now).number(whole(extend)).add(std::move(key)).add(std::move(token));
+    parameters.number(transaction_time().lease_now)
+        .number(whole(extend))
+        .add(std::move(key))
+        .add(std::move(token));
     for (const std::int64_t held : run(queries_.renew_turns, parameters).integers(0, 0))
       renewed.push_back(held != 0);
     return renewed;
@@ -549,16 +555,16 @@ Result<ActivityBatch> PostgresProvider::fetch_activities(const ActivityFetch& re
     const bool wants_any = request.tags != TagFilter::none() && (!request.names || !request.names->empty());
     if (!wants_any || request.limit == 0) return batch;
     std::string question;
-    if (hears_everything()) {
+    if (receives_announcements()) {
       question = cache_key(request);
-      if (const auto known = quiet_.answer(question, clock().now())) {
+      if (const auto known = empty_fetches_.answer(question, clock().now())) {
         batch.next_due = known->next_due;
         return batch;
       }
     }
-    const std::uint64_t generation = quiet_.generation();
+    const std::uint64_t generation = empty_fetches_.generation();
     const LeaseTime sent = clock().lease_now();
-    const TransactionTime now = moment();
+    const TransactionTime now = transaction_time();
     Parameters parameters;
     parameters.number(now.now).number(now.lease_now).text(request.node.value).index(limit_of(request.limit));
     parameters.number(whole(request.lease)).number(new_token());
@@ -590,7 +596,8 @@ Result<ActivityBatch> PostgresProvider::fetch_activities(const ActivityFetch& re
       item.lease_until = sent + Duration{whole(request.lease)};
       batch.items.push_back(std::move(item));
     }
-    if (batch.items.empty() && !question.empty()) quiet_.remember(question, generation, {batch.next_due});
+    if (batch.items.empty() && !question.empty())
+      empty_fetches_.remember(question, generation, {batch.next_due});
     return batch;
   });
 }
@@ -614,7 +621,7 @@ Result<std::vector<AckResult>> PostgresProvider::ack_activities(std::span<const 
       token.add(ack.lease.token.value);
       item.add(completion_json(ack));
     }
-    const TransactionTime now = moment();
+    const TransactionTime now = transaction_time();
     Parameters parameters;
     parameters.number(now.now).number(now.lease_now).add(std::move(key)).add(std::move(execution));
     parameters.add(std::move(activity)).add(std::move(token)).add(std::move(item));
@@ -655,7 +662,10 @@ Result<std::vector<RenewResult>> PostgresProvider::renew_activities(std::span<co
                        : std::nullopt);
     }
     Parameters parameters;
-    parameters.number(moment().lease_now).number(whole(extend)).add(std::move(key)).add(std::move(execution));
+    parameters.number(transaction_time().lease_now)
+        .number(whole(extend))
+        .add(std::move(key))
+        .add(std::move(execution));
     parameters.add(std::move(activity)).add(std::move(token)).add(std::move(alive)).add(std::move(details));
     parameters.add(std::move(encoding));
     const Rows rows = run(queries_.renew_work, parameters);
@@ -686,7 +696,7 @@ Result<void> PostgresProvider::release_activities(std::span<const ActivityReleas
       delay.add(whole(item.delay));
       uncount.add(item.count_attempt ? 0u : 1u);
     }
-    const TransactionTime now = moment();
+    const TransactionTime now = transaction_time();
     Parameters parameters;
     parameters.number(now.now).number(now.lease_now).add(std::move(key)).add(std::move(execution));
     parameters.add(std::move(activity)).add(std::move(token)).add(std::move(delay)).add(std::move(uncount));
@@ -700,7 +710,7 @@ Result<void> PostgresProvider::release_activities(std::span<const ActivityReleas
 Result<std::vector<StolenLease>> PostgresProvider::read_stolen_leases(const NodeId& node) {
   return guarded("read_stolen_leases", [&]() -> Result<std::vector<StolenLease>> {
     Parameters parameters;
-    parameters.text(node.value).number(moment().lease_now);
+    parameters.text(node.value).number(transaction_time().lease_now);
     const Rows rows = read(queries_.stolen_leases, parameters);
     std::vector<StolenLease> stolen;
     for (int row = 0; row < rows.count(); ++row) {

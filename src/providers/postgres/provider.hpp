@@ -86,14 +86,14 @@ class PostgresProvider final : public Provider {
   [[nodiscard]] Rows write(const Query& query, const Parameters& parameters);
   /// For calls that only look: sent again on another connection if the first is lost.
   [[nodiscard]] Rows read(const Query& query, const Parameters& parameters);
-  [[nodiscard]] TransactionTime moment() const;
+  [[nodiscard]] TransactionTime transaction_time() const;
   /// Where a fetch begins to count its tokens: far from where any other does, and far from the largest
   /// number.
   [[nodiscard]] std::int64_t new_token();
   void announce(const providers::Notices& notices);
   /// True if a fetch that found nothing may be answered the same way without asking again.
-  [[nodiscard]] bool hears_everything() const noexcept {
-    return options_.clock == nullptr && announcer_.hears();
+  [[nodiscard]] bool receives_announcements() const noexcept {
+    return options_.clock == nullptr && announcer_.is_listening();
   }
   [[nodiscard]] LeasedInstance read_leased_instance(const Rows& rows, int row);
   [[nodiscard]] std::vector<Incarnation> reserve_numbers(std::span<const TurnCommit> commits);
@@ -107,17 +107,17 @@ class PostgresProvider final : public Provider {
                                                       providers::Notices& notices);
   /// What the server does not know: leases that our own commits took from our own nodes.
   void explain(const ActivityLease& lease, AckResult& result) const;
-  void tell_of(std::span<const TurnCommit> commits, const std::vector<CommitResult>& results,
-               providers::Notices& notices);
+  void collect_notices(std::span<const TurnCommit> commits, const std::vector<CommitResult>& results,
+                       providers::Notices& notices);
 
   const Options options_;
   const std::string schema_;  // in quotes
   const Queries queries_;
   ServerClock server_clock_;
-  CallCounters tally_;
+  CallCounters counters_;
   providers::Listeners listeners_;
   providers::OwnStolenLeases own_stolen_;
-  EmptyFetchCache quiet_;
+  EmptyFetchCache empty_fetches_;
   std::mutex random_mutex_;
   std::mt19937_64 random_;
   Pool pool_;

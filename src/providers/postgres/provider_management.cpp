@@ -24,7 +24,7 @@ Result<std::size_t> PostgresProvider::renew_sessions(std::span<const std::string
     TextColumn names;
     for (const std::string& owner : owners) names.add(owner);
     Parameters parameters;
-    parameters.number(moment().lease_now)
+    parameters.number(transaction_time().lease_now)
         .add(std::move(names))
         .number(whole(extend))
         .number(whole(idle_timeout));
@@ -35,7 +35,7 @@ Result<std::size_t> PostgresProvider::renew_sessions(std::span<const std::string
 Result<std::size_t> PostgresProvider::release_sessions(const std::string& owner) {
   return guarded("release_sessions", [&]() -> Result<std::size_t> {
     Parameters parameters;
-    parameters.number(moment().lease_now).text(owner);
+    parameters.number(transaction_time().lease_now).text(owner);
     const auto released = static_cast<std::size_t>(write(queries_.release_sessions, parameters).number(0, 0));
     providers::Notices notices;
     notices.activities_ready = released > 0;
@@ -61,7 +61,7 @@ Result<SweepResult> PostgresProvider::sweep(std::size_t limit) {
       next_due,
       more
     };
-    const TransactionTime now = moment();
+    const TransactionTime now = transaction_time();
     const std::size_t most = std::min<std::size_t>(limit, 1u << 30);
     Parameters look;
     look.number(now.now).number(now.lease_now).index(most);
@@ -171,7 +171,7 @@ Result<std::vector<InstanceInfo>> PostgresProvider::get_instance_tree(const Inst
 
 Result<PendingWork> PostgresProvider::list_pending_work(const InstanceId& instance) {
   return guarded("list_pending_work", [&]() -> Result<PendingWork> {
-    const TransactionTime now = moment();
+    const TransactionTime now = transaction_time();
     Parameters of_instance;
     of_instance.text(instance.value).number(now.lease_now);
     const Rows row = read(queries_.pending_instance, of_instance);
@@ -263,7 +263,7 @@ Result<InstanceCount> PostgresProvider::count_instances(Incarnation after, std::
 
 Result<QueueDepths> PostgresProvider::get_queue_depths() {
   return guarded("get_queue_depths", [&]() -> Result<QueueDepths> {
-    const TransactionTime now = moment();
+    const TransactionTime now = transaction_time();
     Parameters parameters;
     parameters.number(now.now).number(now.lease_now);
     const Rows rows = read(queries_.depths, parameters);
@@ -288,7 +288,7 @@ Result<std::vector<DeleteResult>> PostgresProvider::delete_instances(std::span<c
     TextColumn ids;
     for (const InstanceId& instance : instances) ids.add(instance.value);
     Parameters parameters;
-    parameters.number(moment().lease_now).add(std::move(ids)).flag(mode == DeleteMode::force);
+    parameters.number(transaction_time().lease_now).add(std::move(ids)).flag(mode == DeleteMode::force);
     const Rows rows = write(queries_.delete_instances, parameters);
     providers::Notices notices;
     for (int row = 0; row < rows.count(); ++row) {

@@ -15,7 +15,7 @@ class ServerClock final : public Clock {
   /// A holder counts its lease by its own clock, from before it asked.
   [[nodiscard]] LeaseTime lease_now() const override { return system_clock().lease_now(); }
 
-  void heard(const ServerInfo& greeting) { ahead_ = greeting.server_now - greeting.here_now; }
+  void synchronise(const ServerInfo& info) { ahead_ = info.server_now - info.here_now; }
 
  private:
   std::atomic<Duration::rep> ahead_ = 0;

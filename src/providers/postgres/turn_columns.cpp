@@ -217,10 +217,10 @@ Parameters TurnColumns::locks() const {
   return p;
 }
 
-Parameters TurnColumns::take(const TransactionTime& moment) {
+Parameters TurnColumns::take(const TransactionTime& time) {
   Parameters p;
   const auto add = [&p](auto&... columns) { (p.add(std::move(columns)), ...); };
-  p.number(moment.now).number(moment.lease_now);
+  p.number(time.now).number(time.lease_now);
   add(turn_.basis, turn_.token, turn_.node, turn_.instance, turn_.key, turn_.lease, turn_.seen,
       turn_.execution, turn_.fits, turn_.first, turn_.last, turn_.events, turn_.status, turn_.version,
       turn_.engine, turn_.output, turn_.output_encoding, turn_.failure);

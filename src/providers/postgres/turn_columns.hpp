@@ -24,7 +24,7 @@ class TurnColumns {
   /// What lock_turns() takes before they are stored one by one.
   [[nodiscard]] Parameters locks() const;
   /// What commit_turns() takes. The batch is used up.
-  [[nodiscard]] Parameters take(const TransactionTime& moment);
+  [[nodiscard]] Parameters take(const TransactionTime& time);
 
  private:
   void add_turn(const TurnCommit& commit, Incarnation number);

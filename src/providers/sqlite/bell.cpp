@@ -22,9 +22,9 @@ constexpr std::size_t file_size = 4096;
 constexpr std::chrono::seconds look_interval{1};
 
 [[noreturn]] void fail(const std::string& path, int code) {
-  const FileProblem trouble = file_trouble(code);
+  const FileProblem problem = file_problem(code);
   throw StoreError(
-      {ErrorCode::unavailable, "", "cannot create " + path + ": " + trouble.text, trouble.retryable});
+      {ErrorCode::unavailable, "", "cannot create " + path + ": " + problem.text, problem.retryable});
 }
 
 void futex_wait(std::uint32_t* word, std::uint32_t seen, std::chrono::seconds limit) noexcept {

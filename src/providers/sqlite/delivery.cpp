@@ -31,32 +31,32 @@ std::optional<StartOutcome> Delivery::refusal(const InstanceRow& taken, const St
   return repeat ? StartOutcome::exists : StartOutcome::conflict;
 }
 
-StartOutcome Delivery::start(const TransactionTime& moment, const StartRequest& request,
+StartOutcome Delivery::start(const TransactionTime& time, const StartRequest& request,
                              providers::Notices& notices) {
   const NewInstance instance{.id = request.instance, .start = request.start};
-  auto key = instances_.insert(moment, numbers_, instance);
+  auto key = instances_.insert(time, numbers_, instance);
   if (!key) {
     const auto taken = instances_.find(request.instance);
     if (const auto refused = refusal(*taken, request)) return *refused;
-    erase_instance(moment, taken->key, notices);
-    key = instances_.insert(moment, numbers_, instance);
+    erase_instance(time, taken->key, notices);
+    key = instances_.insert(time, numbers_, instance);
   }
-  queue_.insert(moment, *key, request.instance, request.start, {}, notices);
+  queue_.insert(time, *key, request.instance, request.start, {}, notices);
   // What was parked comes after the start.
-  parked_.move_to(moment, request.instance, *key, queue_, notices);
+  parked_.move_to(time, request.instance, *key, queue_, notices);
   notices.instances.push_back({request.instance, Status::pending});
   return StartOutcome::created;
 }
 
-EnqueueOutcome Delivery::deliver(const TransactionTime& moment, const OutboundMessage& message,
+EnqueueOutcome Delivery::deliver(const TransactionTime& time, const OutboundMessage& message,
                                  providers::Notices& notices) {
   if (const auto* start = std::get_if<message::StartOrchestration>(&message.body)) {
-    return deliver_start(moment, message, *start, notices);
+    return deliver_start(time, message, *start, notices);
   }
   const auto target = instances_.find(message.target);
   if (!target) {
     if (!may_wait_for_its_instance(message.body)) return EnqueueOutcome::not_found;
-    return parked_.park(moment, message) ? EnqueueOutcome::parked : EnqueueOutcome::duplicate;
+    return parked_.park(time, message) ? EnqueueOutcome::parked : EnqueueOutcome::duplicate;
   }
   if (!is_for(message.body, target->key)) return EnqueueOutcome::not_found;
   if (is_final(target->status)) {
@@ -65,31 +65,31 @@ EnqueueOutcome Delivery::deliver(const TransactionTime& moment, const OutboundMe
   }
   if (message.message_id && !queue_.receive(target->key, *message.message_id))
     return EnqueueOutcome::duplicate;
-  queue_.insert(moment, target->key, message.target, message.body, message.visible_at, notices);
+  queue_.insert(time, target->key, message.target, message.body, message.visible_at, notices);
   return EnqueueOutcome::enqueued;
 }
 
-EnqueueOutcome Delivery::deliver_start(const TransactionTime& moment, const OutboundMessage& message,
+EnqueueOutcome Delivery::deliver_start(const TransactionTime& time, const OutboundMessage& message,
                                        const message::StartOrchestration& start,
                                        providers::Notices& notices) {
   std::optional<std::int64_t> not_before;
-  if (to_unix_ms(message.visible_at) > moment.now) not_before = to_unix_ms(message.visible_at);
+  if (to_unix_ms(message.visible_at) > time.now) not_before = to_unix_ms(message.visible_at);
   const auto key = instances_.insert(
-      moment, numbers_, NewInstance{.id = message.target, .start = start, .not_before = not_before});
+      time, numbers_, NewInstance{.id = message.target, .start = start, .not_before = not_before});
   if (!key) return EnqueueOutcome::duplicate;
-  queue_.insert(moment, *key, message.target, message.body, {}, notices);
-  parked_.move_to(moment, message.target, *key, queue_, notices);
+  queue_.insert(time, *key, message.target, message.body, {}, notices);
+  parked_.move_to(time, message.target, *key, queue_, notices);
   return EnqueueOutcome::enqueued;
 }
 
-AckResult Delivery::acknowledge(const TransactionTime& moment, const ActivityAck& ack,
+AckResult Delivery::acknowledge(const TransactionTime& time, const ActivityAck& ack,
                                 providers::Notices& notices) {
-  if (!workers_.finish(moment, ack.lease)) return refusal(moment, ack.lease);
-  enqueue_completion(moment, ack, notices);
+  if (!workers_.finish(time, ack.lease)) return refusal(time, ack.lease);
+  enqueue_completion(time, ack, notices);
   return {};
 }
 
-void Delivery::enqueue_completion(const TransactionTime& moment, const ActivityAck& ack,
+void Delivery::enqueue_completion(const TransactionTime& time, const ActivityAck& ack,
                                   providers::Notices& notices) {
   if (!ack.completion) return;
   const ActivityKey& key = ack.lease.key;
@@ -101,17 +101,17 @@ void Delivery::enqueue_completion(const TransactionTime& moment, const ActivityA
   } else {
     item = message::ActivityFailed{key.execution, key.activity, std::get<Failure>(*ack.completion)};
   }
-  queue_.insert(moment, key.incarnation, ack.instance, item, {}, notices);
+  queue_.insert(time, key.incarnation, ack.instance, item, {}, notices);
 }
 
-AckResult Delivery::refusal(const TransactionTime& moment, const ActivityLease& lease) {
-  if (const auto reason = workers_.stolen_leases().reason(moment, lease))
+AckResult Delivery::refusal(const TransactionTime& time, const ActivityLease& lease) {
+  if (const auto reason = workers_.stolen_leases().reason(time, lease))
     return {AckOutcome::cancelled, *reason};
   return {AckOutcome::lease_lost, {}};
 }
 
-void Delivery::erase_instance(const TransactionTime& moment, Incarnation key, providers::Notices& notices) {
-  workers_.cancel_instance(moment, key, CancelReason::instance_deleted, notices.stolen);
+void Delivery::erase_instance(const TransactionTime& time, Incarnation key, providers::Notices& notices) {
+  workers_.cancel_instance(time, key, CancelReason::instance_deleted, notices.stolen);
   queue_.erase_all(key);
   queue_.erase_received(key);
   key_values_.erase(key);

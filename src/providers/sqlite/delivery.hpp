@@ -27,28 +27,28 @@ class Delivery {
         key_values_(key_values) {}
 
   /// Inserts the instance as pending, with its message and what was parked for it.
-  [[nodiscard]] StartOutcome start(const TransactionTime& moment, const StartRequest& request,
+  [[nodiscard]] StartOutcome start(const TransactionTime& time, const StartRequest& request,
                                    providers::Notices& notices);
   /// For a start, `duplicate` means that the id is taken.
-  [[nodiscard]] EnqueueOutcome deliver(const TransactionTime& moment, const OutboundMessage& message,
+  [[nodiscard]] EnqueueOutcome deliver(const TransactionTime& time, const OutboundMessage& message,
                                        providers::Notices& notices);
 
   /// Deletes the worker row and, if it was held under that lease, enqueues the completion.
-  [[nodiscard]] AckResult acknowledge(const TransactionTime& moment, const ActivityAck& ack,
+  [[nodiscard]] AckResult acknowledge(const TransactionTime& time, const ActivityAck& ack,
                                       providers::Notices& notices);
   /// For a row that is deleted already.
-  void enqueue_completion(const TransactionTime& moment, const ActivityAck& ack, providers::Notices& notices);
+  void enqueue_completion(const TransactionTime& time, const ActivityAck& ack, providers::Notices& notices);
   /// Why a lease no longer holds.
-  [[nodiscard]] AckResult refusal(const TransactionTime& moment, const ActivityLease& lease);
+  [[nodiscard]] AckResult refusal(const TransactionTime& time, const ActivityLease& lease);
 
   /// Why `taken` stands in the way of a start; empty if it may be replaced.
   [[nodiscard]] static std::optional<StartOutcome> refusal(const InstanceRow& taken,
                                                            const StartRequest& request);
   /// Everything of an instance, so that its id is free.
-  void erase_instance(const TransactionTime& moment, Incarnation key, providers::Notices& notices);
+  void erase_instance(const TransactionTime& time, Incarnation key, providers::Notices& notices);
 
  private:
-  [[nodiscard]] EnqueueOutcome deliver_start(const TransactionTime& moment, const OutboundMessage& message,
+  [[nodiscard]] EnqueueOutcome deliver_start(const TransactionTime& time, const OutboundMessage& message,
                                              const message::StartOrchestration& start,
                                              providers::Notices& notices);
 

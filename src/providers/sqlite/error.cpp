@@ -39,7 +39,7 @@ int take_read_error(sqlite3* connection) {
 
 }  // namespace
 
-FileProblem file_trouble(int system_error) {
+FileProblem file_problem(int system_error) {
   const std::string why = std::generic_category().message(system_error);
   if (is_full(system_error)) return {why + free_space, true};
   if (is_out_of_files(system_error)) return {why + "; raise the limit of open files (ulimit -n)", true};
@@ -104,8 +104,8 @@ Error to_error(const SqlError& error, const std::string& operation) {
     case SQLITE_AUTH:
       return make(ErrorCode::unavailable, "; make the file and its directory writable", false);
     case SQLITE_CANTOPEN:
-      if (const FileProblem trouble = file_trouble(error.system_error()); trouble.retryable) {
-        return make(ErrorCode::unavailable, ": " + trouble.text, true);
+      if (const FileProblem problem = file_problem(error.system_error()); problem.retryable) {
+        return make(ErrorCode::unavailable, ": " + problem.text, true);
       }
       return make(ErrorCode::unavailable, "; check that its directory exists and is writable", false);
     case SQLITE_TOOBIG:

@@ -40,7 +40,7 @@ struct FileProblem {
   std::string text;
   bool retryable = false;
 };
-[[nodiscard]] FileProblem file_trouble(int system_error);
+[[nodiscard]] FileProblem file_problem(int system_error);
 
 /// Throws SqlError with the connection's message for `code`.
 [[noreturn]] void throw_sql_error(sqlite3* connection, int code);

@@ -81,7 +81,7 @@ InstanceRemoval::Family InstanceRemoval::family_of(std::uint64_t root) {
   return family;
 }
 
-DeleteResult InstanceRemoval::remove(const TransactionTime& moment, const InstanceId& root, DeleteMode mode,
+DeleteResult InstanceRemoval::remove(const TransactionTime& time, const InstanceId& root, DeleteMode mode,
                                      providers::Notices& notices) {
   std::uint64_t key = 0;
   {
@@ -102,7 +102,7 @@ DeleteResult InstanceRemoval::remove(const TransactionTime& moment, const Instan
     result.executions += run.number(0);
     result.events += run.number(1);
   }
-  steal_leases(moment, keys, notices);
+  steal_leases(time, keys, notices);
   result.messages = static_cast<std::uint64_t>(erase_work_.execute(keys) + erase_messages_.execute(keys));
   erase_received_.execute(keys);
   erase_key_values_.execute(keys);
@@ -113,15 +113,15 @@ DeleteResult InstanceRemoval::remove(const TransactionTime& moment, const Instan
   return result;
 }
 
-void InstanceRemoval::steal_leases(const TransactionTime& moment, const std::string& keys,
+void InstanceRemoval::steal_leases(const TransactionTime& time, const std::string& keys,
                                    providers::Notices& notices) {
-  Cursor run = leases_.run(keys, moment.lease_now);
+  Cursor run = leases_.run(keys, time.lease_now);
   while (run.step()) {
     const ActivityKey key{Incarnation{run.number(0)}, ExecutionId{run.number(1)}, EventId{run.number(2)}};
     StolenLease lease{.owner = NodeId{run.text(5)},
                       .lease = {key, LeaseToken{run.number(3)}},
                       .reason = CancelReason::instance_deleted};
-    stolen_leases_.add(moment, lease, run.integer(4), {});
+    stolen_leases_.add(time, lease, run.integer(4), {});
     notices.stolen.push_back(std::move(lease));
   }
 }

@@ -20,7 +20,7 @@ class InstanceRemoval {
  public:
   InstanceRemoval(Connection& connection, StolenLeases& stolen_leases);
 
-  [[nodiscard]] DeleteResult remove(const TransactionTime& moment, const InstanceId& root, DeleteMode mode,
+  [[nodiscard]] DeleteResult remove(const TransactionTime& time, const InstanceId& root, DeleteMode mode,
                                     providers::Notices& notices);
   /// The options have at least one part.
   [[nodiscard]] PruneResult prune(const InstanceId& instance, const PruneOptions& options);
@@ -28,7 +28,7 @@ class InstanceRemoval {
  private:
   struct Family;
   [[nodiscard]] Family family_of(std::uint64_t root);
-  void steal_leases(const TransactionTime& moment, const std::string& keys, providers::Notices& notices);
+  void steal_leases(const TransactionTime& time, const std::string& keys, providers::Notices& notices);
 
   StolenLeases& stolen_leases_;
   Statement root_;

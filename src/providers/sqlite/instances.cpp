@@ -87,7 +87,7 @@ std::optional<InstanceRow> Instances::find(const InstanceId& id) {
   return read_row(find_by_id_.run(id.value));
 }
 
-std::optional<Incarnation> Instances::insert(const TransactionTime& moment, NumberAllocator& numbers,
+std::optional<Incarnation> Instances::insert(const TransactionTime& time, NumberAllocator& numbers,
                                              const NewInstance& instance) {
   const std::uint64_t key = numbers.next();
   const std::optional<ParentLink>& parent =
@@ -108,14 +108,14 @@ std::optional<Incarnation> Instances::insert(const TransactionTime& moment, Numb
   }
   const std::int64_t inserted = insert_.execute(
       key, instance.id.value, instance.start.orchestration, instance.version, to_string(instance.status),
-      instance.last_event_id.value, instance.engine_version, moment.now,
+      instance.last_event_id.value, instance.engine_version, time.now,
       providers::start_digest(instance.start), number_or_null(instance.commit_token.value),
       instance.not_before, output, encoding, parent_id, parent_key, parent_execution, parent_event);
   if (inserted == 0) return std::nullopt;
   return Incarnation{key};
 }
 
-void Instances::update(const TransactionTime& moment, Incarnation key, const TurnCommit& commit,
+void Instances::update(const TransactionTime& time, Incarnation key, const TurnCommit& commit,
                        EventId last_event_id) {
   const InstanceChange& change = commit.change;
   std::optional<std::string_view> output, encoding;
@@ -124,7 +124,7 @@ void Instances::update(const TransactionTime& moment, Incarnation key, const Tur
     encoding = to_string(change.output->encoding);
   }
   update_.execute(key.value, to_string(change.status), change.version, commit.execution.value,
-                  last_event_id.value, change.engine_version, moment.now, number_or_null(commit.token.value),
+                  last_event_id.value, change.engine_version, time.now, number_or_null(commit.token.value),
                   output, encoding);
 }
 
@@ -157,14 +157,13 @@ void Instances::take_lease(Incarnation key, LeaseToken token, std::int64_t until
   take_lease_.execute(key.value, token.value, until);
 }
 
-bool Instances::extend_lease(const TransactionTime& moment, const TurnLease& lease, std::int64_t until) {
-  return extend_lease_.execute(lease.incarnation.value, lease.token.value, until, moment.lease_now) == 1;
+bool Instances::extend_lease(const TransactionTime& time, const TurnLease& lease, std::int64_t until) {
+  return extend_lease_.execute(lease.incarnation.value, lease.token.value, until, time.lease_now) == 1;
 }
 
-bool Instances::release_lease(const TransactionTime& moment, const TurnLease& lease,
+bool Instances::release_lease(const TransactionTime& time, const TurnLease& lease,
                               std::optional<std::int64_t> not_before) {
-  return release_lease_.execute(lease.incarnation.value, lease.token.value, not_before, moment.lease_now) ==
-         1;
+  return release_lease_.execute(lease.incarnation.value, lease.token.value, not_before, time.lease_now) == 1;
 }
 
 void Instances::erase(Incarnation key) {

@@ -24,8 +24,8 @@ struct InstanceRow {
   std::int64_t start_digest = 0;
   bool has_key_values = false;
 
-  [[nodiscard]] bool leased(const TransactionTime& moment) const noexcept {
-    return lease_token && lease_until > moment.lease_now;
+  [[nodiscard]] bool leased(const TransactionTime& time) const noexcept {
+    return lease_token && lease_until > time.lease_now;
   }
 };
 
@@ -51,12 +51,11 @@ class Instances {
   [[nodiscard]] std::optional<InstanceRow> find(const InstanceId& id);
 
   /// Empty if the id is taken.
-  [[nodiscard]] std::optional<Incarnation> insert(const TransactionTime& moment, NumberAllocator& numbers,
+  [[nodiscard]] std::optional<Incarnation> insert(const TransactionTime& time, NumberAllocator& numbers,
                                                   const NewInstance& instance);
 
   /// Stores what a turn made of the instance and frees its lease.
-  void update(const TransactionTime& moment, Incarnation key, const TurnCommit& commit,
-              EventId last_event_id);
+  void update(const TransactionTime& time, Incarnation key, const TurnCommit& commit, EventId last_event_id);
   void set_failure(Incarnation key, const Failure& failure);
   void set_parent(Incarnation key, const ParentLink& parent);
   void set_custom_status(Incarnation key, const CustomStatusChange& change);
@@ -68,8 +67,8 @@ class Instances {
                       std::string_view events);
 
   void take_lease(Incarnation key, LeaseToken token, std::int64_t until);
-  [[nodiscard]] bool extend_lease(const TransactionTime& moment, const TurnLease& lease, std::int64_t until);
-  [[nodiscard]] bool release_lease(const TransactionTime& moment, const TurnLease& lease,
+  [[nodiscard]] bool extend_lease(const TransactionTime& time, const TurnLease& lease, std::int64_t until);
+  [[nodiscard]] bool release_lease(const TransactionTime& time, const TurnLease& lease,
                                    std::optional<std::int64_t> not_before);
 
   /// Everything of the instance but its queue rows.

@@ -51,26 +51,26 @@ OrchestratorQueue::OrchestratorQueue(Connection& connection)
       erase_all_(connection, "DELETE FROM orchestrator_queue WHERE instance_key = ?"),
       erase_received_(connection, "DELETE FROM received_messages WHERE instance_key = ?") {}
 
-void OrchestratorQueue::insert(const TransactionTime& moment, Incarnation key, const InstanceId& target,
+void OrchestratorQueue::insert(const TransactionTime& time, Incarnation key, const InstanceId& target,
                                const MessageBody& item, TimePoint visible_at, providers::Notices& notices) {
   const std::string json = to_json(item, target);
   const auto* timer = std::get_if<message::TimerFired>(&item);
-  if (timer == nullptr) return insert(moment, key, json, to_unix_ms(visible_at), notices);
-  const std::int64_t when = std::max(to_unix_ms(visible_at), moment.now);
+  if (timer == nullptr) return insert(time, key, json, to_unix_ms(visible_at), notices);
+  const std::int64_t when = std::max(to_unix_ms(visible_at), time.now);
   insert_.execute(key.value, when, timer->execution.value, timer->id.value, json);
-  tell(moment, when, notices);
+  note_due(time, when, notices);
 }
 
-void OrchestratorQueue::insert(const TransactionTime& moment, Incarnation key, std::string_view item,
+void OrchestratorQueue::insert(const TransactionTime& time, Incarnation key, std::string_view item,
                                std::int64_t visible_at, providers::Notices& notices) {
-  const std::int64_t when = std::max(visible_at, moment.now);
+  const std::int64_t when = std::max(visible_at, time.now);
   insert_.execute(key.value, when, std::nullopt, std::nullopt, item);
-  tell(moment, when, notices);
+  note_due(time, when, notices);
 }
 
-void OrchestratorQueue::tell(const TransactionTime& moment, std::int64_t visible_at,
-                             providers::Notices& notices) const {
-  if (visible_at <= moment.now || visible_at < told_due_) notices.turns_ready = true;
+void OrchestratorQueue::note_due(const TransactionTime& time, std::int64_t visible_at,
+                                 providers::Notices& notices) const {
+  if (visible_at <= time.now || visible_at < reported_due_) notices.turns_ready = true;
 }
 
 bool OrchestratorQueue::receive(Incarnation key, std::string_view message_id) {
@@ -86,24 +86,24 @@ std::optional<std::int64_t> OrchestratorQueue::first_visible_at(Incarnation key)
   return run.step() ? std::optional(run.integer(0)) : std::nullopt;
 }
 
-bool OrchestratorQueue::any_visible(const TransactionTime& moment, std::optional<TimePoint>& next_due) {
+bool OrchestratorQueue::any_visible(const TransactionTime& time, std::optional<TimePoint>& next_due) {
   Cursor run = earliest_.run();
   const bool empty = !run.step() || run.is_null(0);
-  if (!empty && run.integer(0) <= moment.now) return true;
-  told_due_ = empty ? std::numeric_limits<std::int64_t>::max() : run.integer(0);
-  if (!empty) next_due = from_unix_ms(told_due_);
+  if (!empty && run.integer(0) <= time.now) return true;
+  reported_due_ = empty ? std::numeric_limits<std::int64_t>::max() : run.integer(0);
+  if (!empty) next_due = from_unix_ms(reported_due_);
   return false;
 }
 
-std::optional<TimePoint> OrchestratorQueue::next_due(const TransactionTime& moment) {
-  Cursor run = next_due_.run(moment.now);
+std::optional<TimePoint> OrchestratorQueue::next_due(const TransactionTime& time) {
+  Cursor run = next_due_.run(time.now);
   if (!run.step() || run.is_null(0)) return std::nullopt;
   return from_unix_ms(run.integer(0));
 }
 
-void OrchestratorQueue::load_messages(const TransactionTime& moment, LeasedInstance& item) {
+void OrchestratorQueue::load_messages(const TransactionTime& time, LeasedInstance& item) {
   providers::UnreadableMessages unreadable;
-  Cursor run = messages_.run(item.incarnation.value, moment.now);
+  Cursor run = messages_.run(item.incarnation.value, time.now);
   while (run.step()) {
     const auto attempt = static_cast<std::uint32_t>(run.integer(0)) + 1;
     item.attempt = std::max(item.attempt, attempt);
@@ -131,28 +131,28 @@ bool has_handler(const TurnFetch& request, std::string_view name, std::string_vi
 
 }  // namespace
 
-TurnBatch OrchestratorQueue::fetch(const TransactionTime& moment, const TurnFetch& request,
+TurnBatch OrchestratorQueue::fetch(const TransactionTime& time, const TurnFetch& request,
                                    Instances& instances, KeyValueTable& key_values,
                                    const std::function<LeaseToken()>& new_token) {
   TurnBatch batch;
-  batch.next_due = next_due(moment);
+  batch.next_due = next_due(time);
   // The others that this fetch may learn of concern its own node and its own handlers.
-  told_due_ = batch.next_due ? to_unix_ms(*batch.next_due) : std::numeric_limits<std::int64_t>::max();
+  reported_due_ = batch.next_due ? to_unix_ms(*batch.next_due) : std::numeric_limits<std::int64_t>::max();
   std::unordered_set<std::uint64_t> seen;
   {
-    Cursor run = candidates_.run(moment.now);
+    Cursor run = candidates_.run(time.now);
     while (batch.items.size() < request.limit && run.step()) {
       if (!seen.insert(run.number(0)).second) continue;
-      const bool leased = !run.is_null(8) && run.integer(9) > moment.lease_now;
+      const bool leased = !run.is_null(8) && run.integer(9) > time.lease_now;
       const Status status = providers::status_or_running(run.text(4));
       // An execution that has had no turn is pinned to nothing yet.
       const bool pinned = status != Status::pending && status != Status::continued_as_new;
       if (!has_handler(request, run.text(2), run.text(3), pinned)) continue;
       const std::int64_t engine = run.integer(7);
       if (pinned && (engine < request.min_engine_version || engine > request.max_engine_version)) continue;
-      if (leased || run.integer(10) > moment.now) {
-        batch.next_due = earlier(batch.next_due,
-                                 leased ? moment.wall_time(run.integer(9)) : from_unix_ms(run.integer(10)));
+      if (leased || run.integer(10) > time.now) {
+        batch.next_due =
+            earlier(batch.next_due, leased ? time.wall_time(run.integer(9)) : from_unix_ms(run.integer(10)));
         continue;
       }
 
@@ -163,7 +163,7 @@ TurnBatch OrchestratorQueue::fetch(const TransactionTime& moment, const TurnFetc
                           .name = run.string(2),
                           .version = run.string(3),
                           .last_event_id = EventId{run.number(6)}};
-      load_messages(moment, item);
+      load_messages(time, item);
       const bool retried = item.attempt > 1;
       // What was handed out before without an end may be what brought its node down: it goes alone, when it
       // is the longest waiting; until then those behind it go first.
@@ -174,12 +174,12 @@ TurnBatch OrchestratorQueue::fetch(const TransactionTime& moment, const TurnFetc
     }
   }
 
-  const std::int64_t until = moment.lease_end(request.lease);
+  const std::int64_t until = time.lease_end(request.lease);
   for (LeasedInstance& item : batch.items) {
     item.lease = new_token();
     item.lease_until = TransactionTime::lease_time(until);
     instances.take_lease(item.incarnation, item.lease, until);
-    tag_.execute(item.incarnation.value, moment.now, item.lease.value);
+    tag_.execute(item.incarnation.value, time.now, item.lease.value);
   }
   return batch;
 }

@@ -22,10 +22,10 @@ class OrchestratorQueue {
   explicit OrchestratorQueue(Connection& connection);
 
   /// `visible_at` in the past means now. Tells `notices` if somebody who sleeps should know.
-  void insert(const TransactionTime& moment, Incarnation key, const InstanceId& target,
-              const MessageBody& item, TimePoint visible_at, providers::Notices& notices);
+  void insert(const TransactionTime& time, Incarnation key, const InstanceId& target, const MessageBody& item,
+              TimePoint visible_at, providers::Notices& notices);
   /// The same for a message that is JSON already and is no timer.
-  void insert(const TransactionTime& moment, Incarnation key, std::string_view item, std::int64_t visible_at,
+  void insert(const TransactionTime& time, Incarnation key, std::string_view item, std::int64_t visible_at,
               providers::Notices& notices);
   /// Notes that `key` was sent a message of this id; false if it had been before.
   [[nodiscard]] bool receive(Incarnation key, std::string_view message_id);
@@ -35,10 +35,10 @@ class OrchestratorQueue {
   /// When the first message of an instance is, or was, visible.
   [[nodiscard]] std::optional<std::int64_t> first_visible_at(Incarnation key);
   /// True if a fetch would have something to look at; sets `next_due` if not.
-  [[nodiscard]] bool any_visible(const TransactionTime& moment, std::optional<TimePoint>& next_due);
+  [[nodiscard]] bool any_visible(const TransactionTime& time, std::optional<TimePoint>& next_due);
 
   /// Leases instances and counts an attempt for each of their visible messages.
-  [[nodiscard]] TurnBatch fetch(const TransactionTime& moment, const TurnFetch& request, Instances& instances,
+  [[nodiscard]] TurnBatch fetch(const TransactionTime& time, const TurnFetch& request, Instances& instances,
                                 KeyValueTable& key_values, const std::function<LeaseToken()>& new_token);
   /// Undoes what a fetch did to the messages it returned.
   void give_back(Incarnation key, LeaseToken token, bool count_attempt);
@@ -53,12 +53,12 @@ class OrchestratorQueue {
   [[nodiscard]] std::uint64_t unreadable() const noexcept { return unreadable_; }
 
  private:
-  void load_messages(const TransactionTime& moment, LeasedInstance& item);
-  [[nodiscard]] std::optional<TimePoint> next_due(const TransactionTime& moment);
-  void tell(const TransactionTime& moment, std::int64_t visible_at, providers::Notices& notices) const;
+  void load_messages(const TransactionTime& time, LeasedInstance& item);
+  [[nodiscard]] std::optional<TimePoint> next_due(const TransactionTime& time);
+  void note_due(const TransactionTime& time, std::int64_t visible_at, providers::Notices& notices) const;
 
   // What the last fetch said about when to come back: a message due before that is notices.
-  std::int64_t told_due_ = std::numeric_limits<std::int64_t>::max();
+  std::int64_t reported_due_ = std::numeric_limits<std::int64_t>::max();
   std::atomic<std::uint64_t> unreadable_ = 0;
 
   Statement insert_;

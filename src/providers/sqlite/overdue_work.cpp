@@ -28,32 +28,32 @@ OverdueWork::OverdueWork(Connection& connection, WorkerQueue& workers, Delivery&
             "lease_owner = NULL, close_by = NULL, overdue_at = NULL "
             "WHERE overdue_at IS NOT NULL AND overdue_at <= ?1 AND lease_until <= ?1") {}
 
-std::optional<TimePoint> OverdueWork::next(const TransactionTime& moment) {
+std::optional<TimePoint> OverdueWork::next(const TransactionTime& time) {
   std::optional<TimePoint> first;
   {
     Cursor run = first_start_by_.run();
     if (run.step() && !run.is_null(0)) first = from_unix_ms(run.integer(0));
   }
   Cursor run = first_overdue_.run();
-  if (run.step() && !run.is_null(0)) first = earlier(first, moment.wall_time(run.integer(0)));
+  if (run.step() && !run.is_null(0)) first = earlier(first, time.wall_time(run.integer(0)));
   return first;
 }
 
-std::optional<TimePoint> OverdueWork::next_in_time(const TransactionTime& moment) {
-  const auto first = next(moment);
-  return first && to_unix_ms(*first) > moment.now ? first : std::nullopt;
+std::optional<TimePoint> OverdueWork::next_in_time(const TransactionTime& time) {
+  const auto first = next(time);
+  return first && to_unix_ms(*first) > time.now ? first : std::nullopt;
 }
 
-std::vector<OverdueWork::Found> OverdueWork::find(const TransactionTime& moment, std::size_t limit) {
+std::vector<OverdueWork::Found> OverdueWork::find(const TransactionTime& time, std::size_t limit) {
   std::vector<Found> found;
   const auto key_of = [](const Cursor& run) {
     return ActivityKey{Incarnation{run.number(0)}, ExecutionId{run.number(1)}, EventId{run.number(2)}};
   };
   {
-    Cursor run = not_begun_.run(moment.now, limit);
+    Cursor run = not_begun_.run(time.now, limit);
     while (run.step()) found.push_back({key_of(run), TimeoutKind::schedule_to_start});
   }
-  Cursor run = held_too_long_.run(moment.lease_now, limit - found.size());
+  Cursor run = held_too_long_.run(time.lease_now, limit - found.size());
   while (run.step()) {
     found.push_back(
         {key_of(run), run.integer(3) != 0 ? TimeoutKind::start_to_close : TimeoutKind::heartbeat});
@@ -61,24 +61,24 @@ std::vector<OverdueWork::Found> OverdueWork::find(const TransactionTime& moment,
   return found;
 }
 
-std::size_t OverdueWork::fail(const TransactionTime& moment, std::size_t limit, providers::Notices& notices) {
+std::size_t OverdueWork::fail(const TransactionTime& time, std::size_t limit, providers::Notices& notices) {
   // Where the lease is over too, nobody is at it any more: the row waits for its next attempt.
-  free_.execute(moment.lease_now);
-  const std::vector<Found> overdue = find(moment, limit);
-  for (const Found& found : overdue) fail(moment, found, notices);
+  free_.execute(time.lease_now);
+  const std::vector<Found> overdue = find(time, limit);
+  for (const Found& found : overdue) fail(time, found, notices);
   return overdue.size();
 }
 
-void OverdueWork::fail(const TransactionTime& moment, const Found& found, providers::Notices& notices) {
+void OverdueWork::fail(const TransactionTime& time, const Found& found, providers::Notices& notices) {
   const auto item = workers_.read(found.key);
   if (!item) return;
   // What read() says is the attempt that would come next.
   const std::uint32_t attempt = item->attempt - 1;
-  workers_.take_away(moment, found.key, CancelReason::timeout, notices.stolen);
+  workers_.take_away(time, found.key, CancelReason::timeout, notices.stolen);
   const ActivityAck ack{.lease = {found.key, {}},
                         .instance = item->request.instance,
                         .completion = overdue_failure(item->request, found.which, attempt)};
-  delivery_.enqueue_completion(moment, ack, notices);
+  delivery_.enqueue_completion(time, ack, notices);
 }
 
 }  // namespace duramen::inline v0::sqlite::detail

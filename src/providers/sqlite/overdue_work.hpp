@@ -21,22 +21,21 @@ class OverdueWork {
   OverdueWork(Connection& connection, WorkerQueue& workers, Delivery& delivery);
 
   /// When something becomes, or became, overdue. A hint: may be too early. Only reads.
-  [[nodiscard]] std::optional<TimePoint> next(const TransactionTime& moment);
+  [[nodiscard]] std::optional<TimePoint> next(const TransactionTime& time);
 
   /// The same, unless it has come: whoever fetches is not sent back at once for what only a sweep can end.
-  [[nodiscard]] std::optional<TimePoint> next_in_time(const TransactionTime& moment);
+  [[nodiscard]] std::optional<TimePoint> next_in_time(const TransactionTime& time);
 
   /// Ends at most `limit` of them with a failure, as if their worker had said so. Returns how many.
-  [[nodiscard]] std::size_t fail(const TransactionTime& moment, std::size_t limit,
-                                 providers::Notices& notices);
+  [[nodiscard]] std::size_t fail(const TransactionTime& time, std::size_t limit, providers::Notices& notices);
 
  private:
   struct Found {
     ActivityKey key;
     TimeoutKind which;
   };
-  [[nodiscard]] std::vector<Found> find(const TransactionTime& moment, std::size_t limit);
-  void fail(const TransactionTime& moment, const Found& found, providers::Notices& notices);
+  [[nodiscard]] std::vector<Found> find(const TransactionTime& time, std::size_t limit);
+  void fail(const TransactionTime& time, const Found& found, providers::Notices& notices);
 
   WorkerQueue& workers_;
   Delivery& delivery_;

@@ -28,35 +28,33 @@ ParkedMessages::ParkedMessages(Connection& connection)
               "DELETE FROM parked_messages WHERE id IN "
               "(SELECT id FROM parked_messages WHERE expires_at <= ? LIMIT ?)") {}
 
-bool ParkedMessages::any_expired(const TransactionTime& moment) {
-  return any_expired_.run(moment.now).step();
-}
+bool ParkedMessages::any_expired(const TransactionTime& time) { return any_expired_.run(time.now).step(); }
 
-std::size_t ParkedMessages::drop_expired(const TransactionTime& moment, std::size_t limit) {
-  const auto dropped = static_cast<std::size_t>(expire_.execute(moment.now, limit));
+std::size_t ParkedMessages::drop_expired(const TransactionTime& time, std::size_t limit) {
+  const auto dropped = static_cast<std::size_t>(expire_.execute(time.now, limit));
   expired_ += dropped;
   return dropped;
 }
 
-bool ParkedMessages::park(const TransactionTime& moment, const OutboundMessage& message) {
-  (void)drop_expired(moment, expire_at_once);
-  if (message.message_id && known_.run(message.target.value, *message.message_id, moment.now).step())
+bool ParkedMessages::park(const TransactionTime& time, const OutboundMessage& message) {
+  (void)drop_expired(time, expire_at_once);
+  if (message.message_id && known_.run(message.target.value, *message.message_id, time.now).step())
     return false;
-  const std::int64_t visible_at = std::max(to_unix_ms(message.visible_at), moment.now);
-  park_.execute(message.target.value, message.message_id, visible_at, moment.now + parked_for_ms,
+  const std::int64_t visible_at = std::max(to_unix_ms(message.visible_at), time.now);
+  park_.execute(message.target.value, message.message_id, visible_at, time.now + parked_for_ms,
                 to_json(message.body, message.target));
   return true;
 }
 
-void ParkedMessages::move_to(const TransactionTime& moment, const InstanceId& id, Incarnation key,
+void ParkedMessages::move_to(const TransactionTime& time, const InstanceId& id, Incarnation key,
                              OrchestratorQueue& queue, providers::Notices& notices) {
   bool found = false;
   {
-    Cursor run = list_.run(id.value, moment.now);
+    Cursor run = list_.run(id.value, time.now);
     while (run.step()) {
       found = true;
       if (!run.is_null(0) && !queue.receive(key, run.text(0))) continue;
-      queue.insert(moment, key, run.text(2), run.integer(1), notices);
+      queue.insert(time, key, run.text(2), run.integer(1), notices);
     }
   }
   if (found) erase_.execute(id.value);

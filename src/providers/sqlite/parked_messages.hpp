@@ -17,14 +17,14 @@ class ParkedMessages {
   explicit ParkedMessages(Connection& connection);
 
   /// False if a message of that id is parked for that instance already.
-  [[nodiscard]] bool park(const TransactionTime& moment, const OutboundMessage& message);
+  [[nodiscard]] bool park(const TransactionTime& time, const OutboundMessage& message);
   /// Moves what is parked for `id` into the queue of the instance that has just been created.
-  void move_to(const TransactionTime& moment, const InstanceId& id, Incarnation key, OrchestratorQueue& queue,
+  void move_to(const TransactionTime& time, const InstanceId& id, Incarnation key, OrchestratorQueue& queue,
                providers::Notices& notices);
 
-  [[nodiscard]] bool any_expired(const TransactionTime& moment);
+  [[nodiscard]] bool any_expired(const TransactionTime& time);
   /// Drops at most `limit` messages whose time is over. Returns how many.
-  [[nodiscard]] std::size_t drop_expired(const TransactionTime& moment, std::size_t limit);
+  [[nodiscard]] std::size_t drop_expired(const TransactionTime& time, std::size_t limit);
 
   /// Messages dropped because their instance never came.
   [[nodiscard]] std::uint64_t expired() const noexcept { return expired_; }

@@ -35,16 +35,16 @@ PendingList::PendingList(Connection& connection)
                 "SELECT item, visible_at, attempt FROM orchestrator_queue WHERE instance_key = ? "
                 "ORDER BY visible_at, id LIMIT ?") {}
 
-PendingWork PendingList::of(const TransactionTime& moment, const InstanceId& instance) {
+PendingWork PendingList::of(const TransactionTime& time, const InstanceId& instance) {
   PendingWork pending;
   // While this run is open, the others read the same state of the file.
-  Cursor row = instance_.run(instance.value, moment.lease_now);
+  Cursor row = instance_.run(instance.value, time.lease_now);
   if (!row.step()) return pending;
   const std::uint64_t key = row.number(0);
   pending.leased = row.integer(1) != 0;
   pending.not_before = from_unix_ms(row.integer(2));
 
-  Cursor activities = activities_.run(key, moment.lease_now);
+  Cursor activities = activities_.run(key, time.lease_now);
   while (activities.step()) {
     pending.activities.push_back({.execution = ExecutionId{activities.number(0)},
                                   .activity = EventId{activities.number(1)},

@@ -14,7 +14,7 @@ class PendingList {
  public:
   explicit PendingList(Connection& connection);
 
-  [[nodiscard]] PendingWork of(const TransactionTime& moment, const InstanceId& instance);
+  [[nodiscard]] PendingWork of(const TransactionTime& time, const InstanceId& instance);
 
  private:
   Statement instance_;

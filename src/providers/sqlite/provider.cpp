@@ -87,10 +87,10 @@ void SqliteProvider::announce(const providers::Notices& notices) {
 Result<std::vector<StartOutcome>> SqliteProvider::start_instances(std::span<const StartRequest> requests) {
   return guarded("start_instances", [&]() -> Result<std::vector<StartOutcome>> {
     providers::Notices notices;
-    auto outcomes = writer_.write(CommitSync::durable, [&](const TransactionTime& moment) {
+    auto outcomes = writer_.write(CommitSync::durable, [&](const TransactionTime& time) {
       std::vector<StartOutcome> result;
       for (const StartRequest& request : requests)
-        result.push_back(tables_.delivery.start(moment, request, notices));
+        result.push_back(tables_.delivery.start(time, request, notices));
       return result;
     });
     announce(notices);
@@ -102,10 +102,10 @@ Result<std::vector<EnqueueOutcome>> SqliteProvider::enqueue_messages(
     std::span<const OutboundMessage> messages) {
   return guarded("enqueue_messages", [&]() -> Result<std::vector<EnqueueOutcome>> {
     providers::Notices notices;
-    auto outcomes = writer_.write(CommitSync::durable, [&](const TransactionTime& moment) {
+    auto outcomes = writer_.write(CommitSync::durable, [&](const TransactionTime& time) {
       std::vector<EnqueueOutcome> result;
       for (const OutboundMessage& message : messages) {
-        result.push_back(tables_.delivery.deliver(moment, message, notices));
+        result.push_back(tables_.delivery.deliver(time, message, notices));
       }
       return result;
     });
@@ -120,10 +120,10 @@ Result<TurnBatch> SqliteProvider::fetch_turns(const TurnFetch& request) {
   return guarded("fetch_turns", [&]() -> Result<TurnBatch> {
     TurnBatch batch;
     const bool any = writer_.read(
-        [&](const TransactionTime& moment) { return tables_.queue.any_visible(moment, batch.next_due); });
+        [&](const TransactionTime& time) { return tables_.queue.any_visible(time, batch.next_due); });
     if (!any) return batch;
-    batch = writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
-      return tables_.queue.fetch(moment, request, tables_.instances, tables_.key_values, tables_.new_token);
+    batch = writer_.write(CommitSync::lease_only, [&](const TransactionTime& time) {
+      return tables_.queue.fetch(time, request, tables_.instances, tables_.key_values, tables_.new_token);
     });
     writer_.limit_wal();
     return batch;
@@ -168,14 +168,14 @@ Result<std::vector<CommitResult>> SqliteProvider::commit_turns(std::span<const T
     if (commits.empty()) return std::vector<CommitResult>{};
 
     providers::Notices notices;
-    const auto commit_all = [&](const TransactionTime& moment) {
+    const auto commit_all = [&](const TransactionTime& time) {
       std::vector<CommitResult> results;
       results.reserve(commits.size());
       for (std::size_t i = 0; i < commits.size() && !preempt.stop_requested(); ++i) {
-        results.push_back(tables_.turns.commit(moment, commits[i], events[i], notices));
+        results.push_back(tables_.turns.commit(time, commits[i], events[i], notices));
       }
       for (std::size_t i = 0; i < results.size(); ++i) {
-        tables_.turns.send(moment, commits[i], results[i], notices);
+        tables_.turns.send(time, commits[i], results[i], notices);
       }
       return results;
     };
@@ -187,8 +187,8 @@ Result<std::vector<CommitResult>> SqliteProvider::commit_turns(std::span<const T
       // One of them cannot be stored. Savepoints would cost every batch something; so only this one pays for
       // them.
       notices = {};
-      results = writer_.write(CommitSync::durable, [&](const TransactionTime& moment) {
-        return commit_each(moment, commits, events, notices, preempt);
+      results = writer_.write(CommitSync::durable, [&](const TransactionTime& time) {
+        return commit_each(time, commits, events, notices, preempt);
       });
     }
     announce(notices);
@@ -196,7 +196,7 @@ Result<std::vector<CommitResult>> SqliteProvider::commit_turns(std::span<const T
   });
 }
 
-std::vector<CommitResult> SqliteProvider::commit_each(const TransactionTime& moment,
+std::vector<CommitResult> SqliteProvider::commit_each(const TransactionTime& time,
                                                       std::span<const TurnCommit> commits,
                                                       std::span<const std::string> events,
                                                       providers::Notices& notices,
@@ -206,8 +206,8 @@ std::vector<CommitResult> SqliteProvider::commit_each(const TransactionTime& mom
     tables_.connection.execute("SAVEPOINT entry");
     providers::Notices of_entry = notices;
     try {
-      CommitResult result = tables_.turns.commit(moment, commits[i], events[i], of_entry);
-      tables_.turns.send(moment, commits[i], result, of_entry);
+      CommitResult result = tables_.turns.commit(time, commits[i], events[i], of_entry);
+      tables_.turns.send(time, commits[i], result, of_entry);
       results.push_back(std::move(result));
       notices = std::move(of_entry);
     } catch (const SqlError& error) {
@@ -226,12 +226,12 @@ std::vector<CommitResult> SqliteProvider::commit_each(const TransactionTime& mom
 Result<void> SqliteProvider::release_turns(std::span<const TurnRelease> items) {
   return guarded("release_turns", [&]() -> Result<void> {
     providers::Notices notices;
-    notices.turns_ready = writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
+    notices.turns_ready = writer_.write(CommitSync::lease_only, [&](const TransactionTime& time) {
       bool any = false;
       for (const TurnRelease& item : items) {
         std::optional<std::int64_t> not_before;
-        if (item.delay.count() > 0) not_before = moment.later(item.delay);
-        if (!tables_.instances.release_lease(moment, item.lease, not_before)) continue;
+        if (item.delay.count() > 0) not_before = time.later(item.delay);
+        if (!tables_.instances.release_lease(time, item.lease, not_before)) continue;
         tables_.queue.give_back(item.lease.incarnation, item.lease.token, item.count_attempt);
         any = true;
       }
@@ -244,10 +244,10 @@ Result<void> SqliteProvider::release_turns(std::span<const TurnRelease> items) {
 
 Result<std::vector<bool>> SqliteProvider::renew_turns(std::span<const TurnLease> leases, Duration extend) {
   return guarded("renew_turns", [&]() -> Result<std::vector<bool>> {
-    return writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
+    return writer_.write(CommitSync::lease_only, [&](const TransactionTime& time) {
       std::vector<bool> renewed;
       for (const TurnLease& lease : leases) {
-        renewed.push_back(tables_.instances.extend_lease(moment, lease, moment.lease_end(extend)));
+        renewed.push_back(tables_.instances.extend_lease(time, lease, time.lease_end(extend)));
       }
       return renewed;
     });
@@ -261,15 +261,15 @@ Result<ActivityBatch> SqliteProvider::fetch_activities(const ActivityFetch& requ
     ActivityBatch batch;
     const bool wants_any = request.tags != TagFilter::none() && (!request.names || !request.names->empty());
     if (!wants_any) return batch;
-    const bool any = writer_.read([&](const TransactionTime& moment) {
-      if (tables_.workers.any_available(moment, request, batch.next_due)) return true;
-      batch.next_due = earlier(batch.next_due, tables_.overdue.next_in_time(moment));
+    const bool any = writer_.read([&](const TransactionTime& time) {
+      if (tables_.workers.any_available(time, request, batch.next_due)) return true;
+      batch.next_due = earlier(batch.next_due, tables_.overdue.next_in_time(time));
       return false;
     });
     if (!any) return batch;
-    batch = writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
-      ActivityBatch fetched = tables_.workers.fetch(moment, request, tables_.new_token);
-      fetched.next_due = earlier(fetched.next_due, tables_.overdue.next_in_time(moment));
+    batch = writer_.write(CommitSync::lease_only, [&](const TransactionTime& time) {
+      ActivityBatch fetched = tables_.workers.fetch(time, request, tables_.new_token);
+      fetched.next_due = earlier(fetched.next_due, tables_.overdue.next_in_time(time));
       return fetched;
     });
     writer_.limit_wal();
@@ -280,11 +280,11 @@ Result<ActivityBatch> SqliteProvider::fetch_activities(const ActivityFetch& requ
 Result<std::vector<AckResult>> SqliteProvider::ack_activities(std::span<const ActivityAck> acks) {
   return guarded("ack_activities", [&]() -> Result<std::vector<AckResult>> {
     providers::Notices notices;
-    auto results = writer_.write(CommitSync::durable, [&](const TransactionTime& moment) {
+    auto results = writer_.write(CommitSync::durable, [&](const TransactionTime& time) {
       std::vector<AckResult> outcomes;
       outcomes.reserve(acks.size());
       for (const ActivityAck& ack : acks)
-        outcomes.push_back(tables_.delivery.acknowledge(moment, ack, notices));
+        outcomes.push_back(tables_.delivery.acknowledge(time, ack, notices));
       return outcomes;
     });
     announce(notices);
@@ -295,13 +295,13 @@ Result<std::vector<AckResult>> SqliteProvider::ack_activities(std::span<const Ac
 Result<std::vector<RenewResult>> SqliteProvider::renew_activities(std::span<const ActivityRenewal> leases,
                                                                   Duration extend) {
   return guarded("renew_activities", [&]() -> Result<std::vector<RenewResult>> {
-    auto results = writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
+    auto results = writer_.write(CommitSync::lease_only, [&](const TransactionTime& time) {
       std::vector<RenewResult> outcomes;
       outcomes.reserve(leases.size());
       for (const ActivityRenewal& renewal : leases) {
         RenewResult& result = outcomes.emplace_back();
-        if (tables_.workers.renew(moment, renewal, extend)) continue;
-        const AckResult refusal = tables_.delivery.refusal(moment, renewal.lease);
+        if (tables_.workers.renew(time, renewal, extend)) continue;
+        const AckResult refusal = tables_.delivery.refusal(time, renewal.lease);
         result.outcome =
             refusal.outcome == AckOutcome::cancelled ? RenewOutcome::cancelled : RenewOutcome::lease_lost;
         result.reason = refusal.reason;
@@ -316,9 +316,9 @@ Result<std::vector<RenewResult>> SqliteProvider::renew_activities(std::span<cons
 Result<void> SqliteProvider::release_activities(std::span<const ActivityRelease> items) {
   return guarded("release_activities", [&]() -> Result<void> {
     providers::Notices notices;
-    notices.activities_ready = writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
+    notices.activities_ready = writer_.write(CommitSync::lease_only, [&](const TransactionTime& time) {
       bool any = false;
-      for (const ActivityRelease& item : items) any |= tables_.workers.abandon(moment, item);
+      for (const ActivityRelease& item : items) any |= tables_.workers.abandon(time, item);
       return any;
     });
     announce(notices);

@@ -185,7 +185,7 @@ class SqliteProvider final : public Provider {
     }
     return body(*counting_.counts);
   }
-  [[nodiscard]] std::vector<CommitResult> commit_each(const TransactionTime& moment,
+  [[nodiscard]] std::vector<CommitResult> commit_each(const TransactionTime& time,
                                                       std::span<const TurnCommit> commits,
                                                       std::span<const std::string> events,
                                                       providers::Notices& notices,

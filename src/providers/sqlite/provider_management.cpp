@@ -14,16 +14,16 @@ Result<std::size_t> SqliteProvider::renew_sessions(std::span<const std::string> 
                                                    Duration idle_timeout) {
   return guarded("renew_sessions", [&]() -> Result<std::size_t> {
     if (owners.empty()) return std::size_t{0};
-    return writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
-      return tables_.sessions.renew(moment, owners, extend, idle_timeout);
+    return writer_.write(CommitSync::lease_only, [&](const TransactionTime& time) {
+      return tables_.sessions.renew(time, owners, extend, idle_timeout);
     });
   });
 }
 
 Result<std::size_t> SqliteProvider::release_sessions(const std::string& owner) {
   return guarded("release_sessions", [&]() -> Result<std::size_t> {
-    const std::size_t released = writer_.write(CommitSync::lease_only, [&](const TransactionTime& moment) {
-      return tables_.sessions.release(moment, owner);
+    const std::size_t released = writer_.write(CommitSync::lease_only, [&](const TransactionTime& time) {
+      return tables_.sessions.release(time, owner);
     });
     providers::Notices notices;
     notices.activities_ready = released > 0;
@@ -35,20 +35,20 @@ Result<std::size_t> SqliteProvider::release_sessions(const std::string& owner) {
 Result<SweepResult> SqliteProvider::sweep(std::size_t limit) {
   return guarded("sweep", [&]() -> Result<SweepResult> {
     SweepResult result;
-    const bool any = writer_.read([&](const TransactionTime& moment) {
-      result.next_due = tables_.overdue.next(moment);
-      return (result.next_due && to_unix_ms(*result.next_due) <= moment.now) ||
-             tables_.parked.any_expired(moment) || tables_.sessions.any_orphaned(moment);
+    const bool any = writer_.read([&](const TransactionTime& time) {
+      result.next_due = tables_.overdue.next(time);
+      return (result.next_due && to_unix_ms(*result.next_due) <= time.now) ||
+             tables_.parked.any_expired(time) || tables_.sessions.any_orphaned(time);
     });
     if (!any || limit == 0) return result;
     providers::Notices notices;
-    result = writer_.write(CommitSync::durable, [&](const TransactionTime& moment) {
+    result = writer_.write(CommitSync::durable, [&](const TransactionTime& time) {
       SweepResult swept;
-      swept.overdue = tables_.overdue.fail(moment, limit, notices);
-      swept.parked_dropped = tables_.parked.drop_expired(moment, limit);
-      swept.sessions_removed = tables_.sessions.remove_orphaned(moment, limit);
+      swept.overdue = tables_.overdue.fail(time, limit, notices);
+      swept.parked_dropped = tables_.parked.drop_expired(time, limit);
+      swept.sessions_removed = tables_.sessions.remove_orphaned(time, limit);
       swept.more = swept.overdue == limit || swept.parked_dropped == limit || swept.sessions_removed == limit;
-      swept.next_due = tables_.overdue.next(moment);
+      swept.next_due = tables_.overdue.next(time);
       return swept;
     });
     announce(notices);
@@ -78,8 +78,8 @@ Result<std::vector<InstanceInfo>> SqliteProvider::get_instance_tree(const Instan
 
 Result<PendingWork> SqliteProvider::list_pending_work(const InstanceId& instance) {
   return guarded("list_pending_work", [&]() -> Result<PendingWork> {
-    const TransactionTime moment = writer_.moment();
-    return read([&](Views& views) { return views.pending.of(moment, instance); });
+    const TransactionTime time = writer_.transaction_time();
+    return read([&](Views& views) { return views.pending.of(time, instance); });
   });
 }
 
@@ -106,8 +106,8 @@ Result<SchemaVersion> SqliteProvider::schema_version() {
 
 Result<QueueDepths> SqliteProvider::get_queue_depths() {
   return guarded("get_queue_depths", [&]() -> Result<QueueDepths> {
-    const TransactionTime moment = writer_.moment();
-    return count([&](StoreCounts& counts) { return counts.depths(moment); });
+    const TransactionTime time = writer_.transaction_time();
+    return count([&](StoreCounts& counts) { return counts.depths(time); });
   });
 }
 
@@ -118,11 +118,11 @@ Result<std::vector<DeleteResult>> SqliteProvider::delete_instances(std::span<con
   return guarded("delete_instances", [&]() -> Result<std::vector<DeleteResult>> {
     if (instances.empty()) return std::vector<DeleteResult>{};
     providers::Notices notices;
-    auto results = writer_.write(CommitSync::durable, [&](const TransactionTime& moment) {
+    auto results = writer_.write(CommitSync::durable, [&](const TransactionTime& time) {
       std::vector<DeleteResult> deleted;
       deleted.reserve(instances.size());
       for (const InstanceId& instance : instances) {
-        deleted.push_back(tables_.removal.remove(moment, instance, mode, notices));
+        deleted.push_back(tables_.removal.remove(time, instance, mode, notices));
       }
       return deleted;
     });

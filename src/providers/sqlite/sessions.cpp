@@ -32,39 +32,39 @@ Sessions::Sessions(Connection& connection)
       remove_orphaned_(connection,
                        "DELETE FROM sessions WHERE session_id IN (" + std::string(orphaned) + ")") {}
 
-std::optional<std::int64_t> Sessions::taken_until(const TransactionTime& moment, std::string_view session,
+std::optional<std::int64_t> Sessions::taken_until(const TransactionTime& time, std::string_view session,
                                                   std::string_view owner) {
-  Cursor run = taken_until_.run(session, owner, moment.lease_now);
+  Cursor run = taken_until_.run(session, owner, time.lease_now);
   return run.step() ? std::optional(run.integer(0)) : std::nullopt;
 }
 
-void Sessions::claim(const TransactionTime& moment, std::string_view session, const SessionClaim& claim) {
-  claim_.execute(session, claim.owner, moment.lease_end(claim.lease), moment.lease_now);
+void Sessions::claim(const TransactionTime& time, std::string_view session, const SessionClaim& claim) {
+  claim_.execute(session, claim.owner, time.lease_end(claim.lease), time.lease_now);
 }
 
-void Sessions::use(const TransactionTime& moment, std::string_view session) {
-  use_.execute(session, moment.lease_now);
+void Sessions::use(const TransactionTime& time, std::string_view session) {
+  use_.execute(session, time.lease_now);
 }
 
-std::size_t Sessions::renew(const TransactionTime& moment, std::span<const std::string> owners,
-                            Duration extend, Duration idle_timeout) {
+std::size_t Sessions::renew(const TransactionTime& time, std::span<const std::string> owners, Duration extend,
+                            Duration idle_timeout) {
   if (owners.empty()) return 0;
   const std::int64_t used_after =
-      moment.lease_now - std::clamp<std::int64_t>(idle_timeout.count(), 0, TransactionTime::longest_ms);
+      time.lease_now - std::clamp<std::int64_t>(idle_timeout.count(), 0, TransactionTime::longest_ms);
   return static_cast<std::size_t>(
-      renew_.execute(json_list(owners), moment.lease_now, moment.lease_end(extend), used_after));
+      renew_.execute(json_list(owners), time.lease_now, time.lease_end(extend), used_after));
 }
 
-std::size_t Sessions::release(const TransactionTime& moment, const std::string& owner) {
-  return static_cast<std::size_t>(release_.execute(owner, moment.lease_now));
+std::size_t Sessions::release(const TransactionTime& time, const std::string& owner) {
+  return static_cast<std::size_t>(release_.execute(owner, time.lease_now));
 }
 
-bool Sessions::any_orphaned(const TransactionTime& moment) {
-  return any_orphaned_.run(moment.lease_now, 1).step();
+bool Sessions::any_orphaned(const TransactionTime& time) {
+  return any_orphaned_.run(time.lease_now, 1).step();
 }
 
-std::size_t Sessions::remove_orphaned(const TransactionTime& moment, std::size_t limit) {
-  return static_cast<std::size_t>(remove_orphaned_.execute(moment.lease_now, limit));
+std::size_t Sessions::remove_orphaned(const TransactionTime& time, std::size_t limit) {
+  return static_cast<std::size_t>(remove_orphaned_.execute(time.lease_now, limit));
 }
 
 }  // namespace duramen::inline v0::sqlite::detail

@@ -19,20 +19,20 @@ class Sessions {
   explicit Sessions(Connection& connection);
 
   /// The end of the lease under which somebody other than `owner` has the session; empty if nobody has.
-  [[nodiscard]] std::optional<std::int64_t> taken_until(const TransactionTime& moment,
-                                                        std::string_view session, std::string_view owner);
+  [[nodiscard]] std::optional<std::int64_t> taken_until(const TransactionTime& time, std::string_view session,
+                                                        std::string_view owner);
   /// Makes it the owner's, or extends what the owner has.
-  void claim(const TransactionTime& moment, std::string_view session, const SessionClaim& claim);
+  void claim(const TransactionTime& time, std::string_view session, const SessionClaim& claim);
   /// Notes a sign of use; a session that has ended stays ended.
-  void use(const TransactionTime& moment, std::string_view session);
+  void use(const TransactionTime& time, std::string_view session);
 
-  [[nodiscard]] std::size_t renew(const TransactionTime& moment, std::span<const std::string> owners,
+  [[nodiscard]] std::size_t renew(const TransactionTime& time, std::span<const std::string> owners,
                                   Duration extend, Duration idle_timeout);
-  [[nodiscard]] std::size_t release(const TransactionTime& moment, const std::string& owner);
+  [[nodiscard]] std::size_t release(const TransactionTime& time, const std::string& owner);
 
   /// Sessions that are nobody's and have no work.
-  [[nodiscard]] bool any_orphaned(const TransactionTime& moment);
-  [[nodiscard]] std::size_t remove_orphaned(const TransactionTime& moment, std::size_t limit);
+  [[nodiscard]] bool any_orphaned(const TransactionTime& time);
+  [[nodiscard]] std::size_t remove_orphaned(const TransactionTime& time, std::size_t limit);
 
  private:
   Statement taken_until_;

@@ -46,9 +46,9 @@ void release(int file, off_t byte) noexcept {
 SideLock::SideLock(const std::string& path) {
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0) {
-    const FileProblem trouble = file_trouble(errno);
+    const FileProblem problem = file_problem(errno);
     throw StoreError(
-        {ErrorCode::unavailable, "", "cannot create " + path + ": " + trouble.text, trouble.retryable});
+        {ErrorCode::unavailable, "", "cannot create " + path + ": " + problem.text, problem.retryable});
   }
   try {
     (void)wait_for(file_, F_RDLCK, presence_byte);

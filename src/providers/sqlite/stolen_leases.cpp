@@ -30,12 +30,12 @@ StolenLeases::StolenLeases(Connection& connection)
       mark_reported_(connection, "UPDATE stolen_leases SET reported = 1 WHERE owner = ? AND reported = 0"),
       sweep_(connection, "DELETE FROM stolen_leases WHERE until <= ?") {}
 
-void StolenLeases::add(const TransactionTime& moment, const StolenLease& stolen, std::int64_t until,
+void StolenLeases::add(const TransactionTime& time, const StolenLease& stolen, std::int64_t until,
                        const NodeId& by) {
-  sweep(moment);
+  sweep(time);
   until += margin_ms;
   if (stolen.owner == by) {
-    own_.add(stolen.lease, stolen.reason, lease_time(until), lease_time(moment.lease_now));
+    own_.add(stolen.lease, stolen.reason, lease_time(until), lease_time(time.lease_now));
     return;
   }
   const ActivityKey& key = stolen.lease.key;
@@ -43,10 +43,10 @@ void StolenLeases::add(const TransactionTime& moment, const StolenLease& stolen,
                stolen.owner.value, to_string(stolen.reason), until);
 }
 
-std::optional<CancelReason> StolenLeases::reason(const TransactionTime& moment, const ActivityLease& lease) {
-  if (const auto reason = own_.reason(lease, lease_time(moment.lease_now))) return reason;
+std::optional<CancelReason> StolenLeases::reason(const TransactionTime& time, const ActivityLease& lease) {
+  if (const auto reason = own_.reason(lease, lease_time(time.lease_now))) return reason;
   Cursor run = reason_.run(lease.token.value, lease.key.incarnation.value, lease.key.execution.value,
-                           lease.key.activity.value, moment.lease_now);
+                           lease.key.activity.value, time.lease_now);
   if (!run.step()) return std::nullopt;
   return reason_of(run.text(0));
 }
@@ -64,10 +64,10 @@ std::vector<StolenLease> StolenLeases::take_unreported(const NodeId& node) {
   return leases;
 }
 
-void StolenLeases::sweep(const TransactionTime& moment) {
-  if (moment.lease_now < next_sweep_) return;
-  next_sweep_ = moment.lease_now + sweep_interval_ms;
-  sweep_.execute(moment.lease_now);
+void StolenLeases::sweep(const TransactionTime& time) {
+  if (time.lease_now < next_sweep_) return;
+  next_sweep_ = time.lease_now + sweep_interval_ms;
+  sweep_.execute(time.lease_now);
 }
 
 }  // namespace duramen::inline v0::sqlite::detail

@@ -18,14 +18,14 @@ class StolenLeases {
   explicit StolenLeases(Connection& connection);
 
   /// `until` is the end of the lease, in row form; `by` the node that took it.
-  void add(const TransactionTime& moment, const StolenLease& stolen, std::int64_t until, const NodeId& by);
-  [[nodiscard]] std::optional<CancelReason> reason(const TransactionTime& moment, const ActivityLease& lease);
+  void add(const TransactionTime& time, const StolenLease& stolen, std::int64_t until, const NodeId& by);
+  [[nodiscard]] std::optional<CancelReason> reason(const TransactionTime& time, const ActivityLease& lease);
   [[nodiscard]] bool any_unreported(const NodeId& node);
   /// Those of `node` that were not read yet.
   [[nodiscard]] std::vector<StolenLease> take_unreported(const NodeId& node);
 
   /// Removes what nobody can ask for any more.
-  void sweep(const TransactionTime& moment);
+  void sweep(const TransactionTime& time);
 
  private:
   providers::OwnStolenLeases own_;

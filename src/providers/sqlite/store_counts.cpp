@@ -62,8 +62,8 @@ InstanceCount StoreCounts::instances(Incarnation after, std::size_t limit) {
   return count;
 }
 
-QueueDepths StoreCounts::depths(const TransactionTime& moment) {
-  Cursor run = depths_.run(moment.now, moment.lease_now);
+QueueDepths StoreCounts::depths(const TransactionTime& time) {
+  Cursor run = depths_.run(time.now, time.lease_now);
   run.step();
   return {.orchestrator_due = run.number(0),
           .orchestrator_later = run.number(1),

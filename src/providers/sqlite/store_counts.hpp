@@ -16,7 +16,7 @@ class StoreCounts {
 
   [[nodiscard]] StoreMetrics metrics();
   [[nodiscard]] InstanceCount instances(Incarnation after, std::size_t limit);
-  [[nodiscard]] QueueDepths depths(const TransactionTime& moment);
+  [[nodiscard]] QueueDepths depths(const TransactionTime& time);
 
  private:
   Statement metrics_;

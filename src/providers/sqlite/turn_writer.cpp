@@ -45,15 +45,15 @@ void fill_in(std::optional<ParentLink>& link, const InstanceId& instance, Incarn
 
 }  // namespace
 
-CommitResult TurnWriter::commit(const TransactionTime& moment, const TurnCommit& commit,
+CommitResult TurnWriter::commit(const TransactionTime& time, const TurnCommit& commit,
                                 std::string_view events, providers::Notices& notices) {
   if (const auto* fused = std::get_if<FusedStart>(&commit.basis)) {
-    return commit_start(moment, commit, *fused, events, notices);
+    return commit_start(time, commit, *fused, events, notices);
   }
-  return commit_turn(moment, commit, events, notices);
+  return commit_turn(time, commit, events, notices);
 }
 
-CommitResult TurnWriter::commit_start(const TransactionTime& moment, const TurnCommit& commit,
+CommitResult TurnWriter::commit_start(const TransactionTime& time, const TurnCommit& commit,
                                       const FusedStart& fused, std::string_view events,
                                       providers::Notices& notices) {
   const InstanceChange& change = commit.change;
@@ -71,7 +71,7 @@ CommitResult TurnWriter::commit_start(const TransactionTime& moment, const TurnC
   const bool fits = is_first_turn(commit);
   // Inserting first saves a look at the table in the usual case, that the id is free.
   std::optional<Incarnation> key;
-  if (fits) key = instances_.insert(moment, numbers_, instance);
+  if (fits) key = instances_.insert(time, numbers_, instance);
   if (!key) {
     if (const auto taken = instances_.find(commit.instance)) {
       result.incarnation = taken->key;
@@ -84,28 +84,28 @@ CommitResult TurnWriter::commit_start(const TransactionTime& moment, const TurnC
         result.start = *refused;
         return result;
       }
-      if (fits) delivery_.erase_instance(moment, taken->key, notices);
+      if (fits) delivery_.erase_instance(time, taken->key, notices);
     }
     if (!fits) {
       result.outcome = CommitOutcome::invalid;
       result.message = providers::turn_does_not_fit;
       return result;
     }
-    key = instances_.insert(moment, numbers_, instance);
+    key = instances_.insert(time, numbers_, instance);
   }
   result.incarnation = *key;
-  parked_.move_to(moment, commit.instance, *key, queue_, notices);
+  parked_.move_to(time, commit.instance, *key, queue_, notices);
   if (!commit.events.empty()) {
     instances_.append_history(*key, commit.execution, commit.events.front().id, commit.events.back().id,
                               events);
   }
   if (change.failure) instances_.set_failure(*key, *change.failure);
   store_status_and_key_values(change, *key, false);
-  store_work(moment, commit, *key, result, notices);
+  store_work(time, commit, *key, result, notices);
   return result;
 }
 
-CommitResult TurnWriter::commit_turn(const TransactionTime& moment, const TurnCommit& commit,
+CommitResult TurnWriter::commit_turn(const TransactionTime& time, const TurnCommit& commit,
                                      std::string_view events, providers::Notices& notices) {
   CommitResult result;
   const auto instance = instances_.find(commit.incarnation);
@@ -118,26 +118,26 @@ CommitResult TurnWriter::commit_turn(const TransactionTime& moment, const TurnCo
   }
   const auto* held = std::get_if<HeldLease>(&commit.basis);
   if (held != nullptr) {
-    if (!instance || instance->lease_token != held->token || !instance->leased(moment)) {
+    if (!instance || instance->lease_token != held->token || !instance->leased(time)) {
       result.outcome = CommitOutcome::lease_lost;
       return result;
     }
-  } else if (!instance || !may_take(moment, *instance, std::get<ConditionalLease>(commit.basis))) {
-    fail_condition(moment, commit, result, notices);
+  } else if (!instance || !may_take(time, *instance, std::get<ConditionalLease>(commit.basis))) {
+    fail_condition(time, commit, result, notices);
     return result;
   }
   if (!continues(commit, *instance)) {
     const bool acks_hold = std::ranges::all_of(
-        commit.activity_acks, [&](const ActivityAck& ack) { return workers_.is_held(moment, ack.lease); });
+        commit.activity_acks, [&](const ActivityAck& ack) { return workers_.is_held(time, ack.lease); });
     if (acks_hold) {
       result.outcome = CommitOutcome::invalid;
       result.message = providers::turn_does_not_fit;
     } else {
-      fail_condition(moment, commit, result, notices);
+      fail_condition(time, commit, result, notices);
     }
     return result;
   }
-  if (!finish_work(moment, commit, result, notices)) return result;
+  if (!finish_work(time, commit, result, notices)) return result;
 
   if (held != nullptr) queue_.erase_fetched(instance->key, held->token);
   EventId last = instance->last_event_id;
@@ -146,7 +146,7 @@ CommitResult TurnWriter::commit_turn(const TransactionTime& moment, const TurnCo
     last = {};
   }
   const InstanceChange& change = commit.change;
-  instances_.update(moment, instance->key, commit, last_event(commit, last));
+  instances_.update(time, instance->key, commit, last_event(commit, last));
   if (change.failure) instances_.set_failure(instance->key, *change.failure);
   if (change.parent) instances_.set_parent(instance->key, *change.parent);
   store_status_and_key_values(change, instance->key, instance->has_key_values);
@@ -154,58 +154,58 @@ CommitResult TurnWriter::commit_turn(const TransactionTime& moment, const TurnCo
     instances_.append_history(instance->key, commit.execution, commit.events.front().id,
                               commit.events.back().id, events);
   }
-  store_work(moment, commit, instance->key, result, notices);
+  store_work(time, commit, instance->key, result, notices);
   return result;
 }
 
-bool TurnWriter::may_take(const TransactionTime& moment, const InstanceRow& instance,
+bool TurnWriter::may_take(const TransactionTime& time, const InstanceRow& instance,
                           const ConditionalLease& condition) {
-  return !instance.leased(moment) && !is_final(instance.status) &&
-         instance.last_event_id == condition.last_event_id && !has_visible_message(moment, instance.key);
+  return !instance.leased(time) && !is_final(instance.status) &&
+         instance.last_event_id == condition.last_event_id && !has_visible_message(time, instance.key);
 }
 
-bool TurnWriter::has_visible_message(const TransactionTime& moment, Incarnation key) {
+bool TurnWriter::has_visible_message(const TransactionTime& time, Incarnation key) {
   const auto first = queue_.first_visible_at(key);
-  return first && *first <= moment.now;
+  return first && *first <= time.now;
 }
 
 /// Deletes the worker rows whose ends caused this turn. A turn stands or falls with them: if one is gone,
 /// those that were there are acknowledged on their own, and false says that the turn must not be stored.
-bool TurnWriter::finish_work(const TransactionTime& moment, const TurnCommit& commit, CommitResult& result,
+bool TurnWriter::finish_work(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
                              providers::Notices& notices) {
   for (std::size_t i = 0; i < commit.activity_acks.size(); ++i) {
-    if (workers_.finish(moment, commit.activity_acks[i].lease)) continue;
+    if (workers_.finish(time, commit.activity_acks[i].lease)) continue;
     for (std::size_t done = 0; done < i; ++done) {
-      delivery_.enqueue_completion(moment, commit.activity_acks[done], notices);
+      delivery_.enqueue_completion(time, commit.activity_acks[done], notices);
       result.acks.emplace_back();
     }
     result.outcome = CommitOutcome::condition_failed;
-    result.acks.push_back(delivery_.refusal(moment, commit.activity_acks[i].lease));
+    result.acks.push_back(delivery_.refusal(time, commit.activity_acks[i].lease));
     for (std::size_t rest = i + 1; rest < commit.activity_acks.size(); ++rest) {
-      result.acks.push_back(delivery_.acknowledge(moment, commit.activity_acks[rest], notices));
+      result.acks.push_back(delivery_.acknowledge(time, commit.activity_acks[rest], notices));
     }
     return false;
   }
   return true;
 }
 
-void TurnWriter::fail_condition(const TransactionTime& moment, const TurnCommit& commit, CommitResult& result,
+void TurnWriter::fail_condition(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
                                 providers::Notices& notices) {
   result.outcome = CommitOutcome::condition_failed;
   for (const ActivityAck& ack : commit.activity_acks)
-    result.acks.push_back(delivery_.acknowledge(moment, ack, notices));
+    result.acks.push_back(delivery_.acknowledge(time, ack, notices));
 }
 
-void TurnWriter::send(const TransactionTime& moment, const TurnCommit& commit, CommitResult& result,
+void TurnWriter::send(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
                       providers::Notices& notices) {
   if (result.outcome != CommitOutcome::committed) return;
   const Incarnation key = result.incarnation;
-  send_messages(moment, commit, result, notices);
+  send_messages(time, commit, result, notices);
   remove_messages(commit, key);
   // What arrived while the lease was held waits for whoever is next.
   const bool held = std::holds_alternative<HeldLease>(commit.basis);
   if (held && !notices.turns_ready && !is_final(commit.change.status)) {
-    notices.turns_ready = has_visible_message(moment, key);
+    notices.turns_ready = has_visible_message(time, key);
   }
 }
 
@@ -223,12 +223,12 @@ void TurnWriter::store_status_and_key_values(const InstanceChange& change, Incar
 }
 
 /// What a turn does to the worker queue: first what is new, then what is taken back.
-void TurnWriter::store_work(const TransactionTime& moment, const TurnCommit& commit, Incarnation key,
+void TurnWriter::store_work(const TransactionTime& time, const TurnCommit& commit, Incarnation key,
                             CommitResult& result, providers::Notices& notices) {
-  insert_worker_items(moment, commit, key, notices);
-  workers_.cancel(moment, key, commit.execution, commit.cancelled_activities, commit.node, result.stolen);
+  insert_worker_items(time, commit, key, notices);
+  workers_.cancel(time, key, commit.execution, commit.cancelled_activities, commit.node, result.stolen);
   if (commit.cancel_rest) {
-    workers_.cancel_execution(moment, key, commit.execution, *commit.cancel_rest, commit.node, result.stolen);
+    workers_.cancel_execution(time, key, commit.execution, *commit.cancel_rest, commit.node, result.stolen);
   }
   for (const StolenLease& stolen : result.stolen) {
     if (stolen.owner != commit.node) notices.stolen.push_back(stolen);
@@ -236,7 +236,7 @@ void TurnWriter::store_work(const TransactionTime& moment, const TurnCommit& com
   notices.instances.push_back({commit.instance, commit.change.status, commit.node});
 }
 
-void TurnWriter::insert_worker_items(const TransactionTime& moment, const TurnCommit& commit, Incarnation key,
+void TurnWriter::insert_worker_items(const TransactionTime& time, const TurnCommit& commit, Incarnation key,
                                      providers::Notices& notices) {
   // Scheduled and cancelled in one turn: it never was there, and nobody's lease is stolen.
   if (commit.cancel_rest || commit.new_activities.empty()) return;
@@ -244,12 +244,12 @@ void TurnWriter::insert_worker_items(const TransactionTime& moment, const TurnCo
   for (const CancelledActivity& entry : commit.cancelled_activities) cancelled.insert(entry.activity);
   for (const NewActivity& item : commit.new_activities) {
     if (cancelled.contains(item.request.key.activity)) continue;
-    workers_.insert(moment, key, commit, item);
+    workers_.insert(time, key, commit, item);
     if (!item.born_leased) notices.activities_ready = true;
   }
 }
 
-void TurnWriter::send_messages(const TransactionTime& moment, const TurnCommit& commit, CommitResult& result,
+void TurnWriter::send_messages(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
                                providers::Notices& notices) {
   const Incarnation key = result.incarnation;
   const bool fused = std::holds_alternative<FusedStart>(commit.basis);
@@ -257,7 +257,7 @@ void TurnWriter::send_messages(const TransactionTime& moment, const TurnCommit& 
     if (std::holds_alternative<message::TimerFired>(message.body) && message.target == commit.instance) {
       // The usual timer, to oneself: nothing to look up. A final turn has none.
       if (!is_final(commit.change.status)) {
-        queue_.insert(moment, key, message.target, message.body, message.visible_at, notices);
+        queue_.insert(time, key, message.target, message.body, message.visible_at, notices);
       }
     } else if (fused) {
       OutboundMessage completed = message;
@@ -270,21 +270,21 @@ void TurnWriter::send_messages(const TransactionTime& moment, const TurnCommit& 
         auto* failed = std::get_if<message::SubOrchestrationFailed>(&*completed.if_refused);
         if (failed != nullptr) fill_in(failed->parent, commit.instance, key);
       }
-      send_message(moment, commit, result, completed, notices);
+      send_message(time, commit, result, completed, notices);
     } else {
-      send_message(moment, commit, result, message, notices);
+      send_message(time, commit, result, message, notices);
     }
   }
 }
 
-void TurnWriter::send_message(const TransactionTime& moment, const TurnCommit& commit, CommitResult& result,
+void TurnWriter::send_message(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
                               const OutboundMessage& message, providers::Notices& notices) {
-  const EnqueueOutcome outcome = delivery_.deliver(moment, message, notices);
+  const EnqueueOutcome outcome = delivery_.deliver(time, message, notices);
   const bool refused = outcome == EnqueueOutcome::duplicate &&
                        std::holds_alternative<message::StartOrchestration>(message.body);
   if (refused && !message.if_refused) result.refused_starts.push_back(message.target);
   if (!refused || !message.if_refused || is_final(commit.change.status)) return;
-  queue_.insert(moment, result.incarnation, commit.instance, *message.if_refused, {}, notices);
+  queue_.insert(time, result.incarnation, commit.instance, *message.if_refused, {}, notices);
 }
 
 void TurnWriter::remove_messages(const TurnCommit& commit, Incarnation key) {

@@ -22,36 +22,36 @@ class TurnWriter {
 
   /// Stores the turn itself, if it may be. Inside a write transaction; an SqlError in here leaves it to be
   /// rolled back by the caller. `events` are the commit's events as they are stored.
-  [[nodiscard]] CommitResult commit(const TransactionTime& moment, const TurnCommit& commit,
+  [[nodiscard]] CommitResult commit(const TransactionTime& time, const TurnCommit& commit,
                                     std::string_view events, providers::Notices& notices);
   /// The second step: sends the messages of a turn that was stored. Of a batch, every turn is decided before
   /// any message is sent, so that no turn stands in another one's way.
-  void send(const TransactionTime& moment, const TurnCommit& commit, CommitResult& result,
+  void send(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
             providers::Notices& notices);
 
  private:
-  [[nodiscard]] CommitResult commit_start(const TransactionTime& moment, const TurnCommit& commit,
+  [[nodiscard]] CommitResult commit_start(const TransactionTime& time, const TurnCommit& commit,
                                           const FusedStart& fused, std::string_view events,
                                           providers::Notices& notices);
-  [[nodiscard]] CommitResult commit_turn(const TransactionTime& moment, const TurnCommit& commit,
+  [[nodiscard]] CommitResult commit_turn(const TransactionTime& time, const TurnCommit& commit,
                                          std::string_view events, providers::Notices& notices);
-  [[nodiscard]] bool may_take(const TransactionTime& moment, const InstanceRow& instance,
+  [[nodiscard]] bool may_take(const TransactionTime& time, const InstanceRow& instance,
                               const ConditionalLease& condition);
-  [[nodiscard]] bool has_visible_message(const TransactionTime& moment, Incarnation key);
-  [[nodiscard]] bool finish_work(const TransactionTime& moment, const TurnCommit& commit,
-                                 CommitResult& result, providers::Notices& notices);
-  void fail_condition(const TransactionTime& moment, const TurnCommit& commit, CommitResult& result,
+  [[nodiscard]] bool has_visible_message(const TransactionTime& time, Incarnation key);
+  [[nodiscard]] bool finish_work(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
+                                 providers::Notices& notices);
+  void fail_condition(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
                       providers::Notices& notices);
   void store_status_and_key_values(const InstanceChange& change, Incarnation key, bool has_key_values);
-  void store_work(const TransactionTime& moment, const TurnCommit& commit, Incarnation key,
+  void store_work(const TransactionTime& time, const TurnCommit& commit, Incarnation key,
                   CommitResult& result, providers::Notices& notices);
-  void insert_worker_items(const TransactionTime& moment, const TurnCommit& commit, Incarnation key,
+  void insert_worker_items(const TransactionTime& time, const TurnCommit& commit, Incarnation key,
                            providers::Notices& notices);
-  void send_messages(const TransactionTime& moment, const TurnCommit& commit, CommitResult& result,
+  void send_messages(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
                      providers::Notices& notices);
   /// Sends one message; a start that is refused is answered to the instance whose turn this is, or reported
   /// in `result`.
-  void send_message(const TransactionTime& moment, const TurnCommit& commit, CommitResult& result,
+  void send_message(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
                     const OutboundMessage& message, providers::Notices& notices);
   void remove_messages(const TurnCommit& commit, Incarnation key);
 

@@ -101,9 +101,9 @@ void WorkSelection::Search::lower_due(TimePoint due) {
   if (!next_due || due < *next_due) next_due = due;
 }
 
-WorkSelected WorkSelection::select(const TransactionTime& moment, const ActivityFetch& request,
+WorkSelected WorkSelection::select(const TransactionTime& time, const ActivityFetch& request,
                                    std::size_t limit) {
-  Search search{.moment = moment, .request = request, .limit = limit};
+  Search search{.time = time, .request = request, .limit = limit};
   each_lane(search, std::nullopt, [&](const QueueSlice& lane) { read_lane(search, lane); });
   if (request.sessions) read_sessions(search);
 
@@ -164,14 +164,14 @@ void WorkSelection::read_lane(Search& search, const QueueSlice& lane) {
   {
     Cursor run = lane_.run(lane.session, lane.tag, lane.name);
     while (taken < search.limit && run.step()) {
-      if (run.integer(0) > search.moment.now) return search.lower_due(from_unix_ms(run.integer(0)));
+      if (run.integer(0) > search.time.now) return search.lower_due(from_unix_ms(run.integer(0)));
       WorkCandidate candidate = read_candidate(run, lane.session);
       if (!candidate.retried) ++taken;
       search.add(std::move(candidate));
     }
     if (taken < search.limit) return;  // that was all
   }
-  Cursor run = later_in_lane_.run(lane.session, lane.tag, lane.name, search.moment.now);
+  Cursor run = later_in_lane_.run(lane.session, lane.tag, lane.name, search.time.now);
   if (run.step()) search.lower_due(from_unix_ms(run.integer(0)));
 }
 
@@ -180,16 +180,16 @@ void WorkSelection::read_lane(Search& search, const QueueSlice& lane) {
 bool WorkSelection::may_take(Search& search, std::string_view session) {
   auto known = search.taken_until.find(session);
   if (known == search.taken_until.end()) {
-    const auto until = sessions_.taken_until(search.moment, session, search.request.sessions->owner);
+    const auto until = sessions_.taken_until(search.time, session, search.request.sessions->owner);
     known = search.taken_until.emplace(session, until).first;
-    if (until) search.lower_due(search.moment.wall_time(*until));
+    if (until) search.lower_due(search.time.wall_time(*until));
   }
   return !known->second;
 }
 
 void WorkSelection::read_sessions(Search& search) {
   {
-    Cursor run = next_of_sessions_.run(search.moment.now);
+    Cursor run = next_of_sessions_.run(search.time.now);
     if (run.step()) search.lower_due(from_unix_ms(run.integer(0)));
   }
   if (!read_sessions_by_time(search)) read_sessions_one_by_one(search);
@@ -200,7 +200,7 @@ bool WorkSelection::read_sessions_by_time(Search& search) {
   Admission admission{*search.request.sessions};
   std::vector<WorkCandidate> found;
   std::size_t fresh = 0;
-  Cursor run = sessions_by_time_.run(search.moment.now);
+  Cursor run = sessions_by_time_.run(search.time.now);
   for (int looked_at = 0; fresh < search.limit && run.step(); ++looked_at) {
     if (looked_at == look_by_time) return false;
     if (!search.wants_name(run.text(8)) || !search.wants_tag(run.optional_string(7))) continue;
@@ -246,7 +246,7 @@ std::optional<WorkCandidate> WorkSelection::head_of_session(Search& search, cons
   std::optional<WorkCandidate> head;
   each_lane(search, session, [&](const QueueSlice& lane) {
     Cursor run = lane_.run(lane.session, lane.tag, lane.name);
-    if (!run.step() || run.integer(0) > search.moment.now) return;
+    if (!run.step() || run.integer(0) > search.time.now) return;
     WorkCandidate first = read_candidate(run, session);
     if (!head || first.before(*head)) head = std::move(first);
   });

@@ -46,7 +46,7 @@ class WorkSelection {
   WorkSelection(Connection& connection, Sessions& sessions);
 
   /// At most `limit` rows, longest waiting first; one that was handed out before goes alone. Only reads.
-  [[nodiscard]] WorkSelected select(const TransactionTime& moment, const ActivityFetch& request,
+  [[nodiscard]] WorkSelected select(const TransactionTime& time, const ActivityFetch& request,
                                     std::size_t limit);
 
  private:
@@ -57,7 +57,7 @@ class WorkSelection {
   };
   /// One call of select: what it was asked, and what it has found so far.
   struct Search {
-    const TransactionTime& moment;
+    const TransactionTime& time;
     const ActivityFetch& request;
     std::size_t limit;
     std::vector<WorkCandidate> fresh = {};

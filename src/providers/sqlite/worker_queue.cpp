@@ -31,11 +31,11 @@ struct Deadlines {
   std::optional<std::int64_t> close_by;
   std::optional<std::int64_t> overdue_at;
 
-  Deadlines(const TransactionTime& moment, const ActivityOptions& options) {
-    if (options.start_to_close > Duration::zero()) close_by = moment.lease_end(options.start_to_close);
+  Deadlines(const TransactionTime& time, const ActivityOptions& options) {
+    if (options.start_to_close > Duration::zero()) close_by = time.lease_end(options.start_to_close);
     overdue_at = close_by;
     if (options.heartbeat > Duration::zero()) {
-      const std::int64_t sign_of_life_by = moment.lease_end(options.heartbeat);
+      const std::int64_t sign_of_life_by = time.lease_end(options.heartbeat);
       overdue_at = std::min(close_by.value_or(sign_of_life_by), sign_of_life_by);
     }
   }
@@ -158,7 +158,7 @@ WorkerQueue::Removal::Removal(Connection& connection, const std::string& conditi
                condition),
       erase(connection, "DELETE FROM worker_queue WHERE " + condition) {}
 
-void WorkerQueue::insert(const TransactionTime& moment, Incarnation key, const TurnCommit& commit,
+void WorkerQueue::insert(const TransactionTime& time, Incarnation key, const TurnCommit& commit,
                          const NewActivity& item) {
   const ActivityRequest& activity = item.request;
   const ActivityOptions& options = activity.options;
@@ -167,64 +167,64 @@ void WorkerQueue::insert(const TransactionTime& moment, Incarnation key, const T
   std::optional<std::string_view> owner;
   if (item.born_leased) {
     token = item.born_leased->value;
-    until = moment.lease_end(commit.activity_lease);
+    until = time.lease_end(commit.activity_lease);
     owner = commit.node.value;
-    const Deadlines deadlines{moment, options};
+    const Deadlines deadlines{time, options};
     close_by = deadlines.close_by;
     overdue_at = deadlines.overdue_at;
   }
-  if (options.schedule_to_start > Duration::zero()) start_by = moment.later(options.schedule_to_start);
+  if (options.schedule_to_start > Duration::zero()) start_by = time.later(options.schedule_to_start);
   insert_.execute(key.value, activity.key.execution.value, activity.key.activity.value, numbers_.next(),
-                  moment.now, item.born_leased ? 1 : 0, token, until, owner, activity.name,
-                  activity.input.data, to_string(activity.input.encoding), activity.session_id, activity.tag,
+                  time.now, item.born_leased ? 1 : 0, token, until, owner, activity.name, activity.input.data,
+                  to_string(activity.input.encoding), activity.session_id, activity.tag,
                   limit_or_null(options.schedule_to_start), limit_or_null(options.start_to_close),
                   limit_or_null(options.heartbeat), activity.orchestration_name,
                   activity.orchestration_version, start_by, close_by, overdue_at,
-                  item.born_leased ? moment.next_fence(0) : std::int64_t{0});
+                  item.born_leased ? time.next_fence(0) : std::int64_t{0});
 }
 
-bool WorkerQueue::any_available(const TransactionTime& moment, const ActivityFetch& request,
+bool WorkerQueue::any_available(const TransactionTime& time, const ActivityFetch& request,
                                 std::optional<TimePoint>& next_due) {
   {
     Cursor run = first_lease_end_.run();
-    if (run.step() && !run.is_null(0) && run.integer(0) <= moment.lease_now) return true;
+    if (run.step() && !run.is_null(0) && run.integer(0) <= time.lease_now) return true;
   }
-  const WorkSelected selected = selection_.select(moment, request, 1);
+  const WorkSelected selected = selection_.select(time, request, 1);
   if (!selected.rows.empty()) return true;
-  next_due = earlier(selected.next_due, next_lease_end(moment, request.node));
+  next_due = earlier(selected.next_due, next_lease_end(time, request.node));
   return false;
 }
 
-void WorkerQueue::release_ended(const TransactionTime& moment) { release_ended_.execute(moment.lease_now); }
+void WorkerQueue::release_ended(const TransactionTime& time) { release_ended_.execute(time.lease_now); }
 
-std::optional<TimePoint> WorkerQueue::next_lease_end(const TransactionTime& moment, const NodeId& node) {
+std::optional<TimePoint> WorkerQueue::next_lease_end(const TransactionTime& time, const NodeId& node) {
   std::int64_t end = 0;
   int looked_at = 0;
-  Cursor run = lease_ends_.run(moment.lease_now);
+  Cursor run = lease_ends_.run(time.lease_now);
   while (run.step()) {
     end = run.integer(0);
-    if (run.text(1) != node.value || ++looked_at == lease_ends_to_look_at) return moment.wall_time(end);
+    if (run.text(1) != node.value || ++looked_at == lease_ends_to_look_at) return time.wall_time(end);
   }
   return std::nullopt;
 }
 
-ActivityBatch WorkerQueue::fetch(const TransactionTime& moment, const ActivityFetch& request,
+ActivityBatch WorkerQueue::fetch(const TransactionTime& time, const ActivityFetch& request,
                                  const std::function<LeaseToken()>& new_token) {
-  release_ended(moment);
-  const WorkSelected selected = selection_.select(moment, request, request.limit);
+  release_ended(time);
+  const WorkSelected selected = selection_.select(time, request, request.limit);
   ActivityBatch batch;
-  batch.next_due = earlier(selected.next_due, next_lease_end(moment, request.node));
-  const std::int64_t until = moment.lease_end(request.lease);
+  batch.next_due = earlier(selected.next_due, next_lease_end(time, request.node));
+  const std::int64_t until = time.lease_end(request.lease);
   for (const WorkCandidate& candidate : selected.rows) {
     const ActivityKey& key = candidate.key;
     LeasedActivity item = *read(key);
     item.lease.token = new_token();
     item.lease_until = TransactionTime::lease_time(until);
-    item.fence = static_cast<std::uint64_t>(moment.next_fence(static_cast<std::int64_t>(item.fence)));
-    const Deadlines deadlines{moment, item.request.options};
+    item.fence = static_cast<std::uint64_t>(time.next_fence(static_cast<std::int64_t>(item.fence)));
+    const Deadlines deadlines{time, item.request.options};
     take_.execute(key.incarnation.value, key.execution.value, key.activity.value, item.lease.token.value,
                   until, request.node.value, deadlines.close_by, deadlines.overdue_at, item.fence);
-    if (candidate.session) sessions_.claim(moment, *candidate.session, *request.sessions);
+    if (candidate.session) sessions_.claim(time, *candidate.session, *request.sessions);
     batch.items.push_back(std::move(item));
   }
   return batch;
@@ -236,38 +236,37 @@ std::optional<LeasedActivity> WorkerQueue::read(const ActivityKey& key) {
   return read_item(run, key);
 }
 
-bool WorkerQueue::is_held(const TransactionTime& moment, const ActivityLease& lease) {
+bool WorkerQueue::is_held(const TransactionTime& time, const ActivityLease& lease) {
   const ActivityKey& key = lease.key;
   return session_of_
-      .run(key.incarnation.value, key.execution.value, key.activity.value, lease.token.value,
-           moment.lease_now)
+      .run(key.incarnation.value, key.execution.value, key.activity.value, lease.token.value, time.lease_now)
       .step();
 }
 
-bool WorkerQueue::finish(const TransactionTime& moment, const ActivityLease& lease) {
+bool WorkerQueue::finish(const TransactionTime& time, const ActivityLease& lease) {
   const ActivityKey& key = lease.key;
   {
     Cursor run = session_of_.run(key.incarnation.value, key.execution.value, key.activity.value,
-                                 lease.token.value, moment.lease_now);
+                                 lease.token.value, time.lease_now);
     if (!run.step()) return false;
-    if (!run.is_null(0)) sessions_.use(moment, run.text(0));
+    if (!run.is_null(0)) sessions_.use(time, run.text(0));
   }
   finish_.execute(key.incarnation.value, key.execution.value, key.activity.value);
   return true;
 }
 
-bool WorkerQueue::renew(const TransactionTime& moment, const ActivityRenewal& renewal, Duration extend) {
+bool WorkerQueue::renew(const TransactionTime& time, const ActivityRenewal& renewal, Duration extend) {
   const ActivityKey& key = renewal.lease.key;
   const std::uint64_t token = renewal.lease.token.value;
   {
     Cursor run = session_of_.run(key.incarnation.value, key.execution.value, key.activity.value, token,
-                                 moment.lease_now);
+                                 time.lease_now);
     if (!run.step()) return false;
-    if (!run.is_null(0)) sessions_.use(moment, run.text(0));
+    if (!run.is_null(0)) sessions_.use(time, run.text(0));
   }
   if (!renewal.heartbeat) {
-    renew_.execute(key.incarnation.value, key.execution.value, key.activity.value, token, moment.lease_now,
-                   moment.lease_end(extend));
+    renew_.execute(key.incarnation.value, key.execution.value, key.activity.value, token, time.lease_now,
+                   time.lease_end(extend));
     return true;
   }
   std::optional<std::string_view> details, encoding;
@@ -275,23 +274,23 @@ bool WorkerQueue::renew(const TransactionTime& moment, const ActivityRenewal& re
     details = renewal.heartbeat->details->data;
     encoding = to_string(renewal.heartbeat->details->encoding);
   }
-  renew_alive_.execute(key.incarnation.value, key.execution.value, key.activity.value, token,
-                       moment.lease_now, moment.lease_end(extend), details, encoding,
-                       moment.lease_end(Duration::max()) - moment.lease_now);
+  renew_alive_.execute(key.incarnation.value, key.execution.value, key.activity.value, token, time.lease_now,
+                       time.lease_end(extend), details, encoding,
+                       time.lease_end(Duration::max()) - time.lease_now);
   return true;
 }
 
-bool WorkerQueue::abandon(const TransactionTime& moment, const ActivityRelease& entry) {
+bool WorkerQueue::abandon(const TransactionTime& time, const ActivityRelease& entry) {
   const ActivityKey& key = entry.lease.key;
   std::optional<std::int64_t> visible_at;
-  if (entry.delay.count() > 0) visible_at = moment.later(entry.delay);
+  if (entry.delay.count() > 0) visible_at = time.later(entry.delay);
   return abandon_.execute(key.incarnation.value, key.execution.value, key.activity.value,
-                          entry.lease.token.value, moment.lease_now, entry.count_attempt ? 0 : 1, visible_at,
+                          entry.lease.token.value, time.lease_now, entry.count_attempt ? 0 : 1, visible_at,
                           TransactionTime::longest_ms) == 1;
 }
 
 template <class ReasonOf, class... Values>
-void WorkerQueue::steal(const TransactionTime& moment, Removal& removal, const ReasonOf& reason_of,
+void WorkerQueue::steal(const TransactionTime& time, Removal& removal, const ReasonOf& reason_of,
                         const NodeId& by, std::vector<StolenLease>& stolen, Incarnation key,
                         const Values&... rest) {
   bool any = false;
@@ -300,25 +299,25 @@ void WorkerQueue::steal(const TransactionTime& moment, Removal& removal, const R
     while (run.step()) {
       any = true;
       const std::int64_t until = run.integer(3);
-      if (run.is_null(2) || until <= moment.lease_now) continue;
+      if (run.is_null(2) || until <= time.lease_now) continue;
       const EventId activity{run.number(1)};
       StolenLease lease{.owner = NodeId{run.text(4)},
                         .lease = {{key, ExecutionId{run.number(0)}, activity}, LeaseToken{run.number(2)}},
                         .reason = reason_of(activity)};
-      stolen_leases_.add(moment, lease, until, by);
+      stolen_leases_.add(time, lease, until, by);
       stolen.push_back(std::move(lease));
     }
   }
   if (any) removal.erase.execute(key.value, rest...);
 }
 
-void WorkerQueue::cancel(const TransactionTime& moment, Incarnation key, ExecutionId execution,
+void WorkerQueue::cancel(const TransactionTime& time, Incarnation key, ExecutionId execution,
                          std::span<const CancelledActivity> activities, const NodeId& by,
                          std::vector<StolenLease>& stolen) {
   if (activities.size() <= cancel_one_by_one) {
     for (const CancelledActivity& entry : activities) {
       const auto reason_of = [&](EventId) { return entry.reason; };
-      steal(moment, cancel_one_, reason_of, by, stolen, key, execution.value, entry.activity.value);
+      steal(time, cancel_one_, reason_of, by, stolen, key, execution.value, entry.activity.value);
     }
     return;
   }
@@ -327,25 +326,25 @@ void WorkerQueue::cancel(const TransactionTime& moment, Incarnation key, Executi
   const std::string list =
       json_list(activities, [](const CancelledActivity& entry) { return entry.activity.value; });
   const auto reason_of = [&](EventId activity) { return reasons.at(activity); };
-  steal(moment, cancel_list_, reason_of, by, stolen, key, execution.value, list);
+  steal(time, cancel_list_, reason_of, by, stolen, key, execution.value, list);
 }
 
-void WorkerQueue::cancel_execution(const TransactionTime& moment, Incarnation key, ExecutionId execution,
+void WorkerQueue::cancel_execution(const TransactionTime& time, Incarnation key, ExecutionId execution,
                                    CancelReason reason, const NodeId& by, std::vector<StolenLease>& stolen) {
   const auto reason_of = [&](EventId) { return reason; };
-  steal(moment, cancel_execution_, reason_of, by, stolen, key, execution.value);
+  steal(time, cancel_execution_, reason_of, by, stolen, key, execution.value);
 }
 
-void WorkerQueue::cancel_instance(const TransactionTime& moment, Incarnation key, CancelReason reason,
+void WorkerQueue::cancel_instance(const TransactionTime& time, Incarnation key, CancelReason reason,
                                   std::vector<StolenLease>& stolen) {
   const auto reason_of = [&](EventId) { return reason; };
-  steal(moment, cancel_instance_, reason_of, {}, stolen, key);
+  steal(time, cancel_instance_, reason_of, {}, stolen, key);
 }
 
-void WorkerQueue::take_away(const TransactionTime& moment, const ActivityKey& key, CancelReason reason,
+void WorkerQueue::take_away(const TransactionTime& time, const ActivityKey& key, CancelReason reason,
                             std::vector<StolenLease>& stolen) {
   const auto reason_of = [&](EventId) { return reason; };
-  steal(moment, cancel_one_, reason_of, {}, stolen, key.incarnation, key.execution.value, key.activity.value);
+  steal(time, cancel_one_, reason_of, {}, stolen, key.incarnation, key.execution.value, key.activity.value);
 }
 
 }  // namespace duramen::inline v0::sqlite::detail

@@ -25,37 +25,37 @@ class WorkerQueue {
 
   [[nodiscard]] StolenLeases& stolen_leases() noexcept { return stolen_leases_; }
 
-  void insert(const TransactionTime& moment, Incarnation key, const TurnCommit& commit,
+  void insert(const TransactionTime& time, Incarnation key, const TurnCommit& commit,
               const NewActivity& item);
 
-  [[nodiscard]] ActivityBatch fetch(const TransactionTime& moment, const ActivityFetch& request,
+  [[nodiscard]] ActivityBatch fetch(const TransactionTime& time, const ActivityFetch& request,
                                     const std::function<LeaseToken()>& new_token);
   /// True if a fetch would have something to do; sets `next_due` if not. Only reads.
-  [[nodiscard]] bool any_available(const TransactionTime& moment, const ActivityFetch& request,
+  [[nodiscard]] bool any_available(const TransactionTime& time, const ActivityFetch& request,
                                    std::optional<TimePoint>& next_due);
 
   /// The row with everything that a worker is told, the attempt counted that a fetch would begin; empty if it
   /// is not there. The fence is that of the last lease.
   [[nodiscard]] std::optional<LeasedActivity> read(const ActivityKey& key);
 
-  [[nodiscard]] bool is_held(const TransactionTime& moment, const ActivityLease& lease);
+  [[nodiscard]] bool is_held(const TransactionTime& time, const ActivityLease& lease);
   /// Deletes the row if it is held under that lease.
-  [[nodiscard]] bool finish(const TransactionTime& moment, const ActivityLease& lease);
-  [[nodiscard]] bool renew(const TransactionTime& moment, const ActivityRenewal& renewal, Duration extend);
+  [[nodiscard]] bool finish(const TransactionTime& time, const ActivityLease& lease);
+  [[nodiscard]] bool renew(const TransactionTime& time, const ActivityRenewal& renewal, Duration extend);
   /// Gives the row back; false if it is not held under that lease.
-  [[nodiscard]] bool abandon(const TransactionTime& moment, const ActivityRelease& entry);
+  [[nodiscard]] bool abandon(const TransactionTime& time, const ActivityRelease& entry);
 
   /// Deletes rows, whoever holds them. Leases that were held are returned and left as tombstones. `by` does
   /// the taking.
-  void cancel(const TransactionTime& moment, Incarnation key, ExecutionId execution,
+  void cancel(const TransactionTime& time, Incarnation key, ExecutionId execution,
               std::span<const CancelledActivity> activities, const NodeId& by,
               std::vector<StolenLease>& stolen);
-  void cancel_execution(const TransactionTime& moment, Incarnation key, ExecutionId execution,
+  void cancel_execution(const TransactionTime& time, Incarnation key, ExecutionId execution,
                         CancelReason reason, const NodeId& by, std::vector<StolenLease>& stolen);
-  void cancel_instance(const TransactionTime& moment, Incarnation key, CancelReason reason,
+  void cancel_instance(const TransactionTime& time, Incarnation key, CancelReason reason,
                        std::vector<StolenLease>& stolen);
   /// The same for one row, by nobody in particular.
-  void take_away(const TransactionTime& moment, const ActivityKey& key, CancelReason reason,
+  void take_away(const TransactionTime& time, const ActivityKey& key, CancelReason reason,
                  std::vector<StolenLease>& stolen);
 
  private:
@@ -67,11 +67,11 @@ class WorkerQueue {
     Statement erase;
   };
   /// Frees rows whose holder has gone silent: they wait like any other.
-  void release_ended(const TransactionTime& moment);
+  void release_ended(const TransactionTime& time);
   /// When a lease ends that another node holds. A hint.
-  [[nodiscard]] std::optional<TimePoint> next_lease_end(const TransactionTime& moment, const NodeId& node);
+  [[nodiscard]] std::optional<TimePoint> next_lease_end(const TransactionTime& time, const NodeId& node);
   template <class ReasonOf, class... Values>
-  void steal(const TransactionTime& moment, Removal& removal, const ReasonOf& reason_of, const NodeId& by,
+  void steal(const TransactionTime& time, Removal& removal, const ReasonOf& reason_of, const NodeId& by,
              std::vector<StolenLease>& stolen, Incarnation key, const Values&... rest);
 
   NumberAllocator& numbers_;

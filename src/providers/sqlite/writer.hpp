@@ -36,7 +36,7 @@ class Writer {
   auto write(CommitSync promise, Body&& body) {
     const std::lock_guard guard{mutex_};
     Transaction transaction{*this, promise};
-    auto answer = body(moment());
+    auto answer = body(transaction_time());
     transaction.commit();
     return answer;
   }
@@ -44,7 +44,7 @@ class Writer {
   template <class Body>
   auto read(Body&& body) {
     const std::lock_guard guard{mutex_};
-    return body(moment());
+    return body(transaction_time());
   }
 
   /// Moves the log into the file when it has grown enough since the last time, unless there is a hurry:
@@ -58,7 +58,7 @@ class Writer {
   [[nodiscard]] bool changed_by_others() noexcept;
 
   /// Now, in the form in which rows hold times.
-  [[nodiscard]] TransactionTime moment() const { return TransactionTime::of(clock_, boot_); }
+  [[nodiscard]] TransactionTime transaction_time() const { return TransactionTime::of(clock_, boot_); }
   [[nodiscard]] Connection& connection() noexcept { return *connection_; }
   [[nodiscard]] NumberAllocator& numbers() noexcept { return *numbers_; }
   [[nodiscard]] const Clock& clock() const noexcept { return clock_; }

@@ -1,5 +1,5 @@
 // Texts as PostgreSQL holds them, and those it cannot.
-#include "providers/postgres/notices.hpp"
+#include "providers/postgres/announcement.hpp"
 #include "store.hpp"
 
 namespace duramen::test {
@@ -102,26 +102,26 @@ TEST_F(PostgresValues, AnActivityThatCannotBeReadComesWithItsKey) {
 }
 
 TEST(PostgresBulletin, SurvivesItsPayload) {
-  detail::Announcement bulletin;
-  bulletin.worker_work = true;
-  bulletin.stolen_from = {"node a", "node b"};
-  const auto read = detail::Announcement::from_payload(bulletin.to_payload());
-  EXPECT_TRUE(read.worker_work);
-  EXPECT_FALSE(read.orchestrator_work || read.instances || read.stolen_from_all || read.hello);
+  detail::Announcement announcement;
+  announcement.activities_ready = true;
+  announcement.stolen_from = {"node a", "node b"};
+  const auto read = detail::Announcement::from_payload(announcement.to_payload());
+  EXPECT_TRUE(read.activities_ready);
+  EXPECT_FALSE(read.turns_ready || read.instances || read.stolen_from_all || read.listener_joined);
   EXPECT_TRUE(read.concerns("node a") && read.concerns("node b"));
   EXPECT_FALSE(read.concerns("node c") || read.concerns({}));
 }
 
 TEST(PostgresBulletin, TooManyNodesBecomeAll) {
-  detail::Announcement bulletin;
-  for (int i = 0; i < 1000; ++i) bulletin.stolen_from.insert("node " + std::to_string(i));
-  EXPECT_LT(bulletin.to_payload().size(), 8000u);
-  EXPECT_TRUE(detail::Announcement::from_payload(bulletin.to_payload()).concerns("any"));
+  detail::Announcement announcement;
+  for (int i = 0; i < 1000; ++i) announcement.stolen_from.insert("node " + std::to_string(i));
+  EXPECT_LT(announcement.to_payload().size(), 8000u);
+  EXPECT_TRUE(detail::Announcement::from_payload(announcement.to_payload()).concerns("any"));
 }
 
 TEST(PostgresBulletin, LettersOfLaterVersionsAreIgnored) {
   const auto read = detail::Announcement::from_payload("zoq\tn");
-  EXPECT_TRUE(read.orchestrator_work);
+  EXPECT_TRUE(read.turns_ready);
   EXPECT_TRUE(read.concerns("n"));
 }
 

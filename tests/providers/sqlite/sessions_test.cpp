@@ -33,7 +33,7 @@ class Queue {
     next_ += count;
   }
   void hold(const std::string& session, const std::string& owner) {
-    sessions_->claim(moment_, session, {.owner = owner, .lease = 30s});
+    sessions_->claim(time_, session, {.owner = owner, .lease = 30s});
   }
 
   struct Answer {
@@ -48,7 +48,7 @@ class Queue {
       return 0;
     };
     sqlite3_progress_handler(connection_.handle(), 1, count, &answer.steps);
-    const auto selected = selection_->select(moment_, request, request.limit);
+    const auto selected = selection_->select(time_, request, request.limit);
     sqlite3_progress_handler(connection_.handle(), 0, nullptr, nullptr);
     for (const auto& row : selected.rows) answer.activities.push_back(row.key.activity.value);
     answer.next_due = selected.next_due;
@@ -59,7 +59,7 @@ class Queue {
   detail::Connection connection_;
   std::unique_ptr<detail::Sessions> sessions_;
   std::unique_ptr<detail::WorkSelection> selection_;
-  const detail::TransactionTime moment_{.now = 1'000'000, .lease_now = (std::int64_t{1} << 48) + 1'000};
+  const detail::TransactionTime time_{.now = 1'000'000, .lease_now = (std::int64_t{1} << 48) + 1'000};
   int next_ = 1;
 };
 
