@@ -1,10 +1,11 @@
-// What an activity can do.
+// The interface of an activity to the runtime.
 //
-// An activity is where the world is touched: a plain function `R(dm::ActivityContext&, In)`, run on a thread
-// pool, or a coroutine `dm::ActivityTask<R>(dm::ActivityContext&, In)`, of which one thread carries tens of
-// thousands. It runs at least once: after a crash it is run again, so give its idempotency key to whatever it
-// calls. When it is no longer wanted its stop token fires within milliseconds, and one that has not begun yet
-// never does. A result that an activity returns after it was asked to stop is dropped, whatever the cause.
+// Activities do the work outside the engine: I/O, calls to services, computation. An activity is a plain
+// function `R(dm::ActivityContext&, In)`, run on a thread pool, or a coroutine
+// `dm::ActivityTask<R>(dm::ActivityContext&, In)`; one thread carries tens of thousands of these. It runs at
+// least once: after a crash it runs again, so pass its idempotency key to every service it calls. When the
+// result is no longer wanted, the stop token fires within milliseconds; an activity that has not started by
+// then never starts. A value returned after a stop request is discarded, whatever the cause of the stop.
 #pragma once
 
 #include <duramen/codec.hpp>
@@ -34,9 +35,12 @@ namespace duramen::inline v0 {
 /// Why an activity was asked to stop.
 enum class StopCause : std::uint8_t {
   none,
-  cancelled,   ///< nobody wants the result; cancel_reason() says why
-  lease_lost,  ///< this node no longer holds the activity; another one may be running it
-  shutdown,    ///< the runtime is stopping; the activity will be run again, whatever it returns now
+  /// The result is no longer wanted; see cancel_reason().
+  cancelled,
+  /// This node no longer holds the lease; another node may be running the activity.
+  lease_lost,
+  /// The runtime is stopping; the activity will run again, whatever it returns now.
+  shutdown,
 };
 /// Its name, as logs show it.
 [[nodiscard]] std::string_view to_string(StopCause cause) noexcept;
@@ -53,7 +57,7 @@ class PauseAwaiter {
   ~PauseAwaiter();
 
   [[nodiscard]] bool await_ready() const noexcept;
-  /// False if the coroutine is to go on at once.
+  /// False if the coroutine continues immediately.
   bool await_suspend(std::coroutine_handle<> handle);
   /// True if the whole time has passed, false if the activity was asked to stop.
   bool await_resume() const noexcept;
@@ -66,15 +70,15 @@ class PauseAwaiter {
 };
 }  // namespace detail
 
-/// An activity's view of the world that runs it. Belongs to one attempt; valid as long as that runs. A
-/// coroutine that your own code resumes may run longer than its Runtime. Then trace() and heartbeat() do
-/// nothing, the stop token has fired, and wait_for() and cancelled() return at once.
+/// The context of one attempt at an activity; valid while that attempt runs. A coroutine that your own code
+/// resumes may outlive its Runtime. Then trace() and heartbeat() do nothing, the stop token has fired, and
+/// wait_for() and cancelled() return immediately.
 class ActivityContext {
  public:
   explicit ActivityContext(std::shared_ptr<detail::ActivityState> state) noexcept
       : state_(std::move(state)) {}
 
-  /// Which attempt at what this is: the instance and execution that asked for it, the event that recorded it,
+  /// Identifies the activity: the instance and execution that scheduled it, the event that recorded it, and
   /// the names.
   [[nodiscard]] const InstanceId& instance_id() const noexcept;
   [[nodiscard]] ExecutionId execution_id() const noexcept;
@@ -82,33 +86,32 @@ class ActivityContext {
   [[nodiscard]] const std::string& activity_name() const noexcept;
   [[nodiscard]] const std::string& orchestration_name() const noexcept;
   [[nodiscard]] const std::string& orchestration_version() const noexcept;
-  /// As the orchestration asked for them.
+  /// As set by the orchestration.
   [[nodiscard]] const std::optional<std::string>& tag() const noexcept;
   [[nodiscard]] const std::optional<std::string>& session_id() const noexcept;
   /// The node that runs it.
   [[nodiscard]] const NodeId& node() const noexcept;
-  /// 1 for the first time it is handed out.
+  /// 1 for the first attempt.
   [[nodiscard]] std::uint32_t attempt() const noexcept;
-  /// The same for every attempt at this activity and different for any other, also across instances of one
-  /// name.
+  /// Equal for every attempt at this activity and different for any other activity, even in another instance
+  /// with the same id.
   [[nodiscard]] std::string idempotency_key() const;
-  /// Greater for every later attempt at this activity, also where attempt() does not count one that was given
-  /// back. A store that the activity writes to can refuse a number smaller than one it has seen: then an
-  /// attempt that lost its lease without noticing does no harm. Compare the tokens of one idempotency_key()
-  /// only: each try of a RetryPolicy is an activity of its own, whose tokens begin anew.
+  /// Increases with every attempt, even where attempt() does not because an attempt was released without
+  /// being counted. A receiver that rejects numbers lower than the highest it has seen is safe from an
+  /// attempt that lost its lease without noticing. Compare only tokens with the same idempotency_key(): each
+  /// try of a RetryPolicy is a separate activity, whose tokens start again.
   [[nodiscard]] std::uint64_t fencing_token() const noexcept;
 
-  /// A sign of life. Needed if the activity has a heartbeat limit; sent along with the next renewal of its
-  /// lease, or sooner if the limit asks for it. The details are there for the next attempt: how far this one
-  /// got.
+  /// Reports progress. Required if the activity has a heartbeat limit. Sent with the next lease renewal, or
+  /// earlier if the limit requires it. The next attempt can read `details`.
   void heartbeat();
   template <class T>
   void heartbeat(const T& details) {
     send_heartbeat(encode_payload<T>(details));
   }
   void heartbeat(std::string_view details) { send_heartbeat(Payload::text(std::string(details))); }
-  /// What the last attempt that said something left; absent for the first attempt. Throws DecodeError if it
-  /// is no T.
+  /// The details of the last heartbeat of an earlier attempt; absent on the first attempt. Throws DecodeError
+  /// if they are not a T.
   template <class T>
   [[nodiscard]] std::optional<T> heartbeat_details() const {
     const std::optional<Payload>& left = last_heartbeat();
@@ -116,39 +119,39 @@ class ActivityContext {
     return decode_payload<T>(*left);
   }
 
-  /// A line in the runtime's log, with the activity's names beside it.
+  /// Writes a line to the runtime's log, with the activity's names as fields.
   void trace(LogLevel level, std::string text);
   void trace_info(std::string text) { trace(LogLevel::info, std::move(text)); }
   void trace_warning(std::string text) { trace(LogLevel::warning, std::move(text)); }
   void trace_error(std::string text) { trace(LogLevel::error, std::move(text)); }
   void trace_debug(std::string text) { trace(LogLevel::debug, std::move(text)); }
 
-  /// Fires when the activity should stop, for whatever cause. Hand it to whatever blocks. A
-  /// std::stop_callback on it runs on a thread of the runtime and should only wake somebody: one that takes
-  /// over 50 ms is named in the log, and one that throws ends the process.
+  /// Fires when the activity should stop, for any cause. Pass it to everything that blocks. A
+  /// std::stop_callback on it runs on a thread of the runtime and should only wake another thread: the log
+  /// names a callback that takes over 50 ms, and a callback that throws ends the process.
   [[nodiscard]] std::stop_token stop_token() const noexcept;
   /// The activity was asked to stop.
   [[nodiscard]] bool is_cancelled() const noexcept;
   [[nodiscard]] StopCause stop_cause() const noexcept;
-  /// Why, if it was cancelled.
+  /// The reason, if the activity was cancelled.
   [[nodiscard]] std::optional<CancelReason> cancel_reason() const noexcept;
 
-  /// In a function activity: blocks for the time given. False, and at once, if asked to stop.
+  /// In a function activity: blocks for the given time. Returns false immediately if a stop is requested.
   template <class Rep, class Period>
   bool wait_for(std::chrono::duration<Rep, Period> delay) {
     return block(round_up(delay));
   }
 
-  /// In a coroutine activity: `bool rested = co_await ctx.sleep(5s);`. False if asked to stop meanwhile:
-  /// once. Sleeps after that are not cut short, so that clean-up can wait; when the grace period is over, or
-  /// the runtime has ended, the coroutine is destroyed in one. Resumes on the runtime's activity thread. A
-  /// coroutine is destroyed as a whole: while one part of it sleeps, no other part may wait for something
-  /// else.
+  /// In a coroutine activity: `bool rested = co_await ctx.sleep(5s);`. Returns false if a stop was requested
+  /// during the sleep; this happens once. Later sleeps run in full, so that clean-up can wait. If the grace
+  /// period or the runtime ends during a sleep, the coroutine is destroyed there. Resumes on the runtime's
+  /// activity thread. A coroutine is destroyed as a whole: while one part of it sleeps, no other part may
+  /// wait for something else.
   template <class Rep, class Period>
   [[nodiscard]] detail::PauseAwaiter sleep(std::chrono::duration<Rep, Period> delay) {
     return detail::PauseAwaiter(state_, round_up(delay));
   }
-  /// In a coroutine activity: waits until asked to stop. Resumes on the runtime's activity thread.
+  /// In a coroutine activity: waits until a stop is requested. Resumes on the runtime's activity thread.
   [[nodiscard]] detail::PauseAwaiter cancelled() { return detail::PauseAwaiter(state_, std::nullopt); }
 
  private:
@@ -178,8 +181,8 @@ class ActivityPromiseBase {
       ActivityPromiseBase& promise = handle.promise();
       const std::coroutine_handle<> next =
           promise.continuation_ ? promise.continuation_ : std::noop_coroutine();
-      // It gives the frame to its owner, which may destroy it here or on another thread before this returns:
-      // so it is not called where it lies in the frame, and nothing of the frame is touched after it.
+      // on_done passes the frame to its owner, which may destroy it here or on another thread before on_done
+      // returns. So on_done is moved out of the frame first, and the frame is not used afterwards.
       UniqueFunction<void()> on_done = std::move(promise.on_done_);
       if (on_done) on_done();
       if (mutant("the_end_reads_a_frame_given_away") && promise.continuation_) return promise.continuation_;
@@ -234,9 +237,10 @@ class ActivityPromise<void> final : public ActivityPromiseBase {
 
 }  // namespace detail
 
-/// The coroutine type of activities. Lazy; may await anything, and end on any thread. Awaiting another
-/// ActivityTask runs it in place. While it waits in an awaitable of yours the runtime never destroys it, not
-/// even at its own end: the frame stays until you resume it and it ends. The runtime logs how many it leaves.
+/// The coroutine type of activities. Lazy; may await anything, and may finish on any thread. Awaiting another
+/// ActivityTask runs it in place. While it waits in an awaitable of yours, the runtime never destroys it,
+/// even when the runtime itself ends: the frame stays until you resume it and it finishes. The runtime logs
+/// how many such frames it leaves.
 template <class T>
 class [[nodiscard("an ActivityTask does nothing until it is awaited")]] ActivityTask {
  public:

@@ -1,11 +1,10 @@
-// Doing one thing to many instances.
+// Operations on many instances.
 //
-// Each call goes through the instances that match, page by page, newest first; those created meanwhile are
-// left alone. Every instance is one decision of the store: one that changed since it was listed is skipped,
-// never torn.
+// Each call visits the matching instances page by page, newest first. Instances created during the call are
+// skipped. Each instance is handled in one transaction; an instance that changed after it was listed is
+// skipped.
 //
-// An error of the store ends the call; what was done by then stays done, and calling again goes on with the
-// rest.
+// A store error ends the call. Completed work stays; calling again continues with the rest.
 #pragma once
 
 #include <duramen/ids.hpp>
@@ -18,21 +17,23 @@
 namespace duramen::inline v0 {
 
 struct BulkOptions {
-  bool dry_run = false;                                         ///< only find out what would be done
-  std::size_t limit = std::numeric_limits<std::size_t>::max();  ///< do at most so many instances
+  bool dry_run = false;                                         ///< only report what would be done
+  std::size_t limit = std::numeric_limits<std::size_t>::max();  ///< process at most this many instances
 };
 
 struct CancelReport {
   std::vector<InstanceId> matched;
-  std::vector<InstanceId> requested;         ///< the request is durable
-  std::vector<InstanceId> already_finished;  ///< had ended, or was deleted, by the time the request came
+  std::vector<InstanceId> requested;  ///< the request is durable
+  /// Had ended, or was deleted, before the request arrived.
+  std::vector<InstanceId> already_finished;
 };
 
 struct DeleteReport {
-  std::vector<InstanceId> matched;  ///< roots; what is below them goes with them
+  std::vector<InstanceId> matched;  ///< roots; their subtrees are included
   std::vector<InstanceId> deleted;
-  std::vector<InstanceId> not_finished;  ///< kept, because something in the tree has not ended
-  std::uint64_t instances = 0;           ///< the trees included
+  /// Kept, because an instance in the tree has not ended.
+  std::vector<InstanceId> not_finished;
+  std::uint64_t instances = 0;  ///< including all instances of the trees
   std::uint64_t executions = 0;
   std::uint64_t events = 0;
   std::uint64_t messages = 0;

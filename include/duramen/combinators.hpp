@@ -1,9 +1,9 @@
-// select and join: wait for the first of several things, or for all of them.
+// select and join: wait for the first of several branches, or for all of them.
 //
-// Branches are DurableFutures, Tasks or other combinators, nested freely. If one is complete before the
-// select begins, it wins and no other is polled; of several, the one that history completed first. Otherwise
-// they are polled in argument order, stopping at one that completes at once. Losers are cancelled when the
-// select resolves, with reason `select_loser`.
+// Branches are DurableFutures, Tasks or other combinators, nested freely. A branch that is complete before
+// the select begins wins and no other branch is polled; among several, the one that history completed first
+// wins. Otherwise the branches are polled in argument order, up to the first that completes immediately. The
+// select cancels the losers when it resolves, with reason `select_loser`.
 #pragma once
 
 #include <duramen/detail/branches.hpp>
@@ -37,7 +37,7 @@ VoidAsMonostate<T> take_value(DurableFuture<T>& future) {
   }
 }
 
-// What a branch gives: the T of a DurableFuture<T> or a Task<T>.
+// The value type of a branch: the T of a DurableFuture<T> or a Task<T>.
 template <class B>
 using BranchValue = typename std::remove_cvref_t<B>::value_type;
 
@@ -53,7 +53,8 @@ DurableFuture<T> as_branch(core::Execution& execution, Task<T>&& task) {
 
 }  // namespace detail
 
-/// What a select gives: which branch won, and its value. A branch of type void has the value std::monostate.
+/// The result of a select: the index of the winning branch, and its value. A branch of type void has the
+/// value std::monostate.
 template <class... Ts>
 class Either {
  public:
@@ -61,7 +62,7 @@ class Either {
 
   explicit Either(Variant value) : value_(std::move(value)) {}
 
-  /// Which branch won, counted from 0.
+  /// The index of the winning branch, from 0.
   [[nodiscard]] std::size_t index() const noexcept { return value_.index(); }
   [[nodiscard]] bool is_first() const noexcept { return index() == 0; }
   [[nodiscard]] bool is_second() const noexcept { return index() == 1; }
@@ -112,7 +113,7 @@ class SelectOf final : public Select {
   std::tuple<DurableFuture<Ts>...> futures_;
 };
 
-/// Throws the failure of a branch that ran out of time.
+/// Throws the failure of a branch that exceeded its time limit.
 [[noreturn]] void throw_timed_out();
 
 template <class T>
@@ -144,8 +145,7 @@ class JoinOf final : public Join {
   [[nodiscard]] static std::tuple<VoidAsMonostate<Ts>...> take(Operation& operation,
                                                                FutureReader<void>::Inner /*unused*/) {
     auto& self = static_cast<JoinOf&>(operation);
-    // Braces: the elements are read in argument order, so the first failure in that order is the one that is
-    // thrown.
+    // Braces guarantee evaluation in argument order, so the first failure in that order is thrown.
     return std::apply(
         [](auto&... future) { return std::tuple<VoidAsMonostate<Ts>...>{take_value(future)...}; },
         self.futures_);
@@ -196,9 +196,9 @@ class JoinList final : public Join {
 
 }  // namespace detail
 
-/// A branch that is done when `future` is, and takes nothing from it: race it, and await it itself later.
+/// A branch that is done when `future` is, and does not consume its value: race it, and await `future` later.
 ///   auto slow = ctx.schedule_activity(Render, scene).start();
-///   // `slow` goes on if the timer wins.
+///   // `slow` continues if the timer wins.
 ///   auto winner = co_await ctx.select2(dm::ref(slow), ctx.schedule_timer(5s));
 /// The future must outlive the race.
 template <class T>

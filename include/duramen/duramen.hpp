@@ -1,4 +1,4 @@
-// Everything, for small programs and examples.
+// The whole API, for small programs and examples.
 #pragma once
 
 #include <duramen/activity.hpp>

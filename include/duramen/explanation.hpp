@@ -1,7 +1,7 @@
-// Why an instance stands where it stands: what it waits for, whether it is stuck, who cancelled what.
+// The explanation of an instance: what it waits for, whether it is stuck, and the reasons of cancellations.
 //
-// Everything here is read from the store at one moment or shortly after another; a busy instance may have
-// moved on.
+// The parts are read from the store one shortly after the other; a busy instance may change between two
+// reads.
 #pragma once
 
 #include <duramen/failure.hpp>
@@ -19,45 +19,48 @@
 
 namespace duramen::inline v0 {
 
-/// One thing an instance waits for.
+/// Something an instance waits for.
 struct Waiting {
   enum class Kind : std::uint8_t { activity, timer, event, queue, child };
   Kind kind = Kind::activity;
-  EventId event;     ///< the event that recorded it
-  std::string name;  ///< of the activity, event, queue or the child's orchestration; empty for a timer
+  EventId event;  ///< the event that recorded it
+  /// The name of the activity, event, queue or the child's orchestration; empty for a timer.
+  std::string name;
   TimePoint since;
-  std::optional<TimePoint>
-      due;  ///< timer: when it fires; activity: when it may be handed out, if that is later
+  /// Timer: when it fires. Activity: when it may be handed out, if that is later.
+  std::optional<TimePoint> due;
 
   // -- activity ---
   std::optional<std::string> tag;
   std::optional<std::string> session;
-  NodeId node;                ///< who runs it; none: nobody
-  std::uint32_t attempt = 0;  ///< how often it has been handed out
+  /// The node that runs it; empty if none does.
+  NodeId node;
+  std::uint32_t attempt = 0;  ///< number of times it was handed out
 
   // -- child ---
   InstanceId child;
-  std::optional<Status> child_status;  ///< absent: it does not exist, or not yet
+  /// Absent if the child does not exist, or not yet.
+  std::optional<Status> child_status;
 
-  std::string text;  ///< all of it in words
+  std::string text;  ///< this entry in words
 };
 
 /// "activity", "timer", "event", "queue" or "child".
 [[nodiscard]] std::string_view to_string(Waiting::Kind kind) noexcept;
 
-/// Who asked the instance to end.
+/// A request to end the instance.
 struct CancelRequest {
   std::string reason;
   CancelMode mode = CancelMode::graceful;
   CancelOrigin by = CancelOrigin::client;
-  std::optional<InstanceId> parent;  ///< with CancelOrigin::parent: which
+  std::optional<InstanceId> parent;  ///< the parent, with CancelOrigin::parent
   TimePoint at;
 };
 
-/// Something the instance had asked for and no longer wanted.
+/// A step that the instance had requested and no longer wanted.
 struct CancelledStep {
   Waiting::Kind kind = Waiting::Kind::activity;
-  EventId event;  ///< that had recorded it
+  EventId event;  ///< the event that recorded it
   std::string name;
   CancelReason reason{};
   TimePoint at;
@@ -67,34 +70,42 @@ struct Explanation {
   /// A judgement about the instance. `duramen explain` and `duramen doctor` both report these, and no others.
   struct Finding {
     enum class Kind : std::uint8_t {
-      stuck,   ///< it does not go on until somebody repairs what the text names
-      let_go,  ///< an activity was handed out, came back without a result, and no worker has taken it since
-      unsent,  ///< it goes on only with an event or a message that has not been sent: perhaps by a person
-      orphan,  ///< its parent is gone or has ended, so no instance takes its result
+      /// It continues only after a repair of what the text names.
+      stuck,
+      /// An activity was handed out, returned without a result, and no worker has taken it since.
+      let_go,
+      /// It continues only with an event or message that has not been sent, perhaps by a person.
+      unsent,
+      /// Its parent is gone or has ended, so no instance takes its result.
+      orphan,
     };
     Kind kind = Kind::stuck;
-    InstanceId instance;  ///< the one concerned: the instance itself, or one below it that it waits for
-    std::string text;     ///< in words, with what to do
+    /// The instance concerned: the explained one, or one below it that it waits for.
+    InstanceId instance;
+    std::string text;  ///< in words, with what to do
   };
 
   InstanceInfo info;
-  std::string status;                ///< where it stands, as a sentence
-  std::vector<Waiting> waits;        ///< oldest first
-  std::vector<Finding> findings;     ///< at most one of each kind; empty: nothing that can be seen
-  std::optional<std::string> stuck;  ///< the text of the finding of that kind, if there is one
-  bool in_turn = false;              ///< a node works on it now
+  std::string status;          ///< its state, as a sentence
+  std::vector<Waiting> waits;  ///< oldest first
+  /// At most one of each kind; empty if no problem is visible.
+  std::vector<Finding> findings;
+  /// The text of the finding of kind `stuck`, if there is one.
+  std::optional<std::string> stuck;
+  bool in_turn = false;  ///< a node works on it now
   std::optional<CancelRequest> cancel_request;
   std::vector<CancelledStep> cancelled;  ///< of the current execution, oldest first
-  std::string text;                      ///< all of it, in lines, for people
+  /// The whole explanation in lines, for people.
+  std::string text;
 };
 
 /// "stuck", "let_go", "unsent" or "orphan".
 [[nodiscard]] std::string_view to_string(Explanation::Finding::Kind kind) noexcept;
 
 struct ExplainOptions {
-  /// What nobody has touched for so long counts as stuck.
+  /// An instance without progress for this long is reported as stuck.
   Duration long_time = std::chrono::seconds{30};
-  /// Something that was handed out so often without an end counts as stuck.
+  /// An activity or turn handed out this many times without finishing is reported as stuck.
   std::uint32_t many_attempts = 3;
 };
 

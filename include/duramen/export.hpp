@@ -1,8 +1,7 @@
-// DURAMEN_API: a type that is one and the same in every part of a program.
+// DURAMEN_API marks a type that must be the same in every part of a program.
 //
-// An exception that is thrown in one shared object and caught in another must be known to both under one
-// type. A program may compile its own code with hidden visibility; the types marked with this stay visible
-// all the same.
+// An exception thrown in one shared object and caught in another must have one type in both. A program may
+// compile its own code with hidden visibility; types marked with DURAMEN_API stay visible.
 #pragma once
 
 #if defined(__GNUC__)

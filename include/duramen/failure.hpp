@@ -1,4 +1,4 @@
-// Why something durable failed, with its structure kept across every boundary: activity to orchestration,
+// Failures of durable operations. Their structure is kept across every boundary: activity to orchestration,
 // child to parent, orchestration to client, process to process.
 #pragma once
 
@@ -13,22 +13,24 @@
 
 namespace duramen::inline v0 {
 
-/// What kind of thing went wrong.
+/// The kind of a failure.
 enum class FailureKind : std::uint8_t {
-  application,     ///< user code said so, by throwing
-  timeout,         ///< a deadline passed; `timeout` says which
-  cancelled,       ///< stopped on request; `message` holds the reason
-  poison,          ///< delivered too often without an end
-  nondeterminism,  ///< the code no longer does what history says it did
+  application,  ///< thrown by user code
+  timeout,      ///< a deadline passed; `timeout` names it
+  /// Stopped on request; `message` holds the reason.
+  cancelled,
+  poison,  ///< delivered too often without finishing
+  /// The code no longer does what history recorded.
+  nondeterminism,
   limit,           ///< a limit of the engine was exceeded
   infrastructure,  ///< the store or the machine
 };
 
-/// Which limit passed.
+/// The time limit that passed.
 enum class TimeoutKind : std::uint8_t { schedule_to_start, start_to_close, heartbeat, total };
 
-/// Why an activity or child was told to stop. A closed set: tools and alerts may rely on it. The first reason
-/// wins.
+/// The reason why an activity or child was asked to stop. A closed set: tools and alerts may rely on it. The
+/// first reason wins.
 enum class CancelReason : std::uint8_t {
   dropped_future,
   select_loser,
@@ -42,7 +44,7 @@ enum class CancelReason : std::uint8_t {
   poison,
 };
 
-/// The spelling in stores, logs and tools, and back.
+/// The spelling in stores, logs and tools; and its inverse.
 [[nodiscard]] std::string_view to_string(FailureKind kind) noexcept;
 [[nodiscard]] std::string_view to_string(TimeoutKind kind) noexcept;
 [[nodiscard]] std::string_view to_string(CancelReason reason) noexcept;
@@ -50,7 +52,7 @@ enum class CancelReason : std::uint8_t {
 [[nodiscard]] std::optional<TimeoutKind> parse_timeout_kind(std::string_view text) noexcept;
 [[nodiscard]] std::optional<CancelReason> parse_cancel_reason(std::string_view text) noexcept;
 
-/// Why something failed: what an exception carries inside one program, and the store between programs.
+/// The cause of a failure: carried by an exception inside one program, and by the store between programs.
 ///
 /// The end of an activity or an orchestration stores at most max_failure_bytes of the message and of the
 /// details, and max_name_bytes of the type. A longer message or type is cut between two characters, and a
@@ -59,34 +61,37 @@ enum class CancelReason : std::uint8_t {
 /// elsewhere and put a reference into the details.
 struct Failure {
   FailureKind kind = FailureKind::application;
-  std::string type;  ///< what was thrown, or the engine's name for it: "std::runtime_error", "CardDeclined"
-  std::string message;  ///< for people; for `cancelled` the reason
+  /// The type thrown, or the engine's name for it: "std::runtime_error", "CardDeclined".
+  std::string type;
+  std::string message;  ///< for people; with `cancelled` the reason
   bool retryable = false;
-  std::string details;                 ///< the application's own structure, as JSON text; empty if none
-  std::uint32_t attempt = 0;           ///< which attempt failed; 0 if that has no meaning
+  /// The application's own structure, as JSON text; empty if none.
+  std::string details;
+  /// Number of the failed attempt; 0 if not applicable.
+  std::uint32_t attempt = 0;
   std::optional<TimeoutKind> timeout;  ///< only for kind timeout
 
-  /// What user code throws, and what a cancelled instance ends with.
+  /// A failure thrown by user code, and the failure of a cancelled instance.
   [[nodiscard]] static Failure application(std::string type, std::string message);
   [[nodiscard]] static Failure cancelled(std::string reason);
 
-  /// One line: "nondeterminism: ...", "cancelled: user request", or just the message of an application
+  /// One line: "nondeterminism: ...", "cancelled: user request", or only the message of an application
   /// failure.
   [[nodiscard]] std::string describe() const;
 
   friend bool operator==(const Failure&, const Failure&) = default;
 };
 
-/// Describes what is being handled in a catch block: a DurableError keeps its structure, any other
+/// Describes the exception that a catch block handles: a DurableError keeps its structure, any other
 /// std::exception becomes kind application with its type name and what().
 [[nodiscard]] Failure failure_from(const std::exception_ptr& error);
 
-/// What `co_await` throws when the thing awaited failed. Catch this for every failure, or a subclass for one
-/// kind of source.
+/// Thrown by `co_await` when the awaited operation failed. Catch this for every failure, or a subclass for
+/// one kind of source.
 class DURAMEN_API DurableError : public std::runtime_error {
  public:
   explicit DurableError(Failure failure);
-  /// Everything that is known about it.
+  /// The failure with its full structure.
   [[nodiscard]] const Failure& failure() const noexcept { return failure_; }
 
  private:
@@ -105,21 +110,21 @@ class DURAMEN_API SubOrchestrationError : public DurableError {
   using DurableError::DurableError;
 };
 
-/// The orchestration was asked to stop, and cleans up. Thrown by every await that is not shielded.
+/// The orchestration was asked to stop and is cleaning up. Thrown by every await that is not shielded.
 class DURAMEN_API CancelledError : public DurableError {
  public:
   using DurableError::DurableError;
 };
 
-/// A payload is not what the code expects: wrong type, broken JSON. Thrown where it is read, so that it can
-/// be caught.
+/// A payload does not match the code: wrong type, broken JSON. Thrown by the call that reads it, so that it
+/// can be caught.
 class DURAMEN_API DecodeError : public DurableError {
  public:
   using DurableError::DurableError;
 };
 
-/// A limit of the engine (<duramen/limits.hpp>) was exceeded by the caller: too many keys, too long a text or
-/// name. Thrown by the call, or by awaiting what it returned; nothing was recorded, and a replay throws it in
+/// The caller exceeded a limit of the engine (<duramen/limits.hpp>): too many keys, an overlong text or name.
+/// Thrown by the call, or by awaiting the future it returned; nothing was recorded, and a replay throws it at
 /// the same place.
 class DURAMEN_API LimitError : public DurableError {
  public:

@@ -1,7 +1,7 @@
-// A provider that passes every call on to another: the base of those that watch, count, fail or lie.
+// A provider that forwards every call to another: the base of providers that observe, count, fail or return
+// wrong answers.
 //
-// Override `before` and `after` to do something with every call, or single methods to do something with
-// theirs.
+// Override `before` and `after` to act on every call, or single methods to act on one.
 #pragma once
 
 #include <duramen/provider.hpp>
@@ -14,14 +14,14 @@
 
 namespace duramen::inline v0 {
 
-/// One call on its way to a provider.
+/// One call to a provider.
 struct ProviderCall {
   std::string_view operation;  ///< the method's name: "commit_turns"
   bool changes = true;         ///< false for pure reads
-  std::uint64_t note = 0;      ///< for `before`, to tell `after` something
+  std::uint64_t note = 0;      ///< passed from `before` to `after`
 };
 
-/// Passes every call on to another provider. Derive from it and override what should be different.
+/// Forwards every call to another provider. Derive from it and override the methods that should differ.
 class ForwardingProvider : public Provider {
  public:
   explicit ForwardingProvider(std::shared_ptr<Provider> inner) : inner_(std::move(inner)) {}
@@ -74,11 +74,12 @@ class ForwardingProvider : public Provider {
   }
 
  protected:
-  /// Before the inner provider is called. An error is the answer, and the inner provider is not called.
+  /// Called before the inner provider. If it returns an error, that is the answer, and the inner provider is
+  /// not called.
   virtual std::optional<Error> before(ProviderCall& /*call*/) { return std::nullopt; }
-  /// After it was. An error is the answer instead of the inner provider's.
+  /// Called after the inner provider. If it returns an error, that replaces the inner provider's answer.
   virtual std::optional<Error> after(const ProviderCall& /*call*/) { return std::nullopt; }
-  /// What the inner provider said: null for a good answer.
+  /// Receives the inner provider's outcome: null means success.
   virtual void answered(const ProviderCall& /*call*/, const Error* /*error*/) {}
 
   [[nodiscard]] Provider& inner() noexcept { return *inner_; }

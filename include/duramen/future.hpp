@@ -1,8 +1,8 @@
-// DurableFuture<T>: the result of something scheduled, and the right to it.
+// DurableFuture<T>: a scheduled operation and the ownership of its result.
 //
-// Lazy: nothing is scheduled, and no place in history taken, until its first poll (an await, a combinator, or
-// start()). Dropped without a poll, it never was. Dropped after a poll and before its end, what it stands for
-// is cancelled, with the reason in history.
+// Lazy: nothing is scheduled until the first poll (an await, a combinator or start()). A future dropped
+// before its first poll leaves no trace. A future dropped later cancels its operation; history records the
+// reason.
 #pragma once
 
 #include <duramen/codec.hpp>
@@ -26,8 +26,8 @@ class DurableFuture;
 
 namespace detail {
 
-/// How to turn a finished operation into a T. A plain pointer to a function, so that a future costs no more
-/// than that; `inner` is the reader that as_result() wraps.
+/// Converts a finished operation to a T. A plain function pointer, so that a future costs no more than that;
+/// `inner` is the reader that as_result() wraps.
 template <class T>
 struct FutureReader {
   using Inner = void (*)();
@@ -51,7 +51,7 @@ T read_leaf(Operation& operation, FutureReader<void>::Inner /*unused*/) {
   if constexpr (!std::is_void_v<T>) return decode_payload<T>(result);
 }
 
-/// An activity that is tried again: defined where the engine is.
+/// An activity with a retry policy; defined in the engine.
 std::unique_ptr<Operation> make_retry(core::Execution& execution, event::ActivityScheduled request,
                                       RetryPolicy policy, std::source_location where);
 [[nodiscard]] Payload take_retry(Operation& operation);
@@ -79,8 +79,8 @@ Result<T, Failure> read_as_result(Operation& operation, FutureReader<void>::Inne
 
 }  // namespace detail
 
-/// What was asked for, and the right to its result. Move-only. Await it once, hand it to a combinator, or let
-/// it go.
+/// A requested operation and the ownership of its result. Move-only. Await it once, pass it to a combinator,
+/// or drop it.
 template <class T>
 class [[nodiscard("a dropped DurableFuture does nothing, or cancels what it started")]] DurableFuture {
  public:
@@ -102,7 +102,7 @@ class [[nodiscard("a dropped DurableFuture does nothing, or cancels what it star
   }
   ~DurableFuture() { drop(); }
 
-  /// Polls now: what it stands for is scheduled before the next statement runs.
+  /// Polls now: the operation is scheduled before the next statement runs.
   DurableFuture& start() & {
     operation().start();
     return *this;
@@ -111,13 +111,14 @@ class [[nodiscard("a dropped DurableFuture does nothing, or cancels what it star
     operation().start();
     return std::move(*this);
   }
-  /// Schedules now and gives up the result. It survives the drop, but still ends with the orchestration.
+  /// Schedules now and gives up the result. The operation survives the drop, but still ends with the
+  /// orchestration.
   void detach() && {
     operation().detach();
     operation_.reset();
   }
-  /// A failure becomes a value instead of an exception; so does a graceful cancellation that ends the wait.
-  /// Of what is a Result already, nothing changes.
+  /// Turns a failure into a value instead of an exception; also a graceful cancellation that ends the wait. A
+  /// future that already yields a Result is unchanged.
   DurableFuture<detail::AsResult<T>> as_result() && {
     if constexpr (std::is_same_v<T, detail::AsResult<T>>) {
       return std::move(*this);
@@ -126,21 +127,21 @@ class [[nodiscard("a dropped DurableFuture does nothing, or cancels what it star
                                                reinterpret_cast<detail::FutureReader<void>::Inner>(read_));
     }
   }
-  /// Only workers that take this tag run the activity. Compared on replay. Must come before the first poll.
+  /// Only workers that accept this tag run the activity. Compared on replay. Set it before the first poll.
   DurableFuture with_tag(std::string tag) && {
     activity().tag = std::move(tag);
     return std::move(*this);
   }
 
-  /// The activities of one session run on one worker, as long as it lives. Compared on replay. Must come
-  /// before the first poll.
+  /// The activities of one session run on one worker while it lives. Compared on replay. Set it before the
+  /// first poll.
   DurableFuture on_session(std::string session) && {
     activity().session_id = std::move(session);
     return std::move(*this);
   }
-  /// Limits on how long the activity may wait for a worker, run, or give no sign of life
-  /// (ActivityContext::heartbeat). When one passes the activity fails with kind `timeout`, and whoever runs
-  /// it is told to stop. They count for each attempt of a worker. Must come before the first poll.
+  /// Limits on the time an activity may wait for a worker, run, or go without a heartbeat
+  /// (ActivityContext::heartbeat). On expiry the activity fails with kind `timeout` and its worker is asked
+  /// to stop. Limits apply to each attempt. Set them before the first poll.
   template <class Rep, class Period>
   DurableFuture schedule_to_start(std::chrono::duration<Rep, Period> limit) && {
     activity().options.schedule_to_start = round_up(limit);
@@ -156,8 +157,8 @@ class [[nodiscard("a dropped DurableFuture does nothing, or cancels what it star
     activity().options.heartbeat = round_up(limit);
     return std::move(*this);
   }
-  /// Tries the activity again when it fails. Each attempt is an activity of its own in history. Set tag,
-  /// session and limits first.
+  /// Retries the activity when it fails. Each attempt is a separate activity in history. Set tag, session and
+  /// limits first.
   DurableFuture with_retry(RetryPolicy policy) && {
     event::ActivityScheduled& request = activity();
     auto& leaf = static_cast<detail::Leaf&>(operation());
@@ -166,7 +167,7 @@ class [[nodiscard("a dropped DurableFuture does nothing, or cancels what it star
     return DurableFuture(std::move(retry), &detail::read_retry<T>);
   }
 
-  /// Ready to be read: awaiting it would not wait.
+  /// True if awaiting it would not wait.
   [[nodiscard]] bool is_done() const { return operation().done(); }
 
   // For awaiters and combinators.

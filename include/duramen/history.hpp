@@ -1,9 +1,9 @@
-// The durable data model: what an execution's history can hold.
+// The durable data model: the events of an execution's history.
 //
 // A history is a sequence of segments. A segment is one inbound event, the actions the code took because of
-// it in call order, the cancellations that followed (sorted by what they cancel), and in the last segment the
-// terminal event. The engine writes events and only the engine numbers them; a store keeps them and looks
-// inside none of them.
+// it in call order, the cancellations that followed (sorted by the event they cancel), and in the last
+// segment the terminal event. Only the engine writes and numbers events; a store keeps them without
+// interpreting them.
 #pragma once
 
 #include <duramen/failure.hpp>
@@ -22,21 +22,23 @@
 
 namespace duramen::inline v0 {
 
-/// The rules by which this build replays. An execution is pinned to the number it started with; a node takes
-/// only executions whose number it supports. Grows when replay changes its meaning, not with every release.
+/// The version of the replay rules of this build. An execution is pinned to the number it started with; a
+/// node takes only executions whose number it supports. Increases when replay changes its meaning, not with
+/// every release.
 inline constexpr std::uint32_t engine_version = 1;
 
-/// How a client wants an instance to end.
+/// The way a client wants an instance to end.
 enum class CancelMode : std::uint8_t {
-  graceful,   ///< an orchestration registered as graceful cleans up first; any other ends at once
-  terminate,  ///< end at once
+  /// An orchestration registered as graceful cleans up first; any other ends immediately.
+  graceful,
+  terminate,  ///< end immediately
 };
 
-/// Who asked for a cancellation.
+/// The origin of a cancellation.
 enum class CancelOrigin : std::uint8_t { client, parent };
 
-/// The schedule event that a child orchestration answers to. Checked whole: an answer to an earlier
-/// execution, or to a deleted instance of the same name, reaches nobody.
+/// The schedule event that a child orchestration answers. All fields are compared: an answer to an earlier
+/// execution, or to a deleted instance of the same name, is discarded.
 struct ParentLink {
   InstanceId instance;
   Incarnation incarnation;
@@ -45,7 +47,7 @@ struct ParentLink {
   friend bool operator==(const ParentLink&, const ParentLink&) = default;
 };
 
-/// A message that outlived its execution and is delivered to the next one first.
+/// A message that outlived its execution and is delivered first to the next one.
 struct CarriedEvent {
   enum class Kind : std::uint8_t { external, queue };
   Kind kind = Kind::queue;
@@ -54,7 +56,7 @@ struct CarriedEvent {
   friend bool operator==(const CarriedEvent&, const CarriedEvent&) = default;
 };
 
-/// How an activity wants to be run. Zero durations mean "no limit".
+/// How to run an activity. Zero durations mean "no limit".
 struct ActivityOptions {
   Duration schedule_to_start{0};
   Duration start_to_close{0};
@@ -62,7 +64,7 @@ struct ActivityOptions {
   friend bool operator==(const ActivityOptions&, const ActivityOptions&) = default;
 };
 
-/// What can stand in a history. Comments say when each is written.
+/// The kinds of events. Comments state when each is written.
 namespace event {
 
 // -- inbound: something reached the instance ------------------------------------------------------
@@ -76,7 +78,8 @@ struct OrchestrationStarted {
   std::vector<CarriedEvent> carry_forward;
   std::optional<std::string> initial_custom_status;
   std::uint32_t engine_version = duramen::engine_version;
-  bool graceful = false;  ///< the orchestration cleans up when it is cancelled
+  /// The orchestration cleans up when it is cancelled.
+  bool graceful = false;
   friend bool operator==(const OrchestrationStarted&, const OrchestrationStarted&) = default;
 };
 /// A cancel reached the instance.
@@ -145,7 +148,7 @@ struct SubOrchestrationScheduled {
   std::string name;
   InstanceId instance;  ///< the child's full id
   Payload input;
-  std::optional<std::string> version;  ///< as the code asked for it
+  std::optional<std::string> version;  ///< as requested by the code
   bool explicit_id = false;            ///< the code chose the id
   friend bool operator==(const SubOrchestrationScheduled&, const SubOrchestrationScheduled&) = default;
 };
@@ -223,24 +226,25 @@ using EventBody = std::variant<
     event::ExternalSubscribedCancelled, event::QueueSubscriptionCancelled, event::OrchestrationCompleted,
     event::OrchestrationFailed, event::OrchestrationContinuedAsNew>;
 
-/// One step of a history. Which instance and execution it belongs to is known from where it stands.
+/// One step of a history. Its place in the store determines the instance and the execution.
 struct Event {
   EventId id;
-  EventId source;  ///< the schedule event this one completes or cancels; none otherwise
+  /// The schedule event this one completes or cancels; none otherwise.
+  EventId source;
   TimePoint timestamp;
   EventBody body;
   friend bool operator==(const Event&, const Event&) = default;
 };
 
-/// Which part of a segment an event belongs to.
+/// The part of a segment that an event belongs to.
 enum class EventClass : std::uint8_t { inbound, action, cancel, terminal };
-/// Which of the four an event is.
+/// The class of an event.
 [[nodiscard]] EventClass event_class(const Event& event) noexcept;
 
 /// The JSON `type`: "ActivityScheduled", ...
 [[nodiscard]] std::string_view event_type(const Event& event) noexcept;
 
-/// Where an event stands; names it in interchange JSON and in error messages.
+/// The position of an event; identifies it in interchange JSON and in error messages.
 struct EventContext {
   const InstanceId& instance;
   ExecutionId execution;
@@ -248,13 +252,13 @@ struct EventContext {
 
 /// The interchange form (export, CLI, HTTP): one flat JSON object.
 [[nodiscard]] std::string to_json(const Event& event, const EventContext& where);
-/// Reads it back. Unknown fields are ignored; an unknown type or malformed JSON is `corrupt`, and the error
-/// says instance, execution, event id and what was wrong.
+/// Reads the interchange form. Unknown fields are ignored; an unknown type or malformed JSON is `corrupt`,
+/// and the error names the instance, execution, event id and problem.
 [[nodiscard]] Result<Event> event_from_json(std::string_view json, const EventContext& where);
 
-/// The stored form: the events of one turn as one JSON array, without what the row's key already says.
+/// The stored form: the events of one turn as one JSON array, without the fields of the row's key.
 [[nodiscard]] std::string encode_events(const std::vector<Event>& events);
-/// Appends to `out`. `where` only serves the error message.
+/// Appends to `out`. `where` is used only in the error message.
 [[nodiscard]] Result<void> decode_events(std::string_view stored, const EventContext& where,
                                          std::vector<Event>& out);
 

@@ -1,4 +1,4 @@
-// The names of things, as types: an InstanceId cannot be passed where a NodeId is meant.
+// Identifiers as types: an InstanceId cannot be passed as a NodeId.
 #pragma once
 
 #include <compare>
@@ -10,7 +10,7 @@
 
 namespace duramen::inline v0 {
 
-/// A name people choose. Converts from text, because callers write it in place; never from another kind of
+/// A name chosen by people. Converts from text, because callers write it in place; never from another kind of
 /// name.
 template <class Tag>
 struct Name {
@@ -21,13 +21,13 @@ struct Name {
   Name(std::string_view text) : value(text) {}        // NOLINT
   Name(const char* text) : value(text) {}             // NOLINT
 
-  /// True if it names nothing.
+  /// True if the name is empty.
   [[nodiscard]] bool empty() const noexcept { return value.empty(); }
   friend auto operator<=>(const Name&, const Name&) = default;
 };
 
-/// A number the engine or the store hands out. Zero means "none"; below 2^63, so that every store shows it as
-/// it is.
+/// A number assigned by the engine or the store. Zero means "none"; always below 2^63, so that every store
+/// shows it unchanged.
 template <class Tag>
 struct Number {
   std::uint64_t value = 0;
@@ -41,25 +41,27 @@ struct Number {
   friend constexpr auto operator<=>(const Number&, const Number&) = default;
 };
 
-/// A unit of work, named by whoever starts it. Unique in a store among the instances that exist now.
+/// A unit of work. The caller of start() chooses the id; it is unique among the existing instances of a
+/// store.
 using InstanceId = Name<struct InstanceTag>;
-/// One runtime. Unique among all that share a store, also across restarts. At most 128 bytes.
+/// One runtime. Unique among all runtimes that share a store, even across restarts. At most 128 bytes.
 using NodeId = Name<struct NodeTag>;
 
-/// One run of an instance; 1 for the first, one more after every continue-as-new.
+/// One run of an instance; 1 for the first, incremented by every continue-as-new.
 using ExecutionId = Number<struct ExecutionTag>;
-/// Position in an execution's history, from 1. A schedule event's id also names what it scheduled.
+/// Position in an execution's history, from 1. The id of a schedule event also identifies the scheduled
+/// operation.
 using EventId = Number<struct EventTag>;
-/// The store's own key of an instance, never used twice: what belonged to a deleted instance cannot touch a
-/// new one of the same name.
+/// The store's own key of an instance, never reused: leftovers of a deleted instance cannot affect a new one
+/// of the same name.
 using Incarnation = Number<struct IncarnationTag>;
-/// Proof that one holder has a lease. Random, unique together with what it leases; compared, never
+/// Proves that one holder has a lease. Random, unique in combination with the leased row; compared, never
 /// interpreted.
 using LeaseToken = Number<struct LeaseTag>;
-/// Names one commit, so that sending it again after a lost answer does nothing twice. Random.
+/// Identifies one commit, so that a repeat after a lost answer has no effect. Random.
 using CommitToken = Number<struct CommitTag>;
 
-/// An activity that was scheduled: the identity of its row in the worker queue.
+/// A scheduled activity: the identity of its row in the worker queue.
 struct ActivityKey {
   Incarnation incarnation;
   ExecutionId execution;

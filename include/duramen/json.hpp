@@ -1,11 +1,11 @@
-// Your own types as payloads, through nlohmann::json: everything it can convert, Duramen can carry.
+// Your own types as payloads, through nlohmann::json: every type it can convert works in Duramen.
 //
 //   struct Order { std::string id; int cents; };
 //   DURAMEN_JSON(Order, id, cents)                  // or to_json / from_json of your own
 //
-// Include this wherever such a type is a parameter or a result. Inside std::vector and the other containers
-// of <duramen/codec.hpp> such types mix freely with built-in ones; inside your own types nlohmann's rules
-// hold.
+// Include this in every file that uses such a type as a parameter or a result. Inside std::vector and the
+// other containers of <duramen/codec.hpp> such types mix freely with built-in ones; inside your own types
+// nlohmann's rules apply.
 #pragma once
 
 #include <duramen/codec.hpp>
@@ -19,7 +19,7 @@
 #include <typeinfo>
 
 /// Makes a struct convertible: the type, then its members. Write it in the type's namespace. All members must
-/// be there when a value is read, and own what they hold: a std::string_view does not compile.
+/// be present when a value is read, and must own their data: a std::string_view does not compile.
 #define DURAMEN_JSON(Type, ...)                                                                \
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Type, __VA_ARGS__)                                        \
   [[maybe_unused]] inline void duramen_check_members([[maybe_unused]] const Type* duramen_t) { \

@@ -17,7 +17,7 @@ struct KeyValueEntry {
   friend bool operator==(const KeyValueEntry&, const KeyValueEntry&) = default;
 };
 
-/// Ordered, so that iterating it is the same on every replay.
+/// Ordered, so that every replay iterates in the same order.
 using KeyValues = std::map<std::string, KeyValueEntry>;
 
 /// One change, in the order in which a turn made them.

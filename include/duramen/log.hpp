@@ -1,4 +1,4 @@
-// Where the runtime says what a person should know. The host decides where that goes.
+// Log records for operators. The host decides where they go.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace duramen::inline v0 {
 
-/// How much a person should care.
+/// The severity of a record.
 enum class LogLevel : std::uint8_t { debug, info, warning, error };
-/// As logs spell it.
+/// The spelling in logs.
 [[nodiscard]] constexpr std::string_view to_string(LogLevel level) noexcept {
   switch (level) {
     case LogLevel::debug:
@@ -26,9 +26,9 @@ enum class LogLevel : std::uint8_t { debug, info, warning, error };
   return "error";
 }
 
-/// Who speaks: the runtime itself, or the user's code through ctx.trace().
+/// The origin of a record: the runtime itself, or user code through ctx.trace().
 enum class LogSource : std::uint8_t { runtime, orchestration, activity };
-/// As logs spell it.
+/// The spelling in logs.
 [[nodiscard]] constexpr std::string_view to_string(LogSource source) noexcept {
   switch (source) {
     case LogSource::runtime:
@@ -41,16 +41,15 @@ enum class LogSource : std::uint8_t { runtime, orchestration, activity };
   return "runtime";
 }
 
-/// What a record is about. Keys: instance_id, execution_id, orchestration_name, orchestration_version,
-/// activity_name, activity_id, worker_id, attempt, reason, error, duration_ms, refused_id (of a
-/// detached start).
+/// The subject of a record. Keys: instance_id, execution_id, orchestration_name, orchestration_version,
+/// activity_name, activity_id, worker_id, attempt, reason, error, duration_ms, refused_id (of a detached
+/// start).
 struct LogField {
   std::string_view key;
   std::string value;
 };
 
-/// One thing that happened. Lives only as long as the call of the sink. Payloads and secrets are never part
-/// of it.
+/// One log record. Valid only during the call of the sink. Never contains payloads or secrets.
 struct LogRecord {
   LogLevel level = LogLevel::info;
   LogSource source = LogSource::runtime;
@@ -58,11 +57,11 @@ struct LogRecord {
   std::span<const LogField> fields;
 };
 
-/// Called from any thread, also from several at once. It should not throw: an exception from it is swallowed,
-/// the record is lost, and standard error gets one line about the first one.
+/// Called from any thread, possibly from several at once. It should not throw: an exception is swallowed, the
+/// record is lost, and the first one causes one line on standard error.
 using LogSink = std::function<void(const LogRecord&)>;
 
-/// Takes one line at a time, without its end.
+/// Receives one line at a time, without the line end.
 using LineWriter = std::function<void(std::string_view line)>;
 
 /// Lines for people: `2026-11-15T23:38:57.123Z warning runtime: message instance_id=order-1`. Default:

@@ -1,4 +1,4 @@
-// Looking after a store: what its instances are, finding them, removing them, counting.
+// Managing a store: describing, finding, removing and counting instances.
 #pragma once
 
 #include <duramen/failure.hpp>
@@ -19,7 +19,7 @@ namespace duramen::inline v0 {
 
 // -- what an instance is --------------------------------------------------------------------------
 
-/// An instance as the store knows it.
+/// An instance as recorded in the store.
 struct InstanceInfo {
   InstanceId instance;
   Incarnation incarnation;
@@ -31,12 +31,14 @@ struct InstanceInfo {
   std::optional<Failure> failure;
   EventId last_event_id;
   TimePoint created_at;
-  TimePoint updated_at;  ///< of its last turn; for one that has ended: when it did
+  /// Time of its last turn; of its end, if it has ended.
+  TimePoint updated_at;
   std::optional<ParentLink> parent;
   std::optional<std::string> custom_status;
-  std::uint64_t custom_status_version = 0;  ///< grows with every turn that changed it
-  /// In lists and trees: what this Duramen cannot read of the instance, and what to do. Then `status` and the
-  /// result mean nothing. Absent if all of it was read.
+  /// Increases with every turn that changed it.
+  std::uint64_t custom_status_version = 0;
+  /// In lists and trees: the part of the instance that this Duramen cannot read, and what to do. Then
+  /// `status` and the result are meaningless. Absent if everything was read.
   std::optional<std::string> unreadable;
 
   /// The result as a T; throws the failure (DurableError) if there is none, DecodeError if it is not a T.
@@ -50,29 +52,30 @@ struct ExecutionInfo {
   ExecutionId execution;
   Status status = Status::pending;
   std::string version;
-  EventId last_event_id;  ///< also the number of its events
+  EventId last_event_id;  ///< equal to the number of its events
   TimePoint started_at;
   std::optional<TimePoint> ended_at;
   std::optional<Payload> output;   ///< completed
   std::optional<Failure> failure;  ///< failed, cancelled
-  /// What this Duramen cannot read of the execution: then `status` and the result mean nothing.
+  /// The part of the execution that this Duramen cannot read: then `status` and the result are meaningless.
   std::optional<std::string> unreadable;
 };
 
 // -- finding --------------------------------------------------------------------------------------
 
-/// Every part that is given must hold.
+/// Every given part must match.
 struct InstanceFilter {
   std::optional<std::vector<InstanceId>> ids;  ///< absent: any; empty: none
   std::optional<std::string> id_prefix;
-  std::optional<std::string> name;  ///< of the orchestration
+  std::optional<std::string> name;  ///< name of the orchestration
   std::optional<std::string> version;
   std::vector<Status> statuses;      ///< empty: any
-  std::optional<InstanceId> parent;  ///< its direct children
+  std::optional<InstanceId> parent;  ///< only direct children of this instance
   bool roots_only = false;           ///< only instances without a parent
   std::optional<TimePoint> created_from;
   std::optional<TimePoint> created_before;
-  std::optional<TimePoint> ended_before;  ///< only instances that ended before this moment
+  /// Only instances that ended before this time.
+  std::optional<TimePoint> ended_before;
 };
 
 enum class InstanceOrder : std::uint8_t { newest_first, oldest_first };
@@ -81,8 +84,10 @@ struct InstanceQuery {
   InstanceFilter filter;
   InstanceOrder order = InstanceOrder::newest_first;
   std::size_t limit = 100;
-  Incarnation after;          ///< `next` of the page before; none: the first page
-  bool with_results = false;  ///< outputs and failures may be large; without this they are left out
+  /// `next` of the previous page; none: the first page.
+  Incarnation after;
+  /// False leaves out outputs and failures, which may be large.
+  bool with_results = false;
 };
 
 struct InstancePage {
@@ -99,65 +104,74 @@ struct PendingActivity {
   std::string name;
   std::optional<std::string> tag;
   std::optional<std::string> session_id;
-  TimePoint visible_at;       ///< not handed out before this
-  std::uint32_t attempt = 0;  ///< how often it has been handed out
-  NodeId owner;               ///< who runs it; empty: nobody
+  TimePoint visible_at;       ///< not handed out before this time
+  std::uint32_t attempt = 0;  ///< number of times it was handed out
+  NodeId owner;               ///< the node that runs it; empty: none
   friend bool operator==(const PendingActivity&, const PendingActivity&) = default;
 };
 
 /// A message in the orchestrator queue.
 struct PendingMessage {
-  std::string type;       ///< message_type(); empty if it cannot be read
-  ExecutionId execution;  ///< of a timer or a completion: which execution,
-  EventId event;          ///< and which event of it scheduled what this is about
+  /// Message_type(); empty if it cannot be read.
+  std::string type;
+  /// With a timer or a completion: the execution concerned.
+  ExecutionId execution;
+  /// With a timer or a completion: the schedule event in that execution.
+  EventId event;
   TimePoint visible_at;
-  std::uint32_t attempt = 0;              ///< how often it has been handed out
-  std::optional<std::string> unreadable;  ///< what is wrong with it
+  std::uint32_t attempt = 0;              ///< number of times it was handed out
+  std::optional<std::string> unreadable;  ///< the reason, if it cannot be read
   friend bool operator==(const PendingMessage&, const PendingMessage&) = default;
 };
 
 struct PendingWork {
   static constexpr std::size_t max_messages = 1000;
 
-  std::vector<PendingActivity> activities;  ///< in the order in which they were scheduled
-  std::vector<PendingMessage> messages;     ///< the first max_messages, in queue order
+  std::vector<PendingActivity> activities;  ///< in the order they were scheduled
+  std::vector<PendingMessage> messages;     ///< The first max_messages, in queue order.
   bool more_messages = false;
-  bool leased = false;     ///< a node works on the instance
-  TimePoint not_before{};  ///< the instance was given back with a delay: no turn before this
+  bool leased = false;  ///< a node is running the instance
+  /// The instance was released with a delay: no turn before this time.
+  TimePoint not_before{};
 };
 
 // -- removing -------------------------------------------------------------------------------------
 
 enum class DeleteMode : std::uint8_t {
-  finished,  ///< only if the instance and everything below it has ended
-  force,     ///< whatever it is doing: running activities are told `instance_deleted`
+  /// Only if the instance and all its descendants have ended.
+  finished,
+  /// Even if it is running: its activities are cancelled with `instance_deleted`.
+  force,
 };
 
 enum class DeleteOutcome : std::uint8_t {
   deleted,
   not_found,
-  has_parent,    ///< a sub-orchestration goes with its root
-  not_finished,  ///< something in its tree has not ended; nothing was deleted
+  /// A sub-orchestration is deleted with its root.
+  has_parent,
+  /// An instance in its tree has not ended; nothing was deleted.
+  not_finished,
 };
 
 struct DeleteResult {
   DeleteOutcome outcome = DeleteOutcome::deleted;
-  std::uint64_t instances = 0;  ///< deleted: the whole tree
+  std::uint64_t instances = 0;  ///< deleted instances, the whole tree
   std::uint64_t executions = 0;
   std::uint64_t events = 0;
   std::uint64_t messages = 0;  ///< rows of both queues
   friend bool operator==(const DeleteResult&, const DeleteResult&) = default;
 };
 
-/// Which executions of an instance to remove. The current one always stays, and so do the instance's
-/// key-values. At least one part must be given; an execution goes if all given parts allow it.
+/// Selects the executions of an instance to remove. The current one always stays, as do the instance's
+/// key-values. At least one part must be given; an execution is removed if all given parts allow it.
 struct PruneOptions {
-  std::optional<std::uint32_t> keep_last;  ///< the newest, the current one included; 0 means 1
+  /// The newest executions, including the current one; 0 means 1.
+  std::optional<std::uint32_t> keep_last;
   std::optional<TimePoint> ended_before;
 };
 
 struct PruneResult {
-  bool found = false;  ///< false: no such instance
+  bool found = false;  ///< false: the instance does not exist
   std::uint64_t executions = 0;
   std::uint64_t events = 0;
   friend bool operator==(const PruneResult&, const PruneResult&) = default;
@@ -165,15 +179,16 @@ struct PruneResult {
 
 // -- counting -------------------------------------------------------------------------------------
 
-/// How much a store holds.
+/// The contents of a store in numbers.
 struct StoreMetrics {
   /// Indexed by Status.
   std::array<std::uint64_t, status_count> instances{};
   std::uint64_t executions = 0;
   std::uint64_t events = 0;
-  std::uint64_t unreadable = 0;  ///< instances in a status that this Duramen does not know
+  /// Instances in a status that this Duramen does not know.
+  std::uint64_t unreadable = 0;
 
-  /// How many instances have that status; how many there are in all.
+  /// The number of instances with that status; the total number.
   [[nodiscard]] std::uint64_t count(Status status) const {
     return instances.at(static_cast<std::size_t>(status));
   }
@@ -188,9 +203,10 @@ struct StoreMetrics {
 struct InstanceCount {
   /// Indexed by Status.
   std::array<std::uint64_t, status_count> instances{};
-  Incarnation next;  ///< where the next part begins; none: this was the last part
+  /// Start of the next part; none: this was the last part.
+  Incarnation next;
 
-  /// How many instances of this part have not ended.
+  /// The number of instances of this part that have not ended.
   [[nodiscard]] std::uint64_t open() const {
     std::uint64_t open = 0;
     for (std::size_t i = 0; i < status_count; ++i) {
@@ -200,21 +216,23 @@ struct InstanceCount {
   }
 };
 
-/// Which form of its tables a store has, and which this Duramen knows.
+/// The schema version of a store, and the versions this Duramen supports.
 struct SchemaVersion {
   std::int64_t stored = 0;
-  std::int64_t known = 0;  ///< the newest that this Duramen can make
+  std::int64_t known = 0;  ///< the newest that this Duramen can create
 };
 
 struct QueueDepths {
-  std::uint64_t orchestrator_due = 0;     ///< messages that could be delivered now
-  std::uint64_t orchestrator_later = 0;   ///< timers and delayed messages
-  std::uint64_t orchestrator_leased = 0;  ///< messages of instances that a node is working on
-  std::uint64_t worker_due = 0;           ///< activities that wait for a worker
+  std::uint64_t orchestrator_due = 0;    ///< messages that can be delivered now
+  std::uint64_t orchestrator_later = 0;  ///< timers and delayed messages
+  /// Messages of instances that a node is working on.
+  std::uint64_t orchestrator_leased = 0;
+  std::uint64_t worker_due = 0;  ///< activities waiting for a worker
   std::uint64_t worker_later = 0;
-  std::uint64_t worker_leased = 0;  ///< activities that run
-  std::uint64_t parked = 0;         ///< messages for instances that do not exist yet
-  std::uint64_t sessions = 0;       ///< that have an owner
+  std::uint64_t worker_leased = 0;  ///< running activities
+  /// Messages for instances that do not exist yet.
+  std::uint64_t parked = 0;
+  std::uint64_t sessions = 0;  ///< sessions with an owner
 };
 
 }  // namespace duramen::inline v0

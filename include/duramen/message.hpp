@@ -1,4 +1,4 @@
-// Messages on their way: what waits in the orchestrator queue and in the worker queue.
+// Messages in transit: the contents of the orchestrator queue and of the worker queue.
 #pragma once
 
 #include <duramen/failure.hpp>
@@ -77,7 +77,8 @@ struct CancelInstance {
   std::string reason;
   CancelMode mode = CancelMode::graceful;
   CancelOrigin origin = CancelOrigin::client;
-  std::optional<ParentLink> parent;  ///< from a parent: ignored unless it started this very instance
+  /// From a parent: ignored unless it started this very instance.
+  std::optional<ParentLink> parent;
   friend bool operator==(const CancelInstance&, const CancelInstance&) = default;
 };
 
@@ -89,11 +90,12 @@ using MessageBody = std::variant<message::StartOrchestration, message::ContinueA
                                  message::SubOrchestrationCompleted, message::SubOrchestrationFailed,
                                  message::ExternalRaised, message::QueueMessage, message::CancelInstance>;
 
-/// An activity to be run: what the worker queue holds. Carries all an activity context tells, so that running
-/// one reads nothing else.
+/// An activity to run, as the worker queue holds it. Contains everything an activity context provides, so
+/// that running it needs no other read.
 struct ActivityRequest {
   InstanceId instance;
-  ActivityKey key;  ///< its incarnation is filled in by the store when the same commit creates the instance
+  /// The store fills in the incarnation if the same commit creates the instance.
+  ActivityKey key;
   std::string name;
   Payload input;
   std::optional<std::string> session_id;

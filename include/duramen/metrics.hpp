@@ -1,4 +1,4 @@
-// Numbers about a running system. The host decides where they go; Prometheus text is in the box.
+// Metrics of a running system. The host decides where they go; a Prometheus text writer is included.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@ struct MetricLabel {
 };
 using MetricLabels = std::span<const MetricLabel>;
 
-/// What a runtime reports to. Called from any thread, often: it must return at once. It should not throw: an
-/// exception from it is swallowed, the number is lost, and standard error gets one line about the first one.
-/// docs/reference/metrics.md lists the names; all begin with `duramen_`.
+/// Receives the metrics of a runtime. Called often, from any thread: it must return immediately. It should
+/// not throw: an exception is swallowed, the value is lost, and the first one causes one line on standard
+/// error. docs/reference/metrics.md lists the names; all begin with `duramen_`.
 class Metrics {
  public:
   virtual ~Metrics() = default;
-  /// A counter grows, a histogram gets a value, a gauge is set. `labels` live only as long as the call.
+  /// Increments a counter, records a histogram value, sets a gauge. `labels` are valid only during the call.
   virtual void add(std::string_view counter, std::uint64_t by, MetricLabels labels) = 0;
   virtual void observe(std::string_view histogram, double value, MetricLabels labels) = 0;
   virtual void set(std::string_view gauge, double value, MetricLabels labels) = 0;
 };
 
-/// Keeps everything in memory and writes it in the Prometheus text format, for an endpoint of the host's.
+/// Keeps all values in memory and writes them in the Prometheus text format, for an endpoint of the host.
 class PrometheusMetrics final : public Metrics {
  public:
   PrometheusMetrics();
@@ -37,7 +37,7 @@ class PrometheusMetrics final : public Metrics {
   void observe(std::string_view histogram, double value, MetricLabels labels) override;
   void set(std::string_view gauge, double value, MetricLabels labels) override;
 
-  /// Everything so far, in the Prometheus text format (version 0.0.4). Thread-safe.
+  /// All values so far, in the Prometheus text format (version 0.0.4). Thread-safe.
   [[nodiscard]] std::string text() const;
 
  private:

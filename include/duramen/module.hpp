@@ -12,7 +12,7 @@
 //   add_library(shop MODULE shop.cpp)
 //   target_link_libraries(shop PRIVATE duramen::duramen)
 //
-// A module is never unloaded: code of it may stand on some stack until the process ends.
+// A module is never unloaded: its code may be on a stack until the process ends.
 #pragma once
 
 #include <duramen/export.hpp>
@@ -21,11 +21,11 @@
 
 #include <string>
 
-/// Which headers of Duramen these are: before 1.0 the major and the minor number. Two parts of a program that
-/// were compiled with different ones cannot pass objects to each other.
+/// The version of these headers: before 1.0 the major and the minor number. Two parts of a program that were
+/// compiled with different versions cannot pass objects to each other.
 #define DURAMEN_MODULE_VERSION "0.1"
 
-// What else must be the same for that.
+// The other properties that must be equal for that.
 #if defined(_LIBCPP_VERSION)
 #define DURAMEN_MODULE_LIBRARY "libc++"
 #elif defined(_GLIBCXX_USE_CXX11_ABI) && _GLIBCXX_USE_CXX11_ABI
@@ -56,21 +56,21 @@
 #define DURAMEN_MODULE_SANITIZER ""
 #endif
 
-/// Compared as it is: "duramen 0.1 clang libstdc++11".
+/// Compared as text: "duramen 0.1 clang libstdc++11".
 #define DURAMEN_MODULE_ABI                                      \
   "duramen " DURAMEN_MODULE_VERSION " " DURAMEN_MODULE_COMPILER \
   " " DURAMEN_MODULE_LIBRARY DURAMEN_MODULE_CONTAINERS DURAMEN_MODULE_SANITIZER
 
 namespace duramen::inline v0 {
 
-/// The types of the two functions that a module exports, by these names.
+/// The types of the two functions that a module exports, under these names.
 using ModuleAbi = const char*();                  ///< "duramen_abi"
 using ModuleRegister = void(Registry& registry);  ///< "duramen_register"
 
 }  // namespace duramen::inline v0
 
-/// Begins the function that registers what the module has; `registry` is the name of its argument. Once per
-/// module, outside of any namespace.
+/// Begins the function that registers the module's code; `registry` is the name of its argument. Once per
+/// module, outside any namespace.
 #define DURAMEN_MODULE(registry)                                                                       \
   extern "C" DURAMEN_API const char* duramen_abi() { return DURAMEN_MODULE_ABI; }                      \
   static void duramen_fill_registry(::duramen::Registry& registry);                                    \
