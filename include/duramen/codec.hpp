@@ -2,8 +2,8 @@
 //
 // Built in: std::string (stored as it is), and as JSON bool, integers, floating point numbers, std::optional,
 // std::vector, std::map with string keys, std::pair, std::tuple and std::monostate. A Payload is passed
-// through. To use your own types, include <duramen/json.hpp> and write DURAMEN_JSON(Type, members...) after the
-// type, or specialise Codec.
+// through. To use your own types, include <duramen/json.hpp> and write DURAMEN_JSON(Type, members...) after
+// the type, or specialise Codec.
 #pragma once
 
 #include <duramen/detail/json_format.hpp>

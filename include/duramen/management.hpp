@@ -17,7 +17,7 @@
 
 namespace duramen::inline v0 {
 
-// -- what an instance is --------------------------------------------------------------------------
+// -- instances ----------------------------------------------------------------------------------
 
 /// An instance as recorded in the store.
 struct InstanceInfo {
@@ -95,7 +95,7 @@ struct InstancePage {
   Incarnation next;  ///< none: this was the last page
 };
 
-// -- what is on its way to an instance ------------------------------------------------------------
+// -- queued work -----------------------------------------------------------------------------------
 
 /// An activity in the worker queue.
 struct PendingActivity {
@@ -112,7 +112,7 @@ struct PendingActivity {
 
 /// A message in the orchestrator queue.
 struct PendingMessage {
-  /// Message_type(); empty if it cannot be read.
+  /// From message_type(); empty if it cannot be read.
   std::string type;
   /// With a timer or a completion: the execution concerned.
   ExecutionId execution;
@@ -128,9 +128,9 @@ struct PendingWork {
   static constexpr std::size_t max_messages = 1000;
 
   std::vector<PendingActivity> activities;  ///< in the order they were scheduled
-  std::vector<PendingMessage> messages;     ///< The first max_messages, in queue order.
+  std::vector<PendingMessage> messages;     ///< the first max_messages, in queue order
   bool more_messages = false;
-  bool leased = false;  ///< a node is running the instance
+  bool leased = false;  ///< a node holds its turn lease
   /// The instance was released with a delay: no turn before this time.
   TimePoint not_before{};
 };

@@ -1,15 +1,15 @@
-// What an orchestration can do.
+// The interface of an orchestration to the engine.
 //
-// An orchestration is a coroutine: `dm::Task<R> name(dm::OrchestrationContext& ctx, In input)`. It may be run
-// again from its beginning at any time, so it must do the same for the same history: no clock, randomness,
-// I/O, threads or order of a hash map in it. Everything that touches the world is an activity. Parameters are
-// values. All calls happen on the runtime's loop; an orchestration must not block.
+// An orchestration is a coroutine: `dm::Task<R> name(dm::OrchestrationContext& ctx, In input)`. The engine
+// may run it again from its beginning at any time, so it must do the same for the same history: it must not
+// use a clock, randomness, I/O, threads or the order of a hash map. Activities do everything else. Parameters
+// are passed by value. All calls happen on the runtime's loop; an orchestration must not block.
 //
 // Names and ids are UTF-8 text without NUL and at most max_name_bytes long (<duramen/limits.hpp>); names of
-// orchestrations, activities, events and queues, tags, and ids of instances are not empty. A name that is too
-// long is a LimitError, any other wrong one a DurableError of type "InvalidName". Calls that act at once
-// throw it; of those that return a future, awaiting the future does. Nothing is recorded then, and a replay
-// does the same.
+// orchestrations, activities, events and queues, tags, and ids of instances must not be empty. A name that is
+// too long is a LimitError, any other invalid one a DurableError of type "InvalidName". Calls that act
+// immediately throw it; calls that return a future throw it when the future is awaited. Nothing is recorded
+// then, and a replay does the same.
 #pragma once
 
 #include <duramen/codec.hpp>
@@ -66,8 +66,8 @@ class Handle {
 
 }  // namespace detail
 
-/// A name with the types that belong to it: `inline constexpr dm::Activity<Receipt(Order)> Charge{"Charge"};`
-/// Scheduling and registering through the handle makes a wrong argument or result a compile error.
+/// A name with its types: `inline constexpr dm::Activity<Receipt(Order)> Charge{"Charge"};` Scheduling and
+/// registering through the handle makes a wrong argument or result a compile error.
 template <class Signature>
 class Activity : public detail::Handle<Signature> {
  public:
@@ -81,17 +81,17 @@ class Orchestration : public detail::Handle<Signature> {
   using detail::Handle<Signature>::Handle;
 };
 
-/// How a child is started.
+/// Options of a child.
 class ChildOptions {
  public:
   ChildOptions() = default;
-  /// The child's id; otherwise it is made from the parent's: `{parent}::sub::{execution}.{event}`, with only
+  /// The child's id. By default it is made from the parent's: `{parent}::sub::{execution}.{event}`, with only
   /// the beginning of the parent's id and a hash of it if that would be longer than max_name_bytes.
   ChildOptions& id(InstanceId id) {
     id_ = std::move(id);
     return *this;
   }
-  /// The version to run; otherwise the highest that is registered when it starts.
+  /// The version to run. By default the highest that is registered when the child starts.
   ChildOptions& version(std::string version) {
     version_ = std::move(version);
     return *this;
@@ -103,8 +103,8 @@ class ChildOptions {
   std::optional<std::string> version_;
 };
 
-/// What awaiting continue_as_new() has for a value, so that `co_return co_await ctx.continue_as_new(next);`
-/// compiles in any orchestration. It is never made.
+/// The type of `co_await continue_as_new()`, so that `co_return co_await ctx.continue_as_new(next);` compiles
+/// in any orchestration. No value of it exists.
 class Never {
  public:
   template <class T>
@@ -113,20 +113,20 @@ class Never {
   }
 };
 
-/// What an orchestration asks for things. Made by the runtime for each run of the code; take it by reference,
-/// keep it nowhere.
+/// The interface of an orchestration to the engine. The runtime creates one for each run of the code. Take it
+/// by reference; do not store it.
 class OrchestrationContext {
  public:
   explicit OrchestrationContext(core::Execution& execution) noexcept : execution_(execution) {}
   OrchestrationContext(const OrchestrationContext&) = delete;
   OrchestrationContext& operator=(const OrchestrationContext&) = delete;
 
-  /// Which instance and execution this is, and the name and version of its code.
+  /// The instance and execution, and the name and version of the code.
   [[nodiscard]] const InstanceId& instance_id() const noexcept;
   [[nodiscard]] ExecutionId execution_id() const noexcept;
   [[nodiscard]] const std::string& orchestration_name() const noexcept;
   [[nodiscard]] const std::string& orchestration_version() const noexcept;
-  /// True while the code only repeats what history says it did before.
+  /// True while the code repeats what history already records.
   [[nodiscard]] bool is_replaying() const noexcept;
 
   // -- activities ---------------------------------------------------------------------------------
@@ -159,21 +159,21 @@ class OrchestrationContext {
 
   // -- time and events ----------------------------------------------------------------------------
 
-  /// Ends after `delay`, counted from its first poll. Durable: a restart does not begin it anew.
+  /// Completes after `delay`, counted from its first poll. Durable: a restart does not reset it.
   template <class Rep, class Period>
   [[nodiscard]] DurableFuture<void> schedule_timer(
       std::chrono::duration<Rep, Period> delay,
       std::source_location where = std::source_location::current()) {
     return future<void>(detail::TimerRequest{round_up(delay)}, where);
   }
-  /// The next external event of that name that nobody has taken. Events are kept from their arrival on, in
-  /// order, also over continue-as-new; none is lost.
+  /// The next unconsumed external event of that name. Events are kept in order of arrival, across
+  /// continue-as-new; none is lost.
   template <class T = std::string>
   [[nodiscard]] DurableFuture<T> schedule_wait(std::string name,
                                                std::source_location where = std::source_location::current()) {
     return future<T>(event::ExternalSubscribed{std::move(name)}, where);
   }
-  /// The next message of a queue: first in, first out, each to one taker.
+  /// The next message of a queue: first in, first out; each message is received once.
   template <class T = std::string>
   [[nodiscard]] DurableFuture<T> dequeue_event(std::string queue,
                                                std::source_location where = std::source_location::current()) {
@@ -183,7 +183,7 @@ class OrchestrationContext {
   // -- other orchestrations -----------------------------------------------------------------------
 
   /// Runs a child. Awaiting it throws SubOrchestrationError if it fails or is cancelled. Dropping it cancels
-  /// it, and everything below it.
+  /// it and all its descendants.
   template <class R, class In, class Arg>
     requires std::convertible_to<Arg&&, In>
   [[nodiscard]] DurableFuture<R> schedule_sub_orchestration(
@@ -209,8 +209,8 @@ class OrchestrationContext {
       std::string_view name, std::source_location where = std::source_location::current()) {
     return child_leaf<R>(std::string(name), Payload::none(), {}, where);
   }
-  /// Starts an orchestration that is nobody's child, at once. It is started whatever becomes of this one. If
-  /// the id is taken, nothing is started, and the runtime logs a warning that names both instances.
+  /// Starts a detached orchestration immediately. It has no parent and is unaffected by the outcome of this
+  /// one. If the id is taken, nothing is started, and the runtime logs a warning that names both instances.
   template <class In>
   void schedule_orchestration(std::string_view name, InstanceId instance, const In& input,
                               std::optional<std::string> version = std::nullopt,
@@ -219,34 +219,34 @@ class OrchestrationContext {
                                       std::move(version)},
           where);
   }
-  /// Ends this execution and begins the next with a fresh history. Must be awaited, and never returns: write
-  /// `co_return co_await ctx.continue_as_new(next);`. Events nobody has taken, custom status and key-values
-  /// go along; what is still running is cancelled.
+  /// Ends this execution and begins the next with a new history. Must be awaited, and never returns: write
+  /// `co_return co_await ctx.continue_as_new(next);`. Unconsumed events, custom status and key-values are
+  /// carried forward; running activities, timers and children are cancelled.
   template <class In>
   [[nodiscard]] DurableFuture<Never> continue_as_new(const In& input,
                                                      std::optional<std::string> version = std::nullopt) {
     return continue_with(encode_input(input), std::move(version));
   }
 
-  // -- values that replay the same ----------------------------------------------------------------
+  // -- recorded values ----------------------------------------------------------------------------
 
   /// A random UUID.
   [[nodiscard]] DurableFuture<std::string> new_guid(
       std::source_location where = std::source_location::current()) {
     return future<std::string>(detail::RecordedValue::new_guid, where);
   }
-  /// The time of the turn that asked first.
+  /// The time of the turn that first executed this call.
   [[nodiscard]] DurableFuture<TimePoint> utc_now(
       std::source_location where = std::source_location::current());
 
-  // -- what others can see. These act at once, in call order. -------------------------------------
+  // -- visible state. These act immediately, in call order. ---------------------------------------
 
-  /// A text for whoever watches. Throws LimitError if it is longer than max_custom_status_bytes.
+  /// Text shown to clients and tools. Throws LimitError above max_custom_status_bytes.
   void set_custom_status(std::string status, std::source_location where = std::source_location::current());
   void reset_custom_status(std::source_location where = std::source_location::current());
   [[nodiscard]] const std::optional<std::string>& get_custom_status() const noexcept;
 
-  /// Key-values belong to the instance and outlive continue-as-new. Throws LimitError beyond max_keys keys or
+  /// Key-values belong to the instance and survive continue-as-new. Throws LimitError above max_keys keys or
   /// max_key_value_bytes for a value.
   template <class T>
   void set_kv_value(std::string key, const T& value,
@@ -261,14 +261,14 @@ class OrchestrationContext {
   }
   /// All of them, by key.
   [[nodiscard]] const KeyValues& get_kv_all_values() const noexcept;
-  /// A key of any length: it may have been set when keys had no limit.
+  /// Accepts a key of any length: it may have been set before keys had a limit.
   void clear_kv_value(std::string key, std::source_location where = std::source_location::current());
   void clear_all_kv_values(std::source_location where = std::source_location::current());
-  /// Clears what was last set before `time`; returns how many.
+  /// Clears values last set before `time`; returns how many.
   std::size_t prune_kv_values_updated_before(TimePoint time,
                                              std::source_location where = std::source_location::current());
 
-  /// A line in the runtime's log: written once, when the turn is committed, and never again on replay.
+  /// Writes a line to the runtime's log once, when the turn is committed; never again on replay.
   void trace(LogLevel level, std::string text);
   void trace_info(std::string text) { trace(LogLevel::info, std::move(text)); }
   void trace_warning(std::string text) { trace(LogLevel::warning, std::move(text)); }
@@ -277,7 +277,7 @@ class OrchestrationContext {
 
   // -- several at once ----------------------------------------------------------------------------
 
-  /// The first of two or three branches to end. If it failed, awaiting the select throws its failure.
+  /// The first of two or three branches to finish. If it failed, awaiting the select throws its failure.
   template <class A, class B>
   [[nodiscard]] auto select2(A first, B second) {
     return select_of(detail::as_branch(execution_, std::move(first)),
@@ -289,7 +289,7 @@ class OrchestrationContext {
                      detail::as_branch(execution_, std::move(second)),
                      detail::as_branch(execution_, std::move(third)));
   }
-  /// The first of many: its index and its value.
+  /// The first of a list of branches to finish: its index and its value.
   template <class B, class T = detail::BranchValue<B>>
   [[nodiscard]] DurableFuture<std::pair<std::size_t, detail::VoidAsMonostate<T>>> select(
       std::vector<B> branches) {
@@ -298,8 +298,8 @@ class OrchestrationContext {
         &detail::SelectList<T>::take);
   }
 
-  /// All of them, in argument order. Waits for every branch even if one fails; then the first failure in
-  /// argument order is thrown. Use as_result() or attempt() on the branches to see each.
+  /// The values of all branches, in argument order. Waits for every branch even if one fails; then throws the
+  /// first failure in argument order. Use as_result() or attempt() on the branches to see each.
   template <class B, class T = detail::BranchValue<B>>
   [[nodiscard]] DurableFuture<std::vector<detail::VoidAsMonostate<T>>> join(std::vector<B> branches) {
     return DurableFuture<std::vector<detail::VoidAsMonostate<T>>>(
@@ -318,8 +318,8 @@ class OrchestrationContext {
                    detail::as_branch(execution_, std::move(third)));
   }
 
-  /// `branch`, unless it takes longer than `limit`: then it is cancelled with reason `timeout`, and a
-  /// DurableError of kind timeout is thrown.
+  /// `branch` with a time limit. After `limit` it is cancelled with reason `timeout`, and a DurableError of
+  /// kind timeout is thrown.
   template <class Rep, class Period, class B>
   [[nodiscard]] auto with_timeout(std::chrono::duration<Rep, Period> limit, B branch) {
     using T = detail::BranchValue<B>;
@@ -331,7 +331,7 @@ class OrchestrationContext {
 
   // -- cleaning up --------------------------------------------------------------------------------
 
-  /// Runs `task` out of reach of a graceful cancellation, for compensation; no longer than `deadline`, as in
+  /// Runs `task` shielded from a graceful cancellation, for compensation; at most until `deadline`, as in
   /// with_timeout().
   template <class Rep, class Period, class T>
   [[nodiscard]] Task<T> shield(std::chrono::duration<Rep, Period> deadline, Task<T> task) {

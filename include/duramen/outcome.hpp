@@ -1,4 +1,4 @@
-// How an instance stands or ended, as a client hands it out.
+// The state or end of an instance, as a client returns it.
 #pragma once
 
 #include <duramen/codec.hpp>
@@ -14,7 +14,7 @@
 
 namespace duramen::inline v0 {
 
-/// How an instance stands, or how it ended.
+/// The state of an instance, or its end.
 struct InstanceState {
   Status status = Status::pending;
   std::optional<Payload> output;   ///< completed
@@ -39,7 +39,7 @@ class Outcome {
  public:
   using Value = std::conditional_t<std::is_void_v<R>, std::monostate, R>;
 
-  /// For whoever makes one: the two ways an instance can end.
+  /// The two ways an instance can end; for code that creates an Outcome.
   [[nodiscard]] static Outcome completed_with(Value value) {
     return Outcome(Status::completed, End(std::in_place_index<0>, std::move(value)));
   }
@@ -52,12 +52,12 @@ class Outcome {
   [[nodiscard]] bool completed() const noexcept { return end_.index() == 0; }
   explicit operator bool() const noexcept { return completed(); }
 
-  /// What the orchestration returned; throws its failure as a DurableError if it did not return.
+  /// The value that the orchestration returned; throws its failure as a DurableError if it did not return.
   [[nodiscard]] const Value& value() const {
     if (const Failure* f = std::get_if<1>(&end_)) throw DurableError(*f);
     return std::get<0>(end_);
   }
-  /// Why there is no value; null if there is one.
+  /// The failure; null if there is a value.
   [[nodiscard]] const Failure* failure() const noexcept { return std::get_if<1>(&end_); }
 
  private:

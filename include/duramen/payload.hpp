@@ -1,4 +1,4 @@
-// What travels between orchestrations, activities and clients: text, and how to read it.
+// Data passed between orchestrations, activities and clients: text and its encoding.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace duramen::inline v0 {
 
-/// How a payload's text is to be read. Stored beside every payload.
+/// The encoding of a payload's text. Stored with every payload.
 enum class Encoding : std::uint8_t {
   text,  ///< a std::string, as it is
   json,  ///< any other C++ value, as JSON
 };
 
-/// As the store spells it.
+/// The spelling in the store.
 [[nodiscard]] constexpr std::string_view to_string(Encoding e) noexcept {
   return e == Encoding::text ? "text" : "json";
 }
@@ -27,7 +27,7 @@ struct Payload {
   /// Text as it is, and text that is JSON.
   [[nodiscard]] static Payload text(std::string s) { return Payload{std::move(s), Encoding::text}; }
   [[nodiscard]] static Payload json(std::string s) { return Payload{std::move(s), Encoding::json}; }
-  /// What a function that returns nothing returns.
+  /// The payload of a function that returns nothing.
   [[nodiscard]] static Payload none() { return json("null"); }
 
   friend bool operator==(const Payload&, const Payload&) = default;

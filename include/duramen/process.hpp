@@ -1,13 +1,13 @@
-// Activities that are commands: another program, in a process group of its own.
+// Activities that run a command: another program, in its own process group.
 //
 //   registry.add("Thumbnail", dm::ProcessActivity({"convert", "-", "-resize", "128", "png:-"}));
 //
 // The input goes to its standard input, its standard output is the result, its standard error goes to the
 // log, line by line. It runs under a small shim process that owns the group: when the activity is cancelled
-// the group gets SIGTERM and then SIGKILL, and when this process dies, however it dies, the group is killed.
-// The host's signal handling is left alone.
+// the group gets SIGTERM and then SIGKILL, and when this process dies for any reason, the group is killed.
+// The host's signal handling is not changed.
 //
-// A thread of the runtime waits for it, so `activity_threads` bounds how many run at once.
+// A thread of the runtime waits for it, so `activity_threads` limits how many run at once.
 #pragma once
 
 #include <duramen/activity.hpp>
@@ -22,23 +22,23 @@
 
 namespace duramen::inline v0 {
 
-/// A command as an activity. Give it to Registry::add() like a function.
+/// A command as an activity. Pass it to Registry::add() like a function.
 class ProcessActivity {
  public:
-  /// The program, looked up in PATH, and its arguments. No shell is involved.
+  /// The program, searched in PATH, and its arguments. No shell is involved.
   explicit ProcessActivity(std::vector<std::string> command);
 
-  /// Adds to the environment it inherits. DURAMEN_INSTANCE, DURAMEN_ACTIVITY, DURAMEN_ATTEMPT and
-  /// DURAMEN_IDEMPOTENCY_KEY are always there.
+  /// Adds to the inherited environment. DURAMEN_INSTANCE, DURAMEN_ACTIVITY, DURAMEN_ATTEMPT and
+  /// DURAMEN_IDEMPOTENCY_KEY are always set.
   ProcessActivity& environment(std::string name, std::string value);
   ProcessActivity& directory(std::string path);
-  /// Its output is JSON, for a result of any type. Otherwise it is text, for a std::string; one line end at
-  /// its end is left out.
+  /// Its output is JSON, for a result of any type. By default it is text, for a std::string; one trailing
+  /// line end is removed.
   ProcessActivity& json_output();
-  /// More output than this is an error, and ends it.
+  /// Larger output is an error and ends the command.
   ProcessActivity& max_output(std::size_t bytes);
-  /// How long after SIGTERM it gets SIGKILL. Shorter than the runtime's grace period, or it is counted as
-  /// abandoned meanwhile.
+  /// The time between SIGTERM and SIGKILL. Keep it shorter than the runtime's grace period; otherwise the
+  /// activity counts as abandoned in between.
   template <class Rep, class Period>
   ProcessActivity& kill_after(std::chrono::duration<Rep, Period> pause) {
     kill_after_ = round_up(pause);

@@ -1,8 +1,8 @@
-// Histories outside a store: exported, kept as a test's data, imported elsewhere, replayed by a newer build.
+// Histories outside a store: exported, kept as test data, imported elsewhere, replayed by a newer build.
 //
-// The interchange form is JSON lines: one event per line, as to_json(Event) writes it, with the instance and
-// the execution it belongs to. The lines of one instance stand together, its executions in order, oldest
-// first. Empty lines are skipped.
+// The interchange form is JSON lines: one event per line, as to_json(Event) writes it, with its instance and
+// execution. The lines of one instance are contiguous, its executions in order, oldest first. Empty lines are
+// skipped.
 #pragma once
 
 #include <duramen/history.hpp>
@@ -29,21 +29,21 @@ struct RecordedInstance {
   std::vector<RecordedExecution> executions;
   friend bool operator==(const RecordedInstance&, const RecordedInstance&) = default;
 
-  /// Its last execution has a terminal event that nothing follows.
+  /// True if its last execution ends with a terminal event.
   [[nodiscard]] bool has_ended() const noexcept;
 };
 
-/// One line for each event, each with its end.
+/// One line for each event, each with its line end.
 [[nodiscard]] std::string to_json_lines(const RecordedInstance& recorded);
 
-/// Reads instances one by one, however long the stream is.
+/// Reads instances one by one from a stream of any length.
 class RecordedHistoryReader {
  public:
-  /// `name` is what messages call the stream: a file's name. The stream must outlive the reader.
+  /// `name` is the name of the stream in messages, such as a file name. The stream must outlive the reader.
   RecordedHistoryReader(std::istream& stream, std::string name);
 
-  /// Absent at the end of the stream. `corrupt` for a line that is no event, or does not go on where the line
-  /// before it ended; the message names the line. After an error reading goes on with the next instance.
+  /// Absent at the end of the stream. `corrupt` for a line that is not an event or does not continue the
+  /// previous line; the message names the line. After an error, reading continues with the next instance.
   [[nodiscard]] Result<std::optional<RecordedInstance>> next();
 
  private:

@@ -1,4 +1,4 @@
-// What a node can run: orchestrations and activities by name.
+// The code a node can run: orchestrations and activities by name.
 #pragma once
 
 #include <duramen/activity.hpp>
@@ -23,24 +23,24 @@
 
 namespace duramen::inline v0 {
 
-/// How an orchestration is registered.
+/// Options of a registered orchestration.
 class OrchestrationOptions {
  public:
   OrchestrationOptions() = default;
   OrchestrationOptions(const char* version) : version_(version) {}             // NOLINT: the common case
   OrchestrationOptions(std::string version) : version_(std::move(version)) {}  // NOLINT
-  /// Of the form 1.2.3; 1.0.0 unless given.
+  /// In the form 1.2.3; default 1.0.0.
   OrchestrationOptions& version(std::string version) {
     version_ = std::move(version);
     return *this;
   }
-  /// It cleans up when it is cancelled: its awaits throw CancelledError, and what it shields still runs.
-  /// Recorded when an instance starts.
+  /// The orchestration cleans up when it is cancelled: its awaits throw CancelledError, and shielded tasks
+  /// still run. Recorded when an instance starts.
   OrchestrationOptions& graceful(bool graceful = true) {
     graceful_ = graceful;
     return *this;
   }
-  /// What was set.
+  /// The values set.
   [[nodiscard]] const std::string& get_version() const noexcept { return version_; }
   [[nodiscard]] bool is_graceful() const noexcept { return graceful_; }
 
@@ -49,7 +49,8 @@ class OrchestrationOptions {
   bool graceful_ = false;
 };
 
-/// One version of an orchestration's code. Kept alive until the last coroutine frame made from it has ended.
+/// One version of an orchestration's code. Kept alive until the last coroutine frame made from it has been
+/// destroyed.
 struct OrchestrationHandler {
   std::string name;
   std::string version;
@@ -92,8 +93,8 @@ struct HandlerTraits<R (C::*)(Args...)> : HandlerTraits<R (*)(Args...)> {};
 template <class R, class... Args>
 struct HandlerTraits<R(Args...)> : HandlerTraits<R (*)(Args...)> {};
 
-// What a handler returns. Of a plain function a literal is fine, too: it is encoded before anything else
-// runs.
+// The return type of a handler. A plain function may also return a literal: it is encoded before anything
+// else runs.
 template <class T>
 struct Unwrapped : Owned<T> {
   static constexpr bool is_task = false;
@@ -116,7 +117,7 @@ struct Unwrapped<ActivityTask<T>> : Owned<T> {
   static constexpr bool is_activity_task = true;
 };
 
-/// Calls a handler with its input decoded, if it takes one.
+/// Calls a handler, with its input decoded if it takes one.
 template <class F, class Context>
 auto call_handler(const F& f, Context& ctx, const Payload& input) {
   using In = typename HandlerTraits<F>::Input;
@@ -165,13 +166,13 @@ Payload run_activity_function(const F& f, ActivityContext& ctx, const Payload& i
 
 }  // namespace detail
 
-/// A registry is filled first and shared then: a Runtime takes a copy.
+/// Fill a registry first, then share it: a Runtime takes a copy.
 class Registry {
  public:
-  /// Registers `f` by what its first parameter is: an orchestration `Task<R>(OrchestrationContext&[, In])`, a
-  /// function activity `R(ActivityContext&[, In])`, or a coroutine activity
-  /// `ActivityTask<R>(ActivityContext&[, In])`. Throws std::invalid_argument if the name is taken, empty, no
-  /// text or longer than max_name_bytes, or the version is not of the form 1.2.3.
+  /// Registers `f` according to its first parameter: an orchestration `Task<R>(OrchestrationContext&[, In])`,
+  /// a function activity `R(ActivityContext&[, In])`, or a coroutine activity
+  /// `ActivityTask<R>(ActivityContext&[, In])`. Throws std::invalid_argument if the name is taken, empty, not
+  /// valid text or longer than max_name_bytes, or the version is not of the form 1.2.3.
   template <class F>
   Registry& add(std::string_view name, F f, const OrchestrationOptions& options = {}) {
     using Traits = detail::HandlerTraits<F>;
@@ -201,7 +202,7 @@ class Registry {
     }
   }
 
-  /// The same for an activity's handle: argument and result must be the handle's.
+  /// Like add(), with an activity's handle: argument and result must match the handle.
   template <class R, class... In, class F>
   Registry& add(const Activity<R(In...)>& activity, F f) {
     using Traits = detail::HandlerTraits<F>;
@@ -219,7 +220,7 @@ class Registry {
     return add(std::string_view(activity.name()), std::move(f));
   }
 
-  /// The same for an orchestration's handle.
+  /// Like add(), with an orchestration's handle.
   template <class R, class... In, class F>
   Registry& add(const Orchestration<R(In...)>& orchestration, F f, const OrchestrationOptions& options = {}) {
     using Traits = detail::HandlerTraits<F>;
@@ -237,12 +238,12 @@ class Registry {
     return add(std::string_view(orchestration.name()), std::move(f), options);
   }
 
-  /// The version asked for, or the highest. Null if there is none.
+  /// The requested version, or the highest. Null if not registered.
   [[nodiscard]] std::shared_ptr<const OrchestrationHandler> find_orchestration(
       std::string_view name, const std::optional<std::string>& version) const;
-  /// The activity of that name. Null if there is none.
+  /// The activity of that name. Null if not registered.
   [[nodiscard]] std::shared_ptr<const ActivityHandler> find_activity(std::string_view name) const;
-  /// Names, each with its versions from the lowest.
+  /// All names, each with its versions from the lowest.
   [[nodiscard]] std::map<std::string, std::vector<std::string>> orchestrations() const;
   [[nodiscard]] std::vector<std::string> activity_names() const;
 

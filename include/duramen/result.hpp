@@ -1,8 +1,8 @@
-// Result<T>: a value, or the reason why there is none.
+// Result<T>: a value, or an error.
 //
-// Calls that meet the outside world (a store, a server, a missing instance) return a Result, so that a caller
-// decides with its eyes open. The spelling is std::expected's; the type is ours because std::expected needs
-// C++23 and a signature must not depend on the user's language flag.
+// Calls that can fail for outside reasons (a store, a server, a missing instance) return a Result, so that
+// the caller handles the error explicitly. The spelling is that of std::expected; the type is ours because
+// std::expected needs C++23 and a signature must not depend on the user's language flag.
 #pragma once
 
 #include <duramen/export.hpp>
@@ -17,39 +17,48 @@
 
 namespace duramen::inline v0 {
 
-/// What kind of thing went wrong between us and the store or the caller. Callers branch on it; people read
-/// `message`.
+/// The kind of an error. Callers branch on it; people read `message`.
 enum class ErrorCode : std::uint8_t {
-  not_found,         ///< the instance, execution or row does not exist
-  already_exists,    ///< the id is taken, and the caller's policy does not allow reuse
-  conflict,          ///< the store moved on: another commit came first
-  lease_lost,        ///< the lease ran out or was taken; whoever holds it now decides
-  invalid_argument,  ///< the caller's input can never work; the message says what to change
-  limit_exceeded,    ///< a payload, name or batch is larger than allowed
-  timed_out,         ///< the caller's own deadline passed first
-  busy,              ///< the store is locked or overloaded for now
-  unavailable,       ///< the store cannot be reached, or its disk is full
-  corrupt,           ///< the store's content cannot be understood
-  wrong_version,     ///< the store was written by a newer Duramen
-  shutting_down,     ///< the runtime is stopping
-  internal,          ///< a bug, ours or a provider's
+  /// The instance, execution or row does not exist.
+  not_found,
+  /// The id is taken, and the caller's policy does not allow reuse.
+  already_exists,
+  /// The store moved on: another commit came first.
+  conflict,
+  /// The lease expired or was taken; its current holder decides.
+  lease_lost,
+  /// The caller's input can never work; the message names what to change.
+  invalid_argument,
+  /// A payload, name or batch is larger than allowed.
+  limit_exceeded,
+  timed_out,  ///< the caller's own deadline passed first
+  /// The store is locked or overloaded for now.
+  busy,
+  /// The store cannot be reached, or its disk is full.
+  unavailable,
+  /// The store's content cannot be interpreted.
+  corrupt,
+  wrong_version,  ///< the store was written by a newer Duramen
+  shutting_down,  ///< the runtime is stopping
+  internal,       ///< a bug, ours or a provider's
 };
 
-/// The spelling of the enumerator, for messages.
+/// The name of the enumerator, for messages.
 [[nodiscard]] std::string_view to_string(ErrorCode code) noexcept;
 
-/// One failed call. `operation` names the call, `message` says what to do about it.
+/// One failed call. `operation` names the call, `message` explains what to do.
 struct Error {
   ErrorCode code = ErrorCode::internal;
   std::string operation;
   std::string message;
-  bool retryable = false;  ///< the same call may work later, unchanged
+  /// The same call may succeed later, unchanged.
+  bool retryable = false;
 
   /// "operation: message (code)".
   [[nodiscard]] std::string describe() const;
 };
 
-/// Thrown by Result::value() when there is an error instead.
+/// Thrown by Result::value() if there is an error.
 class DURAMEN_API BadResult : public std::runtime_error {
  public:
   explicit BadResult(const std::string& what) : std::runtime_error(what) {}
@@ -64,7 +73,7 @@ struct Unexpected {
 template <class E>
 Unexpected(E) -> Unexpected<E>;
 
-/// A T, or an E that says why there is none.
+/// A T, or an E that explains its absence.
 template <class T, class E = Error>
 class [[nodiscard]] Result {
  public:
@@ -79,25 +88,25 @@ class [[nodiscard]] Result {
   [[nodiscard]] bool has_value() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return has_value(); }
 
-  /// The value; throws BadResult if there is an error instead. Of a temporary it is returned by value, so
-  /// that `for (auto& x : client.read_history(id).value())` is right.
+  /// The value; throws BadResult if there is an error. A temporary returns it by value, so that `for (auto& x
+  /// : client.read_history(id).value())` is correct.
   T& value() & { return require(), std::get<0>(state_); }
   const T& value() const& { return require(), std::get<0>(state_); }
   T value() && { return require(), std::get<0>(std::move(state_)); }
 
-  /// The value without a check; only when there is one.
+  /// The value, unchecked; only valid if there is one.
   T& operator*() & noexcept { return *std::get_if<0>(&state_); }
   const T& operator*() const& noexcept { return *std::get_if<0>(&state_); }
   T operator*() && { return std::move(*std::get_if<0>(&state_)); }
   T* operator->() noexcept { return std::get_if<0>(&state_); }
   const T* operator->() const noexcept { return std::get_if<0>(&state_); }
 
-  /// The error; only when there is no value.
+  /// The error; only valid if there is no value.
   E& error() & { return std::get<1>(state_); }
   const E& error() const& { return std::get<1>(state_); }
   E&& error() && { return std::get<1>(std::move(state_)); }
 
-  /// The value, or `fallback` if there is an error instead.
+  /// The value, or `fallback` if there is an error.
   template <class U>
   [[nodiscard]] T value_or(U&& fallback) const& {
     return has_value() ? **this : static_cast<T>(std::forward<U>(fallback));

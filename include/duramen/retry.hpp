@@ -1,4 +1,4 @@
-// How often, and with what pauses, an activity is tried again.
+// The number of attempts at an activity, and the pauses between them.
 #pragma once
 
 #include <duramen/failure.hpp>
@@ -12,12 +12,13 @@
 
 namespace duramen::inline v0 {
 
-/// The pause after a failed attempt. Made by one of the functions, so that no field is left unset.
+/// The pause after a failed attempt. Created by one of the functions, so that no field is left unset.
 class Backoff {
  public:
-  Backoff() = default;  ///< exponential: 100 ms, doubling, at most 30 s
+  /// Exponential: 100 ms, doubling, at most 30 s.
+  Backoff() = default;
 
-  /// No pause; always the same pause.
+  /// No pause; a constant pause.
   [[nodiscard]] static Backoff none() { return Backoff(Kind::none, Duration{0}, Duration{0}, 1.0); }
   [[nodiscard]] static Backoff fixed(Duration pause) { return Backoff(Kind::fixed, pause, pause, 1.0); }
   /// base, 2 base, 3 base, ... up to `longest`.
@@ -29,7 +30,7 @@ class Backoff {
     return Backoff(Kind::exponential, base, longest, factor);
   }
 
-  /// After the failed attempt number `attempt`, counted from 1.
+  /// The pause after failed attempt number `attempt`, from 1.
   [[nodiscard]] Duration pause_after(std::uint32_t attempt) const noexcept;
 
  private:
@@ -43,37 +44,38 @@ class Backoff {
   double factor_ = 2.0;
 };
 
-/// A failure is tried again unless it says that it is not retryable, or its type is listed. What failed last
-/// is what the orchestration sees.
+/// Retries a failure unless it is marked as not retryable or its type is listed. The orchestration receives
+/// the last failure.
 class RetryPolicy {
  public:
   RetryPolicy() = default;
 
-  /// How often at most, the first time included. At least 1; throws std::invalid_argument for 0.
+  /// Maximum number of attempts, including the first. At least 1; throws std::invalid_argument for 0.
   RetryPolicy& attempts(std::uint32_t count);
   RetryPolicy& backoff(Backoff backoff) {
     backoff_ = backoff;
     return *this;
   }
-  /// How long one attempt may take. It is then cancelled with reason `timeout` and counts as failed.
+  /// Time limit of one attempt. On expiry the attempt is cancelled with reason `timeout` and counts as
+  /// failed.
   template <class Rep, class Period>
   RetryPolicy& attempt_timeout(std::chrono::duration<Rep, Period> limit) {
     attempt_timeout_ = round_up(limit);
     return *this;
   }
-  /// How long all attempts and pauses may take together.
+  /// Time limit for all attempts and pauses together.
   template <class Rep, class Period>
   RetryPolicy& total_timeout(std::chrono::duration<Rep, Period> limit) {
     total_timeout_ = round_up(limit);
     return *this;
   }
-  /// Failures of this type end the retrying at once.
+  /// Failures of this type end the retries immediately.
   RetryPolicy& give_up_on(std::string failure_type) {
     final_types_.push_back(std::move(failure_type));
     return *this;
   }
 
-  /// For the engine and for tests: what the policy says.
+  /// The decisions of the policy, for the engine and for tests.
   [[nodiscard]] bool tries_again(const Failure& failure, std::uint32_t attempt) const;
   [[nodiscard]] Duration pause_after(std::uint32_t attempt) const noexcept {
     return backoff_.pause_after(attempt);

@@ -1,4 +1,4 @@
-// One SQLite file as the store: nothing to install, nothing to run.
+// One SQLite file as the store: nothing to install, no server to run.
 #pragma once
 
 #include <duramen/management.hpp>
@@ -14,32 +14,31 @@ namespace duramen::inline v0 {
 namespace sqlite {
 
 struct Options {
-  /// A file, made if it does not exist; ":memory:" for a store that ends with the process.
+  /// A file, created if it does not exist; ":memory:" for a store that ends with the process.
   std::string path;
-  /// Where the time comes from; the machine's clocks unless a test says otherwise. Must outlive the store.
+  /// The source of time; the machine's clocks by default, another one in tests. Must outlive the store.
   const Clock* clock = nullptr;
   /// full: a commit that returned survives power loss. off: for tests and throw-away data.
   enum class Durability { full, off } durability = Durability::full;
-  /// The WAL is grown to this size when the store opens: appending to a file that has its size already is
-  /// cheaper.
+  /// The WAL is extended to this size when the store opens: appending within a file's size is cheaper.
   std::size_t initial_wal_bytes = 4u << 20;
-  /// The WAL is moved into the file when it has grown to this size, or a little earlier when nobody waits.
-  /// The larger it may be, the less is written in all. It grows further by a large transaction, and while
-  /// somebody reads for long.
+  /// The WAL is checkpointed at this size, or slightly earlier when the store is idle. A larger limit writes
+  /// less in total. A large transaction or a long read can exceed it.
   std::size_t max_wal_bytes = 14u << 20;
 };
 
-/// What a store has done since it was opened; for benchmarks and tests.
+/// Counters of a store since it was opened; for benchmarks and tests.
 struct Counters {
   std::uint64_t synced_commits = 0;    ///< transactions that waited for the disk
   std::uint64_t unsynced_commits = 0;  ///< lease-only transactions
   std::uint64_t row_writes = 0;        ///< rows inserted, updated or deleted
-  std::uint64_t expired_messages = 0;  ///< parked for an instance that never came, and dropped
-  std::uint64_t unreadable_messages =
-      0;  ///< found by fetches that could not read them; see LeasedInstance::unreadable
+  /// Parked messages dropped because their instance was never started.
+  std::uint64_t expired_messages = 0;
+  /// Messages that fetches found but could not read; see LeasedInstance::unreadable.
+  std::uint64_t unreadable_messages = 0;
 };
 
-/// Opens or creates. The error says what is wrong with the file and what to do.
+/// Opens or creates the file. The error names the problem of the file and what to do.
 [[nodiscard]] Result<std::shared_ptr<Provider>> open_provider(const Options& options);
 
 /// The same as a Store; throws BadResult with the error's text.
@@ -49,7 +48,7 @@ struct Counters {
 /// Counters of a provider made by this header; zero for any other.
 [[nodiscard]] Counters counters(const Provider& provider);
 
-/// The schema of a provider made by this header, as its file has it now; nothing for any other.
+/// The current schema version of a provider made by this header; nothing for any other.
 [[nodiscard]] Result<std::optional<SchemaVersion>> schema_version(Provider& provider);
 
 }  // namespace sqlite

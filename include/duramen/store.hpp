@@ -1,4 +1,4 @@
-// A store as users hold it: the provider, and the meeting point of clients and runtimes that share it in one
+// The store handle of users: the provider, and the meeting point of clients and runtimes that share it in one
 // process.
 #pragma once
 
@@ -15,21 +15,21 @@ class LocalHub;
 std::shared_ptr<LocalHub> make_neighbourhood();
 }  // namespace detail
 
-/// A copy of `text` that may be shown and logged: where it holds the address of a store or a connection
-/// string, each password and other secret in it is replaced by `***`. Finds them in URIs
-/// (`postgresql://user:secret@host/db?password=secret`) and behind libpq's keywords
-/// (`host=db password='a secret'`), percent-encoded or not; leaves everything else as it is. Any thread.
+/// Copies `text` for display and logs: in addresses of stores and connection strings, each password or other
+/// secret is replaced by `***`. Finds them in URIs (`postgresql://user:secret@host/db?password=secret`) and
+/// after libpq's keywords (`host=db password='a secret'`), percent-encoded or not; copies everything else
+/// unchanged. Any thread.
 [[nodiscard]] std::string without_secrets(std::string_view text);
 
-/// A handle; copies share the store. Runtimes and clients made from copies of one handle find each other, so
-/// that a start runs its first turn in the commit that creates it and a waiter is told without asking the
-/// store.
+/// A handle; copies share the store. Runtimes and clients made from copies of one handle communicate
+/// directly: a start runs its first turn in the commit that creates it, and waiters are notified without a
+/// store call.
 class Store {
  public:
   explicit Store(std::shared_ptr<Provider> provider)
       : provider_(std::move(provider)), neighbourhood_(detail::make_neighbourhood()) {}
 
-  /// What is behind the handle.
+  /// The provider of this store.
   [[nodiscard]] const std::shared_ptr<Provider>& provider() const noexcept { return provider_; }
   [[nodiscard]] const std::shared_ptr<detail::LocalHub>& local_hub() const noexcept { return neighbourhood_; }
 

@@ -1,11 +1,11 @@
 // Task<T>: the coroutine type of orchestrations.
 //
 // A Task is lazy: its body runs when it is awaited, or when a combinator polls it. Only Duramen awaitables
-// can be awaited inside one; anything else does not compile, because it would not be the same on replay. A
-// Task that is destroyed before its end cancels what it was waiting for.
+// can be awaited inside one; anything else does not compile, because it would differ on replay. A Task
+// destroyed before it finishes cancels the operations it was waiting for.
 //
-// A Task keeps its coroutine's parameters, but not the captures of a lambda: those are in the lambda's
-// object, which must live until the Task has ended. The Registry keeps what it is given; elsewhere write
+// A Task keeps its coroutine's parameters, but not the captures of a lambda: those are in the lambda object,
+// which must live until the Task has finished. The Registry keeps registered lambdas alive; elsewhere write
 // `[](OrchestrationContext& ctx, int x) -> Task<int> {...}(ctx, x)` instead of capturing x.
 #pragma once
 
@@ -32,13 +32,13 @@ class TaskAwaiter;
 template <class T>
 class FutureAwaiter;
 
-/// Awaited inside a Task: from here on a graceful cancellation does not reach it.
+/// Awaited inside a Task: shields the rest of it from a graceful cancellation.
 class BeginShield {
  public:
   BeginShield() noexcept {}  // NOLINT: declared, so that it is no aggregate
 };
 
-/// What all promises of Tasks share.
+/// The common part of all Task promises.
 class TaskPromiseBase {
  public:
   TaskPromiseBase() noexcept {
@@ -68,9 +68,9 @@ class TaskPromiseBase {
   [[nodiscard]] bool done() const noexcept { return done_; }
   [[nodiscard]] core::Execution& execution() const noexcept { return *execution_; }
 
-  /// A graceful cancellation must not interrupt this Task.
+  /// True if a graceful cancellation must not interrupt this Task.
   [[nodiscard]] bool shielded() const noexcept { return shielded_; }
-  /// What this Task is suspended on: another Task, or an operation. At most one of the two is set.
+  /// The child Task or the operation that this Task is suspended on. At most one of the two is set.
   void suspended_on(TaskPromiseBase* child, Interruptible* awaiter) noexcept {
     child_ = child;
     awaiter_ = awaiter;
@@ -82,7 +82,7 @@ class TaskPromiseBase {
   [[nodiscard]] FutureAwaiter<T> await_transform(DurableFuture<T>&& future) {
     return FutureAwaiter<T>(*this, std::move(future));
   }
-  /// Awaiting a named future takes it: it is empty afterwards.
+  /// Awaiting a named future consumes it: it is empty afterwards.
   template <class T>
   [[nodiscard]] FutureAwaiter<T> await_transform(DurableFuture<T>& future) {
     return FutureAwaiter<T>(*this, std::move(future));
@@ -153,7 +153,7 @@ class TaskPromise<void> final : public TaskPromiseBase {
 
 }  // namespace detail
 
-/// The coroutine type of orchestrations and of the functions they are made of. Move-only; await it once.
+/// The coroutine type of orchestrations and their helper functions. Move-only; await it once.
 template <class T = void>
 class [[nodiscard("a Task does nothing until it is awaited")]] Task {
  public:
@@ -170,7 +170,7 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task {
   }
   ~Task() { reset(); }
 
-  /// Ends the Task where it stands. What it waited for is cancelled.
+  /// Destroys the Task at its current point. The operations it waited for are cancelled.
   void reset() noexcept {
     if (auto handle = std::exchange(handle_, {})) handle.destroy();
   }
@@ -200,8 +200,8 @@ inline Task<void> TaskPromise<void>::get_return_object() noexcept {
   return Task<void>(std::coroutine_handle<TaskPromise>::from_promise(*this));
 }
 
-/// Runs the child inside the awaiting coroutine's stack until it first waits; after that the ready list wakes
-/// us.
+/// Runs the child on the awaiting coroutine's stack until it first waits; after that the ready list wakes the
+/// awaiting coroutine.
 template <class T>
 class TaskAwaiter final : public Waiter {
  public:
@@ -251,7 +251,7 @@ class FutureAwaiter final : public Interruptible {
   }
   T await_resume() {
     if (interrupted_) {
-      // Who asked for failures as values gets this one as a value too.
+      // The caller asked for failures as values, so this failure is returned as a value.
       if constexpr (std::is_same_v<T, AsResult<T>>) {
         return T{cancelled_failure(awaiting_.execution())};
       } else {
@@ -306,7 +306,7 @@ class TaskOperation final : public Operation, private Waiter {
 
 }  // namespace detail
 
-/// Runs `task` and turns what it throws into a value, because C++ allows no co_await in a catch block:
+/// Runs `task` and returns its exception as a value, because C++ allows no co_await in a catch block:
 ///   auto booked = co_await dm::attempt(book(ctx, trip));
 ///   if (!booked) co_await ctx.schedule_activity(CancelHotel, trip);
 template <class T>

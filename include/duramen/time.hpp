@@ -1,4 +1,4 @@
-// Units of time. Durable time is whole milliseconds; a duration that is finer rounds up, so nothing fires
+// Units of time. Durable time is whole milliseconds; a finer duration is rounded up, so that nothing fires
 // early.
 #pragma once
 
@@ -9,11 +9,12 @@ namespace duramen::inline v0 {
 
 using Duration = std::chrono::milliseconds;
 
-/// Wall-clock time, UTC: when a timer is due, when an event was recorded. What history and people see.
+/// Wall-clock time, UTC: when a timer is due, when an event was recorded. Used in history and shown to
+/// people.
 using TimePoint = std::chrono::time_point<std::chrono::system_clock, Duration>;
 
-/// Time that only moves forward and counts while the machine sleeps: what leases are measured in. A jump of
-/// the wall clock frees or freezes no lease.
+/// Time that only moves forward and counts while the machine sleeps; used for leases. A jump of the wall
+/// clock neither ends nor extends a lease.
 struct LeaseClock {
   using duration = Duration;
   using rep = duration::rep;
@@ -23,29 +24,29 @@ struct LeaseClock {
 };
 using LeaseTime = LeaseClock::time_point;
 
-/// A duration in whole milliseconds, never shorter than what was asked for.
+/// A duration in whole milliseconds, never shorter than the given one.
 template <class Rep, class Period>
 [[nodiscard]] constexpr Duration round_up(std::chrono::duration<Rep, Period> d) {
-  // What is too long for a Duration is as long as one can be: hours::max() is no reason to overflow.
+  // Clamps longer values to the longest Duration, so that hours::max() does not overflow.
   using Wide = std::chrono::duration<long double, Duration::period>;
   if (Wide(d) >= Wide(Duration::max())) return Duration::max();
   if (Wide(d) <= Wide(Duration::min())) return Duration::min();
   return std::chrono::ceil<Duration>(d);
 }
 
-/// Milliseconds since 1970, the form in which times are stored and exchanged.
+/// Milliseconds since 1970, the stored and exchanged form of times.
 [[nodiscard]] constexpr std::int64_t to_unix_ms(TimePoint t) noexcept { return t.time_since_epoch().count(); }
 [[nodiscard]] constexpr TimePoint from_unix_ms(std::int64_t ms) noexcept { return TimePoint{Duration{ms}}; }
 
-/// Where the time comes from. Everything below the public API takes its time from one of these, so that tests
-/// can own it. Must be callable from any thread.
+/// A source of time. All internal code takes its time from a Clock, so that tests can control it. Must be
+/// callable from any thread.
 class Clock {
  public:
   virtual ~Clock() = default;
-  /// Wall time, and the time that leases are measured in.
+  /// Wall time, and the time used for leases.
   [[nodiscard]] virtual TimePoint now() const = 0;
   [[nodiscard]] virtual LeaseTime lease_now() const = 0;
-  /// False for a clock that a test moves: whoever waits for a moment must look again and again.
+  /// False for a clock that a test moves: code that waits for a point in time must then poll the clock.
   [[nodiscard]] virtual bool moves_by_itself() const { return true; }
 };
 

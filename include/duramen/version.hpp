@@ -1,4 +1,4 @@
-// Which Duramen this is.
+// The version of Duramen.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// What select and join have in common: several operations, and being told when each is done.
+// The common part of select and join: several operations, and a notification when each is done.
 #pragma once
 
 #include <duramen/detail/operation.hpp>
@@ -10,7 +10,7 @@ namespace duramen::inline v0::detail {
 
 class Branches;
 
-/// Told by one branch.
+/// Notified by one branch.
 class Branch final : public Waiter {
  public:
   Branch(Branches& owner, std::size_t index, Operation& operation) noexcept
@@ -39,10 +39,11 @@ class Branches : public Operation {
   void drop(CancelReason reason) noexcept override;
 
  private:
-  mutable std::deque<Branch> branches_;  // a deque: a Branch is linked where it stands
+  // A deque, because a Branch is linked by its address.
+  mutable std::deque<Branch> branches_;
 };
 
-/// The first branch to end wins; the others are cancelled there and then.
+/// The first branch to finish wins; the others are cancelled immediately.
 class Select : public Branches {
  public:
   explicit Select(core::Execution& execution, CancelReason losers = CancelReason::select_loser) noexcept
@@ -58,8 +59,8 @@ class Select : public Branches {
   std::size_t winner_ = 0;
 };
 
-/// Done when another operation is, without owning it: what dm::ref() makes. Dropping it leaves the other
-/// alone.
+/// Done when another operation is, without owning it; made by dm::ref(). Dropping it does not affect the
+/// other.
 class Reference final : public Operation, private Waiter {
  public:
   explicit Reference(Operation& target) noexcept : Operation(target.execution()), target_(target) {}

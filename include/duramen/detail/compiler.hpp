@@ -1,7 +1,7 @@
-// Refuses compilers that are known to compile correct coroutines wrongly. Not API.
+// Rejects compilers that miscompile correct coroutines. Not API.
 //
-// CMake asks the compiler itself (cmake/coroutine_probe.cpp). This is for programs that are built without
-// CMake, and so it names versions: only those that were seen to fail. docs/decisions/0001 has the faults.
+// CMake tests the compiler itself (cmake/coroutine_probe.cpp). This header is for programs that are built
+// without CMake, so it lists the versions that were seen to fail. docs/decisions/0001 describes the faults.
 #pragma once
 
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13 && !defined(DURAMEN_SKIP_COROUTINE_CHECK)

@@ -1,7 +1,6 @@
-// How each type is written and read as JSON: the templates behind Codec, thin over json_value.hpp. Not API.
+// The JSON form of each type: the templates behind Codec, thin over json_value.hpp. Not API.
 //
-// JsonFormat<T> has write(out, value), read(JsonValue) and expected(), which says in words what read()
-// accepts.
+// JsonFormat<T> has write(out, value), read(JsonValue) and expected(), which describes what read() accepts.
 #pragma once
 
 #include <duramen/detail/json_value.hpp>
@@ -26,11 +25,12 @@ namespace duramen::inline v0 {
 
 namespace detail {
 
-/// Thrown while reading, caught by decode_json, never seen outside.
+/// Thrown while reading and caught by decode_json; never leaves it.
 struct JsonMismatch {
   std::string expected;
   std::string found;
-  std::string path;  ///< where in the payload: "[2].first"; empty for the whole
+  /// The place in the payload: "[2].first"; empty for the whole.
+  std::string path;
 };
 
 [[noreturn]] void throw_mismatch(std::string expected, const JsonValue& found);
@@ -42,7 +42,7 @@ void require_array(const JsonValue& value, std::optional<std::size_t> size = std
 void require_object(const JsonValue& value);
 [[nodiscard]] bool is_finite(double value) noexcept;
 
-/// Runs `read`, and if it fails puts `step` in front of the path.
+/// Runs `read`; if it fails, prepends `step` to the path.
 template <class Read>
 decltype(auto) at_step(Read read, auto make_step) {
   try {
@@ -54,7 +54,7 @@ decltype(auto) at_step(Read read, auto make_step) {
 }
 [[nodiscard]] inline std::string index_step(std::size_t i) { return "[" + std::to_string(i) + "]"; }
 
-/// A type with a Codec of its own, inside a container: its text as a string, its JSON as an array of one.
+/// A type with its own Codec, inside a container: its text as a string, its JSON as an array of one.
 template <class T>
 struct JsonFormat {
   static constexpr bool known = HasOwnCodec<T>;

@@ -20,8 +20,8 @@ class JsonValue {
   [[nodiscard]] JsonKind kind() const noexcept;
   [[nodiscard]] bool is_null() const noexcept { return kind() == JsonKind::null; }
 
-  // Each is empty if the value is of another kind; an integer also if it does not fit. number() takes
-  // integers too.
+  // Each is empty if the value is of another kind; an integer is empty if it does not fit. number() accepts
+  // integers.
   [[nodiscard]] std::optional<bool> boolean() const noexcept;
   [[nodiscard]] std::optional<std::int64_t> int64() const noexcept;
   [[nodiscard]] std::optional<std::uint64_t> uint64() const noexcept;
@@ -31,7 +31,7 @@ class JsonValue {
   /// The member of that name, if this is an object that has one.
   [[nodiscard]] std::optional<JsonValue> find(std::string_view key) const noexcept;
 
-  /// How many elements or members; 0 if this is neither array nor object. Stops counting at 16 million.
+  /// The number of elements or members; 0 if this is neither array nor object. Stops counting at 16 million.
   [[nodiscard]] std::size_t size() const noexcept;
 
   /// This value as JSON text without white space.
@@ -47,7 +47,7 @@ class JsonValue {
 /// `for (JsonCursor c{value}; c.next();) use(c.key(), c.value());`
 class JsonCursor {
  public:
-  /// Anything that is neither array nor object is walked as if it were empty.
+  /// A value that is neither array nor object is treated as empty.
   explicit JsonCursor(const JsonValue& container) noexcept;
 
   [[nodiscard]] bool next() noexcept;
@@ -62,7 +62,7 @@ class JsonCursor {
   bool started_ = false;
 };
 
-/// A parsed text. Documents may be nested; one must not move to another thread.
+/// A parsed text. Documents may be nested; a document must not move to another thread.
 class JsonDocument {
  public:
   explicit JsonDocument(std::string_view text);
@@ -70,7 +70,7 @@ class JsonDocument {
   JsonDocument(const JsonDocument&) = delete;
   JsonDocument& operator=(const JsonDocument&) = delete;
 
-  /// Empty if the text is valid JSON; otherwise what is wrong with it.
+  /// Empty if the text is valid JSON; otherwise the problem.
   [[nodiscard]] std::string_view error() const noexcept { return error_; }
   [[nodiscard]] JsonValue root() const noexcept { return root_; }
 

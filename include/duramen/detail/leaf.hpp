@@ -1,5 +1,5 @@
-// A leaf: the one kind of Operation that stands in history (an activity, a timer, a child, a wait, a recorded
-// value).
+// A leaf: the only kind of Operation that is recorded in history (an activity, a timer, a child, a wait, a
+// recorded value).
 #pragma once
 
 #include <duramen/detail/operation.hpp>
@@ -21,10 +21,11 @@ struct TimerRequest {
   Duration delay;
 };
 
-/// A value that must be the same on replay: made once, recorded, complete at its first poll.
+/// A value that must be the same on replay: created once, recorded, complete at its first poll.
 enum class RecordedValue : std::uint8_t { new_guid, utc_now };
 
-/// What a leaf asks for when it is started. A child without an id of its own gets one when it is recorded.
+/// The request that a leaf records when it is started. A child without an explicit id gets one when it is
+/// recorded.
 using LeafRequest = std::variant<event::ActivityScheduled, TimerRequest, event::SubOrchestrationScheduled,
                                  event::ExternalSubscribed, event::QueueSubscribed, RecordedValue>;
 
@@ -37,14 +38,14 @@ class Leaf final : public Operation {
   void drop(CancelReason reason) noexcept override;
   void detach() override;
 
-  /// Called by the execution when the answer is there.
+  /// Called by the execution when the answer arrives.
   void resolve(Payload result);
   void resolve(Failure failure);
 
-  /// The same when it was never recorded: awaiting it throws this very exception.
+  /// Called if the request was never recorded: awaiting the leaf throws `why`.
   void refuse(std::exception_ptr why);
 
-  /// The result; throws what the code awaiting it should see.
+  /// The result; throws the exception meant for the awaiting code.
   [[nodiscard]] const Payload& require() const;
 
   [[nodiscard]] LeafRequest& request() noexcept { return request_; }
@@ -58,7 +59,8 @@ class Leaf final : public Operation {
   std::variant<std::monostate, Payload, Failure, std::exception_ptr> outcome_;
   std::source_location where_;
   EventId event_id_;
-  bool let_go_ = false;  // detached, or dropped before: a drop changes nothing any more
+  // Detached or dropped before: a drop has no effect.
+  bool let_go_ = false;
 };
 
 }  // namespace duramen::inline v0::detail

@@ -1,9 +1,9 @@
-// The two halves of every await: an Operation, which completes once, and a Waiter, which wants to know.
+// The two halves of every await: an Operation, which completes once, and a Waiter, which it notifies.
 //
-// Everything an orchestration can wait for is an Operation: a scheduled activity, a running Task, a select.
-// Nothing here resumes a coroutine in the middle of something else: a completed operation puts its waiters on
-// the execution's ready list, and the engine runs that list from the top of its loop, in order. So no stack
-// grows with the length of a chain, and no frame is destroyed while it runs.
+// Everything an orchestration can wait for is an Operation: a scheduled activity, a running Task, a select. A
+// completed operation never resumes a coroutine directly: it puts its waiters on the execution's ready list,
+// and the engine runs that list from the top of its loop, in order. So no stack grows with the length of a
+// chain, and no frame is destroyed while it runs.
 #pragma once
 
 #include <duramen/failure.hpp>
@@ -20,8 +20,8 @@ namespace detail {
 
 class WaiterList;
 
-/// Something to be run when an operation completes. At any moment it is in one list or in none, and it leaves
-/// that list when it is destroyed, so that a destroyed frame is never resumed.
+/// Code to run when an operation completes. It is in at most one list at a time, and its destructor removes
+/// it, so that a destroyed frame is never resumed.
 class Waiter {
  public:
   Waiter() = default;
@@ -110,11 +110,10 @@ class Operation {
     started_ = true;
     do_start();
   }
-  /// Nobody wants the result any more: what is under way is cancelled. Does nothing before the start and
-  /// after the end.
+  /// The result is no longer wanted: cancels the operation. Does nothing before the start and after the end.
   virtual void drop(CancelReason reason) noexcept = 0;
-  /// Starts now and lets go: dropping it later cancels nothing. Only what has a life of its own can be let
-  /// go.
+  /// Starts now and detaches: a later drop cancels nothing. Only operations that can outlive their future can
+  /// be detached.
   virtual void detach();
 
   void add_waiter(Waiter& waiter) noexcept { waiters_.push(waiter); }
@@ -122,7 +121,7 @@ class Operation {
   [[nodiscard]] core::Execution& execution() const noexcept { return execution_; }
   [[nodiscard]] bool started() const noexcept { return started_; }
   [[nodiscard]] bool done() const noexcept { return completion_order_ != 0; }
-  /// Which of two completed operations came first.
+  /// The position in the order of completions.
   [[nodiscard]] std::uint64_t completion_order() const noexcept { return completion_order_; }
 
  protected:
@@ -137,18 +136,18 @@ class Operation {
   bool started_ = false;
 };
 
-/// What the execution is asked, by code that does not see its definition.
+/// Queries of the execution, for code that does not see its definition.
 [[nodiscard]] CancelReason drop_reason(const core::Execution& execution) noexcept;
 void make_ready(core::Execution& execution, WaiterList& waiters) noexcept;
-/// A graceful cancellation is under way: awaits that are not shielded end with it.
+/// True during a graceful cancellation, which ends awaits that are not shielded.
 [[nodiscard]] bool is_cancelling(const core::Execution& execution) noexcept;
 [[noreturn]] void throw_cancelled(const core::Execution& execution);
 [[nodiscard]] Failure cancelled_failure(const core::Execution& execution);
-/// Whether the code that runs at this moment is shielded: what it starts inherits that.
+/// True if the running code is shielded; operations it starts inherit that.
 [[nodiscard]] bool shielded_now(const core::Execution& execution) noexcept;
 bool set_shielded_now(core::Execution& execution, bool shielded) noexcept;
 
-/// While one of these lives, what is dropped is dropped for `reason`.
+/// While a DropScope lives, drops use `reason`.
 class DropScope {
  public:
   DropScope(core::Execution& execution, CancelReason reason) noexcept;
@@ -161,7 +160,7 @@ class DropScope {
   std::optional<CancelReason> previous_;
 };
 
-/// Around every resumption of a coroutine.
+/// Surrounds every resumption of a coroutine.
 class RunScope {
  public:
   RunScope(core::Execution& execution, bool shielded) noexcept

@@ -1,4 +1,4 @@
-// Which types can be read from the store: those that own what they hold. Not API.
+// The types that can be read from the store: those that own their data. Not API.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ template <class T>
 concept HasOwnCodec =
     requires { Codec<T>::encode(std::declval<const T&>()); } && !requires { typename Codec<T>::generic; };
 
-/// A view of what another object owns, or a container of such. Members of a class cannot be seen from here:
-/// DURAMEN_JSON looks at them.
+/// A view of another object's data, or a container of such views. Members of a class are not visible here:
+/// DURAMEN_JSON checks them.
 template <class T>
 struct IsView : std::is_reference<T> {};
 template <class T>
@@ -56,7 +56,7 @@ template <class... T>
 struct IsView<std::tuple<T...>> : std::disjunction<IsView<T>...> {};
 template <class... T>
 struct IsView<std::variant<T...>> : std::disjunction<IsView<T>...> {};
-/// Any other container. One whose elements are of its own type, like nlohmann::json, is none.
+/// Any other container. A type whose elements have its own type, like nlohmann::json, does not count.
 template <class T>
   requires(requires(T& container) {
     container.begin();
@@ -64,8 +64,8 @@ template <class T>
   } && !std::is_same_v<typename T::value_type, T>)
 struct IsView<T> : IsView<typename T::value_type> {};
 
-/// With a Codec of its own even a pointer can be read: its Codec may find something that lives for good. The
-/// order matters: a Codec may be specialised further down, so only that of a view is looked for here.
+/// With its own Codec even a pointer can be read: the Codec may find an object that is never destroyed. The
+/// order matters: a Codec may be specialised further down, so only the Codec of a view is checked here.
 template <class T>
 concept Unowned = IsView<T>::value && !HasOwnCodec<T>;
 

@@ -6,7 +6,7 @@
 
 namespace duramen::inline v0::detail {
 
-/// As it is written in code: "std::runtime_error", "shop::Order".
+/// As written in code: "std::runtime_error", "shop::Order".
 [[nodiscard]] std::string type_name(const std::type_info& type);
 
 }  // namespace duramen::inline v0::detail

@@ -1,4 +1,4 @@
-// The base of providers that watch, fail or lie, under the name tests know it by.
+// The base of providers that observe, fail or return wrong answers, under the name that tests use.
 #pragma once
 
 #include <duramen/forwarding_provider.hpp>

@@ -1,5 +1,5 @@
 // A clock that stands still until a test moves it. A runtime on a store with this clock follows it: its
-// timers, leases and time limits pass when the test says so.
+// timers, leases and time limits pass when the test advances it.
 #pragma once
 
 #include <duramen/time.hpp>
@@ -8,7 +8,7 @@
 
 namespace duramen::inline v0::testing {
 
-/// Starts at a fixed date, so that a test that prints times prints the same ones every day. Thread-safe.
+/// Starts at a fixed date, so that printed times are the same in every run. Thread-safe.
 class ManualClock final : public Clock {
  public:
   ManualClock() = default;
@@ -31,7 +31,7 @@ class ManualClock final : public Clock {
     now_ += by;
     lease_now_ += by;
   }
-  /// Somebody sets the wall clock, forward or back. Lease time does not notice.
+  /// Sets the wall clock forward or back. Lease time does not change.
   void jump_wall(Duration by) {
     std::lock_guard lock(mutex_);
     now_ += by;
@@ -40,8 +40,8 @@ class ManualClock final : public Clock {
  private:
   mutable std::mutex mutex_;
   TimePoint now_ = from_unix_ms(1'750'000'000'000);  // 2025-06-15T15:06:40Z
-  LeaseTime lease_now_{
-      Duration{std::chrono::hours{1}}};  // not zero: a lease that ends at zero must count as over
+  LeaseTime lease_now_{// Not zero: a lease that ends at zero must count as over.
+                       Duration{std::chrono::hours{1}}};
 };
 
 }  // namespace duramen::inline v0::testing

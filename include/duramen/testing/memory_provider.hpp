@@ -1,9 +1,9 @@
-// The reference provider: plain maps behind one mutex. Where provider.hpp leaves a question open, this one
-// answers it.
+// The reference provider: plain maps behind one mutex. It defines the behaviour that provider.hpp leaves
+// open.
 //
-// The object is the disk: what a commit stored is in it and nowhere else. To simulate the crash of a node,
-// destroy the runtime and keep the provider; the next runtime on the same object sees what a restarted
-// process would see.
+// The object is the disk: it holds everything that commits stored. To simulate the crash of a node, destroy
+// the runtime and keep the provider; the next runtime on the same object sees what a restarted process would
+// see.
 #pragma once
 
 #include <duramen/provider.hpp>
@@ -18,38 +18,38 @@ namespace duramen::inline v0::testing {
 struct MemoryTables;
 
 struct MemoryOptions {
-  /// Lease tokens are drawn from a generator of this seed: calls in the same order see the same tokens.
+  /// Lease tokens come from a generator with this seed: calls in the same order get the same tokens.
   std::uint64_t seed = 1;
-  /// How long messages for an instance that does not exist are kept for it.
+  /// The time that messages for a missing instance are kept.
   Duration parked_for = std::chrono::hours{1};
-  /// How long after its end a stolen lease is still known as cancelled.
+  /// The time that a stolen lease is reported as cancelled after its end.
   Duration tombstone_margin = std::chrono::minutes{1};
 };
 
-/// What a store holds and what was done to it, for tests: is anything left behind, how many commits did that
-/// take.
+/// The contents of a store and its counters, for tests: leftovers, number of commits.
 struct Snapshot {
   std::size_t instances = 0;
   std::size_t queued_messages = 0;
   std::size_t parked_messages = 0;
   std::size_t worker_rows = 0;
   std::size_t tombstones = 0;
-  std::size_t sessions = 0;  ///< also those that have ended, until a sweep
+  std::size_t sessions = 0;  ///< including ended ones, until a sweep
 
-  std::uint64_t commit_calls = 0;    ///< calls of commit_turns
-  std::uint64_t commits = 0;         ///< turns they stored
-  std::uint64_t dropped_parked = 0;  ///< parked messages whose instance never came
+  std::uint64_t commit_calls = 0;  ///< calls of commit_turns
+  std::uint64_t commits = 0;       ///< turns that these calls stored
+  /// Parked messages whose instance was never started.
+  std::uint64_t dropped_parked = 0;
 };
 
 /// Thread-safe; deterministic if called by one thread. Listeners are called on the caller's thread, before
-/// the call that caused it returns.
+/// the causing call returns.
 class MemoryProvider final : public Provider {
  public:
   /// `clock` must outlive the provider.
   explicit MemoryProvider(const Clock& clock, MemoryOptions options = {});
   ~MemoryProvider() override;
 
-  /// What it holds now, and what was done to it so far.
+  /// The current contents and counters.
   [[nodiscard]] Snapshot snapshot() const;
 
   [[nodiscard]] std::string_view name() const noexcept override { return "memory"; }
