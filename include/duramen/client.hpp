@@ -82,7 +82,7 @@ class Client {
     requires(!std::same_as<In, StartOptions>)
   Result<StartOutcome> start(InstanceId instance, std::string_view orchestration, const In& input,
                              StartOptions options = {}) {
-    return start_payload(std::move(instance), orchestration, encode_input(input), std::move(options));
+    return start_payload(std::move(instance), orchestration, detail::encode_input(input), std::move(options));
   }
   Result<StartOutcome> start(InstanceId instance, std::string_view orchestration, StartOptions options = {}) {
     return start_payload(std::move(instance), orchestration, Payload::none(), std::move(options));
@@ -164,14 +164,15 @@ class Client {
   template <class T>
   Result<EnqueueOutcome> raise_event(const InstanceId& instance, std::string name, const T& data,
                                      std::optional<std::string> message_id = std::nullopt) {
-    return send(instance, message::ExternalRaised{std::move(name), encode_input(data)},
+    return send(instance, message::ExternalRaised{std::move(name), detail::encode_input(data)},
                 std::move(message_id));
   }
   /// Like raise_event(), to a queue of the instance: first in, first out; each message is received once.
   template <class T>
   Result<EnqueueOutcome> enqueue_event(const InstanceId& instance, std::string queue, const T& data,
                                        std::optional<std::string> message_id = std::nullopt) {
-    return send(instance, message::QueueMessage{std::move(queue), encode_input(data)}, std::move(message_id));
+    return send(instance, message::QueueMessage{std::move(queue), detail::encode_input(data)},
+                std::move(message_id));
   }
 
   // -- read -------------------------------------------------------------------------------------------------
@@ -252,14 +253,6 @@ class Client {
   [[nodiscard]] static Result<void> check_import(const RecordedInstance& recorded);
 
  private:
-  template <class In>
-  static Payload encode_input(const In& input) {
-    if constexpr (std::is_convertible_v<const In&, std::string_view>) {
-      return Payload::text(std::string(std::string_view(input)));
-    } else {
-      return encode_payload<In>(input);
-    }
-  }
   template <class T>
   static Result<T> decoded(const char* operation, const Payload& payload) {
     try {

@@ -85,6 +85,18 @@ template <class T = void>
   return Codec<void>::encode();
 }
 
+namespace detail {
+/// Converts an argument of a call to a payload. A type that converts to std::string_view is stored as text.
+template <class In>
+[[nodiscard]] Payload encode_input(const In& input) {
+  if constexpr (std::is_convertible_v<const In&, std::string_view>) {
+    return Payload::text(std::string(std::string_view(input)));
+  } else {
+    return encode_payload<In>(input);
+  }
+}
+}  // namespace detail
+
 /// Reads the value of a payload; throws DecodeError if it is not a T. A T that refers to memory it does not
 /// own (a std::string_view, a pointer) does not compile: the payload's text is gone when this returns.
 template <class T>

@@ -149,7 +149,7 @@ class OrchestrationContext {
   template <class R = std::string, class In>
   [[nodiscard]] DurableFuture<R> schedule_activity(
       std::string_view name, const In& input, std::source_location where = std::source_location::current()) {
-    return activity_leaf<R>(std::string(name), encode_input(input), where);
+    return activity_leaf<R>(std::string(name), detail::encode_input(input), where);
   }
   template <class R = std::string>
   [[nodiscard]] DurableFuture<R> schedule_activity(
@@ -202,7 +202,7 @@ class OrchestrationContext {
   [[nodiscard]] DurableFuture<R> schedule_sub_orchestration(
       std::string_view name, const In& input, ChildOptions options = {},
       std::source_location where = std::source_location::current()) {
-    return child_leaf<R>(std::string(name), encode_input(input), std::move(options), where);
+    return child_leaf<R>(std::string(name), detail::encode_input(input), std::move(options), where);
   }
   template <class R = std::string>
   [[nodiscard]] DurableFuture<R> schedule_sub_orchestration(
@@ -215,7 +215,7 @@ class OrchestrationContext {
   void schedule_orchestration(std::string_view name, InstanceId instance, const In& input,
                               std::optional<std::string> version = std::nullopt,
                               std::source_location where = std::source_location::current()) {
-    chain(event::OrchestrationChained{std::string(name), std::move(instance), encode_input(input),
+    chain(event::OrchestrationChained{std::string(name), std::move(instance), detail::encode_input(input),
                                       std::move(version)},
           where);
   }
@@ -225,7 +225,7 @@ class OrchestrationContext {
   template <class In>
   [[nodiscard]] DurableFuture<Never> continue_as_new(const In& input,
                                                      std::optional<std::string> version = std::nullopt) {
-    return continue_with(encode_input(input), std::move(version));
+    return continue_with(detail::encode_input(input), std::move(version));
   }
 
   // -- recorded values ----------------------------------------------------------------------------
@@ -251,7 +251,7 @@ class OrchestrationContext {
   template <class T>
   void set_kv_value(std::string key, const T& value,
                     std::source_location where = std::source_location::current()) {
-    set_kv(std::move(key), encode_input(value), where);
+    set_kv(std::move(key), detail::encode_input(value), where);
   }
   template <class T = std::string>
   [[nodiscard]] std::optional<T> get_kv_value(const std::string& key) const {
@@ -339,14 +339,6 @@ class OrchestrationContext {
   }
 
  private:
-  template <class In>
-  static Payload encode_input(const In& input) {
-    if constexpr (std::is_convertible_v<const In&, std::string_view>) {
-      return Payload::text(std::string(std::string_view(input)));
-    } else {
-      return encode_payload<In>(input);
-    }
-  }
   template <class R>
   DurableFuture<R> future(detail::LeafRequest request, std::source_location where) {
     return DurableFuture<R>(make_leaf(std::move(request), where), &detail::read_leaf<R>);
