@@ -128,21 +128,10 @@ auto call_handler(const F& f, Context& ctx, const Payload& input) {
   }
 }
 
-template <class F>
-Task<Payload> run_orchestration(std::shared_ptr<const F> f, OrchestrationContext& ctx, Payload input) {
-  auto task = call_handler(*f, ctx, input);
-  if constexpr (std::is_void_v<typename decltype(task)::value_type>) {
-    co_await std::move(task);
-    co_return Payload::none();
-  } else {
-    auto value = co_await std::move(task);
-    co_return encode_payload(value);
-  }
-}
-
-template <class F>
-ActivityTask<Payload> run_activity_coroutine(std::shared_ptr<const F> f, ActivityContext& ctx,
-                                             Payload input) {
+/// Runs a handler that is a coroutine, and encodes its result. `Coroutine` is Task<Payload> or
+/// ActivityTask<Payload>.
+template <class Coroutine, class F, class Context>
+Coroutine run_coroutine(std::shared_ptr<const F> f, Context& ctx, Payload input) {
   auto task = call_handler(*f, ctx, input);
   if constexpr (std::is_void_v<typename decltype(task)::value_type>) {
     co_await std::move(task);
@@ -181,7 +170,7 @@ class Registry {
       static_assert(Result::is_task, "an orchestration returns dm::Task<R>");
       auto code = std::make_shared<const F>(std::move(f));
       return add_orchestration(name, options, [code](OrchestrationContext& ctx, Payload input) {
-        return detail::run_orchestration<F>(code, ctx, std::move(input));
+        return detail::run_coroutine<Task<Payload>>(code, ctx, std::move(input));
       });
     } else {
       static_assert(std::is_same_v<typename Traits::ContextType, ActivityContext>,
@@ -191,7 +180,8 @@ class Registry {
       auto code = std::make_shared<const F>(std::move(f));
       if constexpr (Result::is_activity_task) {
         return add_activity(name, ActivityHandler::Coroutine([code](ActivityContext& ctx, Payload input) {
-                              return detail::run_activity_coroutine<F>(code, ctx, std::move(input));
+                              return detail::run_coroutine<ActivityTask<Payload>>(code, ctx,
+                                                                                  std::move(input));
                             }));
       } else {
         return add_activity(name,
