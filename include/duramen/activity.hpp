@@ -10,6 +10,7 @@
 
 #include <duramen/codec.hpp>
 #include <duramen/detail/compiler.hpp>
+#include <duramen/detail/coroutine.hpp>
 #include <duramen/detail/mutant.hpp>
 #include <duramen/failure.hpp>
 #include <duramen/function.hpp>
@@ -191,48 +192,20 @@ class ActivityPromiseBase {
     void await_resume() const noexcept {}
   };
   [[nodiscard]] FinalAwaiter final_suspend() const noexcept { return {}; }
-  void unhandled_exception() noexcept { error_ = std::current_exception(); }
 
   void set_continuation(std::coroutine_handle<> handle) noexcept { continuation_ = handle; }
   void set_on_done(UniqueFunction<void()> on_done) { on_done_ = std::move(on_done); }
 
- protected:
-  void rethrow() {
-    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
-  }
-
  private:
   std::coroutine_handle<> continuation_;
   UniqueFunction<void()> on_done_;
-  std::exception_ptr error_;
 };
 
 template <class T>
-class ActivityPromise final : public ActivityPromiseBase {
+class ActivityPromise final : public ActivityPromiseBase, public CoroutineResult<T> {
  public:
   ActivityPromise() noexcept {}  // NOLINT: see ActivityPromiseBase
-  [[nodiscard]] ActivityTask<T> get_return_object() noexcept;
-  template <class U>
-    requires std::is_constructible_v<T, U&&>
-  void return_value(U&& value) {
-    value_.emplace(std::forward<U>(value));
-  }
-  [[nodiscard]] T take() {
-    rethrow();
-    return std::move(*value_);
-  }
-
- private:
-  std::optional<T> value_;
-};
-
-template <>
-class ActivityPromise<void> final : public ActivityPromiseBase {
- public:
-  ActivityPromise() noexcept {}  // NOLINT: see ActivityPromiseBase
-  [[nodiscard]] ActivityTask<void> get_return_object() noexcept;
-  void return_void() const noexcept {}
-  void take() { rethrow(); }
+  [[nodiscard]] ActivityTask<T> get_return_object() noexcept { return ActivityTask<T>(*this); }
 };
 
 }  // namespace detail
@@ -247,16 +220,6 @@ class [[nodiscard("an ActivityTask does nothing until it is awaited")]] Activity
   using promise_type = detail::ActivityPromise<T>;
   using value_type = T;
 
-  ActivityTask(ActivityTask&& other) noexcept : handle_(std::exchange(other.handle_, {})) {}
-  ActivityTask& operator=(ActivityTask&& other) noexcept {
-    if (this != &other) {
-      reset();
-      handle_ = std::exchange(other.handle_, {});
-    }
-    return *this;
-  }
-  ~ActivityTask() { reset(); }
-
   class Awaiter {
    public:
     explicit Awaiter(std::coroutine_handle<promise_type> handle) noexcept : handle_(handle) {}
@@ -270,33 +233,20 @@ class [[nodiscard("an ActivityTask does nothing until it is awaited")]] Activity
    private:
     std::coroutine_handle<promise_type> handle_;
   };
-  Awaiter operator co_await() const& noexcept { return Awaiter(handle_); }
-  Awaiter operator co_await() const&& noexcept { return Awaiter(handle_); }
+  Awaiter operator co_await() const& noexcept { return Awaiter(frame_.handle()); }
+  Awaiter operator co_await() const&& noexcept { return Awaiter(frame_.handle()); }
 
   // For the runtime.
   void start(UniqueFunction<void()> on_done) {
-    handle_.promise().set_on_done(std::move(on_done));
-    handle_.resume();
+    frame_.promise().set_on_done(std::move(on_done));
+    frame_.handle().resume();
   }
-  T take() { return handle_.promise().take(); }
+  T take() { return frame_.promise().take(); }
 
  private:
   friend class detail::ActivityPromise<T>;
-  explicit ActivityTask(std::coroutine_handle<promise_type> handle) noexcept : handle_(handle) {}
-  void reset() noexcept {
-    if (auto handle = std::exchange(handle_, {})) handle.destroy();
-  }
-  std::coroutine_handle<promise_type> handle_;
+  explicit ActivityTask(promise_type& promise) noexcept : frame_(promise) {}
+  detail::OwnedFrame<promise_type> frame_;
 };
-
-namespace detail {
-template <class T>
-ActivityTask<T> ActivityPromise<T>::get_return_object() noexcept {
-  return ActivityTask<T>(std::coroutine_handle<ActivityPromise>::from_promise(*this));
-}
-inline ActivityTask<void> ActivityPromise<void>::get_return_object() noexcept {
-  return ActivityTask<void>(std::coroutine_handle<ActivityPromise>::from_promise(*this));
-}
-}  // namespace detail
 
 }  // namespace duramen::inline v0

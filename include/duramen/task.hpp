@@ -10,6 +10,7 @@
 #pragma once
 
 #include <duramen/detail/compiler.hpp>
+#include <duramen/detail/coroutine.hpp>
 #include <duramen/detail/operation.hpp>
 #include <duramen/future.hpp>
 
@@ -58,7 +59,6 @@ class TaskPromiseBase {
     void await_resume() const noexcept {}
   };
   [[nodiscard]] FinalAwaiter final_suspend() const noexcept { return {}; }
-  void unhandled_exception() noexcept { error_ = std::current_exception(); }
 
   void bind(core::Execution& execution, bool shielded) noexcept {
     execution_ = &execution;
@@ -74,6 +74,12 @@ class TaskPromiseBase {
   void suspended_on(TaskPromiseBase* child, Interruptible* awaiter) noexcept {
     child_ = child;
     awaiter_ = awaiter;
+  }
+  /// Continues this Task, which is no longer suspended on anything.
+  void resume(std::coroutine_handle<> handle) {
+    suspended_on(nullptr, nullptr);
+    RunScope scope(*execution_, shielded_);
+    handle.resume();
   }
   [[nodiscard]] TaskPromiseBase* child() const noexcept { return child_; }
   [[nodiscard]] Interruptible* awaiter() const noexcept { return awaiter_; }
@@ -108,15 +114,9 @@ class TaskPromiseBase {
         "anything else that can differ on replay in an activity.");
   }
 
- protected:
-  void rethrow() {
-    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
-  }
-
  private:
   core::Execution* execution_ = nullptr;
   WaiterList waiters_;
-  std::exception_ptr error_;
   TaskPromiseBase* child_ = nullptr;
   Interruptible* awaiter_ = nullptr;
   bool shielded_ = false;
@@ -124,31 +124,10 @@ class TaskPromiseBase {
 };
 
 template <class T>
-class TaskPromise final : public TaskPromiseBase {
+class TaskPromise final : public TaskPromiseBase, public CoroutineResult<T> {
  public:
   TaskPromise() noexcept {}  // NOLINT: see TaskPromiseBase
-  [[nodiscard]] Task<T> get_return_object() noexcept;
-  template <class U>
-    requires std::is_constructible_v<T, U&&>
-  void return_value(U&& value) {
-    value_.emplace(std::forward<U>(value));
-  }
-  [[nodiscard]] T take() {
-    rethrow();
-    return std::move(*value_);
-  }
-
- private:
-  std::optional<T> value_;
-};
-
-template <>
-class TaskPromise<void> final : public TaskPromiseBase {
- public:
-  TaskPromise() noexcept {}  // NOLINT: see TaskPromiseBase
-  [[nodiscard]] Task<void> get_return_object() noexcept;
-  void return_void() const noexcept {}
-  void take() { rethrow(); }
+  [[nodiscard]] Task<T> get_return_object() noexcept { return Task<T>(*this); }
 };
 
 }  // namespace detail
@@ -160,45 +139,25 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task {
   using promise_type = detail::TaskPromise<T>;
   using value_type = T;
 
-  Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, {})) {}
-  Task& operator=(Task&& other) noexcept {
-    if (this != &other) {
-      reset();
-      handle_ = std::exchange(other.handle_, {});
-    }
-    return *this;
-  }
-  ~Task() { reset(); }
-
   /// Destroys the Task at its current point. The operations it waited for are cancelled.
-  void reset() noexcept {
-    if (auto handle = std::exchange(handle_, {})) handle.destroy();
-  }
+  void reset() noexcept { frame_.reset(); }
 
   // For the engine and the combinators.
   void run_until_suspended(core::Execution& execution, bool shielded) {
-    if (!handle_) throw std::logic_error("this Task was moved from or awaited before");
-    handle_.promise().bind(execution, shielded);
+    if (!frame_.handle()) throw std::logic_error("this Task was moved from or awaited before");
+    frame_.promise().bind(execution, shielded);
     detail::RunScope scope(execution, shielded);
-    handle_.resume();
+    frame_.handle().resume();
   }
-  [[nodiscard]] promise_type& promise() const { return handle_.promise(); }
+  [[nodiscard]] promise_type& promise() const { return frame_.promise(); }
 
  private:
   friend class detail::TaskPromise<T>;
-  explicit Task(std::coroutine_handle<promise_type> handle) noexcept : handle_(handle) {}
-  std::coroutine_handle<promise_type> handle_;
+  explicit Task(promise_type& promise) noexcept : frame_(promise) {}
+  detail::OwnedFrame<promise_type> frame_;
 };
 
 namespace detail {
-
-template <class T>
-Task<T> TaskPromise<T>::get_return_object() noexcept {
-  return Task<T>(std::coroutine_handle<TaskPromise>::from_promise(*this));
-}
-inline Task<void> TaskPromise<void>::get_return_object() noexcept {
-  return Task<void>(std::coroutine_handle<TaskPromise>::from_promise(*this));
-}
 
 /// Runs the child on the awaiting coroutine's stack until it first waits; after that the ready list wakes the
 /// awaiting coroutine.
@@ -220,11 +179,7 @@ class TaskAwaiter final : public Waiter {
   T await_resume() { return task_.promise().take(); }
 
  private:
-  void run() override {
-    awaiting_.suspended_on(nullptr, nullptr);
-    RunScope scope(awaiting_.execution(), awaiting_.shielded());
-    handle_.resume();
-  }
+  void run() override { awaiting_.resume(handle_); }
 
   TaskPromiseBase& awaiting_;
   std::coroutine_handle<> handle_;
@@ -262,11 +217,7 @@ class FutureAwaiter final : public Interruptible {
   }
 
  private:
-  void run() override {
-    awaiting_.suspended_on(nullptr, nullptr);
-    RunScope scope(awaiting_.execution(), awaiting_.shielded());
-    handle_.resume();
-  }
+  void run() override { awaiting_.resume(handle_); }
 
   TaskPromiseBase& awaiting_;
   std::coroutine_handle<> handle_;
