@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-namespace duramen::base {
+namespace duramen::format {
 namespace {
 
 Error corrupt(std::string_view operation, std::string message) {
@@ -30,4 +30,4 @@ Error corrupt_message(std::string_view operation, const InstanceId& target, std:
   return corrupt(operation, message.append(": ").append(problem));
 }
 
-}  // namespace duramen::base
+}  // namespace duramen::format

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-namespace duramen::base {
+namespace duramen::format {
 
 /// "instance 'order-1', execution 1, event 5 (TimerFired): field 'fire_at_ms' is missing". No id, no type:
 /// left out.
@@ -17,4 +17,4 @@ namespace duramen::base {
 [[nodiscard]] Error corrupt_message(std::string_view operation, const InstanceId& target,
                                     std::string_view type, std::string_view problem);
 
-}  // namespace duramen::base
+}  // namespace duramen::format

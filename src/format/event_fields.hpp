@@ -6,7 +6,7 @@
 #include "format/fields.hpp"
 #include <duramen/history.hpp>
 
-namespace duramen::base {
+namespace duramen::format {
 
 #define DURAMEN_EVENT(kind, type, part_of_segment)                  \
   template <>                                                       \
@@ -111,4 +111,4 @@ DURAMEN_EVENT(OrchestrationContinuedAsNew, "OrchestrationContinuedAsNew", termin
 
 #undef DURAMEN_EVENT
 
-}  // namespace duramen::base
+}  // namespace duramen::format

@@ -6,9 +6,9 @@
 
 namespace duramen::inline v0 {
 
-using base::FieldReader;
-using base::FieldWriter;
-using base::Form;
+using format::FieldReader;
+using format::FieldWriter;
+using format::Form;
 
 std::string to_json(const Event& event, const EventContext& where) {
   std::string out;
@@ -28,7 +28,7 @@ std::string to_json(const Event& event, const EventContext& where) {
   json.field("duramen_version", base::library_version);
   json.field("type", event_type(event));
   FieldWriter<Form::interchange> fields{json};
-  base::visit_fields(fields, event.body);
+  format::visit_fields(fields, event.body);
   json.end_object();
   return out;
 }
@@ -36,7 +36,7 @@ std::string to_json(const Event& event, const EventContext& where) {
 Result<Event> event_from_json(std::string_view text, const EventContext& where) {
   constexpr std::string_view operation = "event_from_json";
   const detail::JsonDocument document{text};
-  if (!document.error().empty()) return base::corrupt_event(operation, where, {}, {}, document.error());
+  if (!document.error().empty()) return format::corrupt_event(operation, where, {}, {}, document.error());
 
   Event event;
   std::string type;
@@ -55,12 +55,12 @@ Result<Event> event_from_json(std::string_view text, const EventContext& where) 
   event.timestamp = from_unix_ms(timestamp);
   std::string version;
   if (!envelope.find("duroxide_version")) envelope.required("duramen_version", version);
-  if (envelope.ok() && !base::emplace_by_tag(event.body, type)) envelope.fail("unknown type");
+  if (envelope.ok() && !format::emplace_by_tag(event.body, type)) envelope.fail("unknown type");
   if (envelope.ok()) {
     FieldReader<Form::interchange> fields{envelope, problem};
-    base::visit_fields(fields, event.body);
+    format::visit_fields(fields, event.body);
   }
-  if (!problem.empty()) return base::corrupt_event(operation, where, event.id, type, problem);
+  if (!problem.empty()) return format::corrupt_event(operation, where, event.id, type, problem);
   return event;
 }
 

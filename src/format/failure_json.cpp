@@ -4,7 +4,7 @@
 
 #include <optional>
 
-namespace duramen::base {
+namespace duramen::format {
 namespace {
 
 using detail::JsonCursor;
@@ -20,7 +20,7 @@ std::string poison_details(const JsonValue& object) {
   const auto message_type = object.find("message_type");
   if (!attempts || !message_type) return {};
   std::string details;
-  JsonWriter json{details};
+  base::JsonWriter json{details};
   json.begin_object();
   json.key("max_attempts");
   json.raw(attempts->text());
@@ -46,7 +46,7 @@ struct Extras {
   bool timeout = true;
 };
 
-void write_extras(JsonWriter& json, const Failure& failure, const Extras& extras) {
+void write_extras(base::JsonWriter& json, const Failure& failure, const Extras& extras) {
   if (extras.type && !failure.type.empty()) json.field("type", std::string_view{failure.type});
   if (extras.retryable && failure.retryable) json.field("retryable", true);
   if (extras.details && !failure.details.empty()) json.field("details", std::string_view{failure.details});
@@ -54,7 +54,7 @@ void write_extras(JsonWriter& json, const Failure& failure, const Extras& extras
   if (extras.timeout && failure.timeout) json.field("timeout", to_string(*failure.timeout));
 }
 
-void write_application(JsonWriter& json, const Failure& failure, std::string_view thrower) {
+void write_application(base::JsonWriter& json, const Failure& failure, std::string_view thrower) {
   const bool is_cancelled = failure.kind == FailureKind::cancelled;
   const bool is_timeout = failure.kind == FailureKind::timeout;
   const bool is_panic = !is_cancelled && !is_timeout && failure.type == panicked;
@@ -81,7 +81,7 @@ void write_application(JsonWriter& json, const Failure& failure, std::string_vie
   write_extras(json, failure, {.type = !is_panic, .timeout = !is_timeout});
 }
 
-void write_poison(JsonWriter& json, const Failure& failure) {
+void write_poison(base::JsonWriter& json, const Failure& failure) {
   const bool apart = is_poison_details(failure.details);
   json.field("attempt_count", failure.attempt);
   if (apart) {
@@ -95,14 +95,14 @@ void write_poison(JsonWriter& json, const Failure& failure) {
   write_extras(json, failure, {.type = true, .retryable = true, .attempt = false, .details = !apart});
 }
 
-void read_timeout(ObjectReader& fields, std::string_view name, std::optional<TimeoutKind>& out) {
+void read_timeout(base::ObjectReader& fields, std::string_view name, std::optional<TimeoutKind>& out) {
   std::string text;
   if (!fields.optional(name, text) || !fields.ok()) return;
   out = parse_timeout_kind(text);
   if (!out) fields.fail_field(name, "is not a timeout: '" + text + "'");
 }
 
-void read_extras(ObjectReader& fields, Failure& out) {
+void read_extras(base::ObjectReader& fields, Failure& out) {
   fields.optional("type", out.type);
   fields.optional("retryable", out.retryable);
   fields.optional("details", out.details);
@@ -110,7 +110,7 @@ void read_extras(ObjectReader& fields, Failure& out) {
   read_timeout(fields, "timeout", out.timeout);
 }
 
-void read_application(ObjectReader& fields, Failure& out, std::string& problem) {
+void read_application(base::ObjectReader& fields, Failure& out, std::string& problem) {
   fields.required("message", out.message);
   fields.required("retryable", out.retryable);
   const auto kind = fields.require("kind");
@@ -123,10 +123,10 @@ void read_application(ObjectReader& fields, Failure& out, std::string& problem) 
     }
   } else if (const auto cancelled = kind->find("Cancelled")) {
     out.kind = FailureKind::cancelled;
-    ObjectReader{*cancelled, problem}.required("reason", out.message);
+    base::ObjectReader{*cancelled, problem}.required("reason", out.message);
   } else if (const auto timeout = kind->find("Timeout")) {
     out.kind = FailureKind::timeout;
-    ObjectReader which{*timeout, problem};
+    base::ObjectReader which{*timeout, problem};
     read_timeout(which, "which", out.timeout);
   } else {
     return fields.fail_field("kind", "is not known: " + kind->text());
@@ -134,7 +134,7 @@ void read_application(ObjectReader& fields, Failure& out, std::string& problem) 
   read_extras(fields, out);
 }
 
-void read_poison(ObjectReader& fields, const JsonValue& object, Failure& out) {
+void read_poison(base::ObjectReader& fields, const JsonValue& object, Failure& out) {
   out.kind = FailureKind::poison;
   fields.required("attempt_count", out.attempt);
   fields.required("message", out.message);
@@ -142,7 +142,7 @@ void read_poison(ObjectReader& fields, const JsonValue& object, Failure& out) {
   read_extras(fields, out);
 }
 
-void read_configuration(ObjectReader& fields, Failure& out) {
+void read_configuration(base::ObjectReader& fields, Failure& out) {
   std::string kind;
   fields.required("kind", kind);
   if (kind == "Nondeterminism") {
@@ -157,7 +157,7 @@ void read_configuration(ObjectReader& fields, Failure& out) {
   read_extras(fields, out);
 }
 
-void read_infrastructure(ObjectReader& fields, Failure& out) {
+void read_infrastructure(base::ObjectReader& fields, Failure& out) {
   out.kind = FailureKind::infrastructure;
   fields.required("operation", out.type);
   fields.required("message", out.message);
@@ -167,7 +167,7 @@ void read_infrastructure(ObjectReader& fields, Failure& out) {
 
 }  // namespace
 
-void write_failure(JsonWriter& json, const Failure& failure, std::string_view thrower) {
+void write_failure(base::JsonWriter& json, const Failure& failure, std::string_view thrower) {
   json.begin_object();
   switch (failure.kind) {
     case FailureKind::application:
@@ -213,7 +213,7 @@ void read_failure(const JsonValue& value, Failure& out, std::string& problem) {
   const std::string_view tag = variant.key();
   const JsonValue object = variant.value();
   out = Failure{};
-  ObjectReader fields{object, problem};
+  base::ObjectReader fields{object, problem};
   if (tag == "Application") return read_application(fields, out, problem);
   if (tag == "Poison") return read_poison(fields, object, out);
   if (tag == "Configuration") return read_configuration(fields, out);
@@ -221,7 +221,7 @@ void read_failure(const JsonValue& value, Failure& out, std::string& problem) {
   fields.fail("unknown kind of failure '" + std::string{tag} + "'");
 }
 
-void write_stored_failure(JsonWriter& json, const Failure& failure) {
+void write_stored_failure(base::JsonWriter& json, const Failure& failure) {
   json.begin_object();
   json.field("k", to_string(failure.kind));
   if (!failure.type.empty()) json.field("y", std::string_view{failure.type});
@@ -235,7 +235,7 @@ void write_stored_failure(JsonWriter& json, const Failure& failure) {
 
 void read_stored_failure(const JsonValue& value, Failure& out, std::string& problem) {
   out = Failure{};
-  ObjectReader fields{value, problem};
+  base::ObjectReader fields{value, problem};
   std::string kind;
   fields.required("k", kind);
   if (const auto known = parse_failure_kind(kind)) {
@@ -251,4 +251,4 @@ void read_stored_failure(const JsonValue& value, Failure& out, std::string& prob
   read_timeout(fields, "w", out.timeout);
 }
 
-}  // namespace duramen::base
+}  // namespace duramen::format

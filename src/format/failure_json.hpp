@@ -32,14 +32,14 @@
 #include <string>
 #include <string_view>
 
-namespace duramen::base {
+namespace duramen::format {
 
 /// `thrower` is what the contract calls an application failure here: "ActivityFailed" or
 /// "OrchestrationFailed".
-void write_failure(JsonWriter& json, const Failure& failure, std::string_view thrower);
+void write_failure(base::JsonWriter& json, const Failure& failure, std::string_view thrower);
 void read_failure(const detail::JsonValue& value, Failure& out, std::string& problem);
 
-void write_stored_failure(JsonWriter& json, const Failure& failure);
+void write_stored_failure(base::JsonWriter& json, const Failure& failure);
 void read_stored_failure(const detail::JsonValue& value, Failure& out, std::string& problem);
 
-}  // namespace duramen::base
+}  // namespace duramen::format

@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-namespace duramen::base {
+namespace duramen::format {
 namespace {
 
 using detail::JsonCursor;
@@ -28,7 +28,7 @@ bool must_be(JsonKind kind, const JsonValue& value, std::string& problem) {
 }
 
 void read_carried_extras(const JsonValue& value, CarriedEvent& out, std::string& problem) {
-  ObjectReader extras{value, problem};
+  base::ObjectReader extras{value, problem};
   std::string encoding{to_string(Encoding::text)};
   std::string kind{queue_kind};
   extras.optional("encoding", encoding);
@@ -66,7 +66,7 @@ void read_carried_element(const JsonValue& value, CarriedEvent& out, std::string
 
 }  // namespace
 
-void write_options(JsonWriter& json, std::string_view key, const ActivityOptions& options) {
+void write_options(base::JsonWriter& json, std::string_view key, const ActivityOptions& options) {
   json.key(key);
   json.begin_object();
   for (const auto& [name, member] : option_names) {
@@ -76,14 +76,14 @@ void write_options(JsonWriter& json, std::string_view key, const ActivityOptions
 }
 
 void read_options(const JsonValue& value, ActivityOptions& out, std::string& problem) {
-  ObjectReader fields{value, problem};
+  base::ObjectReader fields{value, problem};
   for (const auto& [name, member] : option_names) {
     std::int64_t ms = 0;
     if (fields.optional(name, ms)) out.*member = Duration{ms};
   }
 }
 
-void write_carried(JsonWriter& json, const std::vector<CarriedEvent>& events) {
+void write_carried(base::JsonWriter& json, const std::vector<CarriedEvent>& events) {
   json.begin_array();
   for (const CarriedEvent& event : events) {
     const bool is_json = event.data.encoding == Encoding::json;
@@ -109,7 +109,7 @@ void read_carried(const JsonValue& value, std::vector<CarriedEvent>& out, std::s
   }
 }
 
-void write_stored_parent(JsonWriter& json, const ParentLink& parent) {
+void write_stored_parent(base::JsonWriter& json, const ParentLink& parent) {
   json.begin_array();
   json.value(std::string_view{parent.instance.value});
   json.value(parent.incarnation.value);
@@ -138,4 +138,4 @@ std::optional<CancelReason> read_reason(std::string_view text) noexcept {
   return parse_cancel_reason(text);
 }
 
-}  // namespace duramen::base
+}  // namespace duramen::format

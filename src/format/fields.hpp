@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-namespace duramen::base {
+namespace duramen::format {
 
 enum class Form : std::uint8_t { interchange, stored };
 
@@ -37,15 +37,15 @@ struct Key {
   return form == Form::interchange ? std::string_view{"_encoding"} : std::string_view{"j"};
 }
 
-void write_options(JsonWriter& json, std::string_view key, const ActivityOptions& options);
+void write_options(base::JsonWriter& json, std::string_view key, const ActivityOptions& options);
 void read_options(const detail::JsonValue& value, ActivityOptions& out, std::string& problem);
 
 /// [["inbox","m1"], ["approved","true",{"encoding":"json","kind":"external"}]]
-void write_carried(JsonWriter& json, const std::vector<CarriedEvent>& events);
+void write_carried(base::JsonWriter& json, const std::vector<CarriedEvent>& events);
 void read_carried(const detail::JsonValue& value, std::vector<CarriedEvent>& out, std::string& problem);
 
 /// Stored: "p":["order-1",incarnation,execution,event].
-void write_stored_parent(JsonWriter& json, const ParentLink& parent);
+void write_stored_parent(base::JsonWriter& json, const ParentLink& parent);
 void read_stored_parent(const detail::JsonValue& value, ParentLink& out, std::string& problem);
 
 /// The contract's `orchestration_terminal`, which does not say how the orchestration ended, reads as
@@ -55,7 +55,7 @@ void read_stored_parent(const detail::JsonValue& value, ParentLink& out, std::st
 template <Form form>
 class FieldWriter {
  public:
-  explicit FieldWriter(JsonWriter& json) : json_(json) {}
+  explicit FieldWriter(base::JsonWriter& json) : json_(json) {}
 
   void text(Key key, const std::string& value) { json_.field(key.in(form), std::string_view{value}); }
   void text(Key key, const InstanceId& value) { text(key, value.value); }
@@ -105,7 +105,7 @@ class FieldWriter {
   /// An enumeration, left out when it is `usual`.
   template <class E>
   void choice(Key key, const E& value, E usual) {
-    if (value != usual) json_.field(key.in(form), name(value));
+    if (value != usual) json_.field(key.in(form), base::name(value));
   }
   void reason(Key key, const CancelReason& value) { json_.field(key.in(form), to_string(value)); }
   void options(Key key, const ActivityOptions& value) {
@@ -151,14 +151,14 @@ class FieldWriter {
   void constant(Key key, std::uint64_t value) { json_.field(key.in(form), value); }
 
  private:
-  JsonWriter& json_;
+  base::JsonWriter& json_;
 };
 
 template <Form form>
 class FieldReader {
  public:
   /// `problem` is the one `object` reports to.
-  FieldReader(ObjectReader& object, std::string& problem) : fields_(object), problem_(problem) {}
+  FieldReader(base::ObjectReader& object, std::string& problem) : fields_(object), problem_(problem) {}
 
   void text(Key key, std::string& out) { fields_.required(key.in(form), out); }
   void text(Key key, InstanceId& out) { text(key, out.value); }
@@ -211,7 +211,7 @@ class FieldReader {
     out = usual;
     std::string value;
     if (!fields_.optional(key.in(form), value) || !fields_.ok()) return;
-    if (!parse(value, out)) fields_.fail_field(key.in(form), "is not known: '" + value + "'");
+    if (!base::parse(value, out)) fields_.fail_field(key.in(form), "is not known: '" + value + "'");
   }
   void reason(Key key, CancelReason& out) {
     std::string value;
@@ -268,7 +268,7 @@ class FieldReader {
     if (!fields_.ok()) problem_ = "in field '" + std::string{key.in(form)} + "': " + problem_;
   }
 
-  ObjectReader& fields_;
+  base::ObjectReader& fields_;
   std::string& problem_;
 };
 
@@ -298,4 +298,4 @@ void visit_fields(Fields& fields, Variant& variant) {
              variant);
 }
 
-}  // namespace duramen::base
+}  // namespace duramen::format

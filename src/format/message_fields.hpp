@@ -4,7 +4,7 @@
 #include "format/fields.hpp"
 #include <duramen/message.hpp>
 
-namespace duramen::base {
+namespace duramen::format {
 
 #define DURAMEN_MESSAGE(type, kind, says_instance)                               \
   template <>                                                                    \
@@ -90,4 +90,4 @@ DURAMEN_MESSAGE(ActivityRequest, "ActivityExecute", true) {
 
 #undef DURAMEN_MESSAGE
 
-}  // namespace duramen::base
+}  // namespace duramen::format

@@ -7,10 +7,10 @@
 namespace duramen::inline v0 {
 namespace {
 
-using base::Describe;
-using base::FieldReader;
-using base::FieldWriter;
-using base::Form;
+using format::Describe;
+using format::FieldReader;
+using format::FieldWriter;
+using format::Form;
 
 template <class Body>
 std::string write_item(const Body& body, const InstanceId& target) {
@@ -58,7 +58,7 @@ struct Tagged {
 
 }  // namespace
 
-std::string_view message_type(const MessageBody& item) noexcept { return base::tag_of(item); }
+std::string_view message_type(const MessageBody& item) noexcept { return format::tag_of(item); }
 
 std::string to_json(const MessageBody& item, const InstanceId& target) {
   return std::visit([&](const auto& body) { return write_item(body, target); }, item);
@@ -71,14 +71,14 @@ Result<MessageBody> message_from_json(std::string_view json, const InstanceId& t
   std::string problem;
   const Tagged tagged{document, problem};
   MessageBody item;
-  if (problem.empty() && !base::emplace_by_tag(item, tagged.tag)) {
+  if (problem.empty() && !format::emplace_by_tag(item, tagged.tag)) {
     problem = "unknown kind '" + base::excerpt(tagged.tag, 64) + "'";
   }
   if (problem.empty()) {
     InstanceId instance;  // known from where the item waits; the copy in it need not be right
     std::visit([&](auto& body) { read_item(tagged.fields, body, instance, problem); }, item);
   }
-  if (!problem.empty()) return base::corrupt_message("message_from_json", target, tagged.tag, problem);
+  if (!problem.empty()) return format::corrupt_message("message_from_json", target, tagged.tag, problem);
   return item;
 }
 
@@ -92,7 +92,7 @@ Result<ActivityRequest> activity_request_from_json(std::string_view json) {
   }
   if (problem.empty()) read_item(tagged.fields, item, item.instance, problem);
   if (!problem.empty())
-    return base::corrupt_message("activity_request_from_json", item.instance, tagged.tag, problem);
+    return format::corrupt_message("activity_request_from_json", item.instance, tagged.tag, problem);
   return item;
 }
 

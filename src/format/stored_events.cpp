@@ -15,9 +15,9 @@
 namespace duramen::inline v0 {
 namespace {
 
-using base::FieldReader;
-using base::FieldWriter;
-using base::Form;
+using format::FieldReader;
+using format::FieldWriter;
+using format::Form;
 
 // Differences wrap around, so that every pair of times has one and gets it back.
 std::int64_t time_difference(TimePoint later, TimePoint earlier) {
@@ -38,14 +38,14 @@ void decode_event(const detail::JsonValue& value, EventId id, TimePoint time, Ev
   const auto type = envelope.require("e");
   const auto tag = type ? envelope.string("e", *type) : std::nullopt;
   if (!tag) return;
-  if (!base::emplace_by_tag(event.body, *tag))
+  if (!format::emplace_by_tag(event.body, *tag))
     return envelope.fail("unknown type '" + std::string{*tag} + "'");
   envelope.optional("s", event.source.value);
   std::int64_t difference = 0;
   envelope.optional("t", difference);
   event.timestamp = add_difference(time, difference);
   FieldReader<Form::stored> fields{envelope, problem};
-  base::visit_fields(fields, event.body);
+  format::visit_fields(fields, event.body);
   if (!problem.empty()) problem = std::string{*tag} + ": " + problem;
 }
 
@@ -68,7 +68,7 @@ std::string encode_events(const std::vector<Event>& events) {
       if (event.id != id) json.field("id", event.id.value);
       if (event.source) json.field("s", event.source.value);
       if (event.timestamp != time) json.field("t", time_difference(event.timestamp, time));
-      base::visit_fields(fields, event.body);
+      format::visit_fields(fields, event.body);
       json.end_object();
       id = event.id.next();
       time = event.timestamp;
@@ -81,17 +81,17 @@ std::string encode_events(const std::vector<Event>& events) {
 Result<void> decode_events(std::string_view stored, const EventContext& where, std::vector<Event>& out) {
   constexpr std::string_view operation = "decode_events";
   const detail::JsonDocument document{stored};
-  if (!document.error().empty()) return base::corrupt_event(operation, where, {}, {}, document.error());
+  if (!document.error().empty()) return format::corrupt_event(operation, where, {}, {}, document.error());
   const detail::JsonValue root = document.root();
   if (root.kind() != detail::JsonKind::array) {
-    return base::corrupt_event(operation, where, {}, {}, "expected an array of events");
+    return format::corrupt_event(operation, where, {}, {}, "expected an array of events");
   }
   detail::JsonCursor elements{root};
   if (!elements.next()) return {};
   const auto first_id = elements.value().uint64();
   const auto first_time = elements.next() ? elements.value().int64() : std::nullopt;
   if (!first_id || !first_time) {
-    return base::corrupt_event(operation, where, {}, {}, "expected [first id, first time, event, ...]");
+    return format::corrupt_event(operation, where, {}, {}, "expected [first id, first time, event, ...]");
   }
 
   const std::size_t before = out.size();
@@ -104,7 +104,7 @@ Result<void> decode_events(std::string_view stored, const EventContext& where, s
     if (!problem.empty()) {
       const EventId broken = event.id;
       out.resize(before);
-      return base::corrupt_event(operation, where, broken, {}, problem);
+      return format::corrupt_event(operation, where, broken, {}, problem);
     }
     id = event.id.next();
     time = event.timestamp;

@@ -28,7 +28,7 @@ Failure failure_of(Throw thrower) {
 std::string json_of(const Failure& failure, std::string_view thrower = "ActivityFailed") {
   std::string out;
   base::JsonWriter json{out};
-  base::write_failure(json, failure, thrower);
+  format::write_failure(json, failure, thrower);
   return out;
 }
 
@@ -37,7 +37,7 @@ Failure read(std::string_view text) {
   EXPECT_EQ(document.error(), "");
   Failure failure;
   std::string problem;
-  base::read_failure(document.root(), failure, problem);
+  format::read_failure(document.root(), failure, problem);
   EXPECT_EQ(problem, "") << text;
   return failure;
 }

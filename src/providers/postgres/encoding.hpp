@@ -25,7 +25,7 @@ namespace duramen::inline v0::postgres::detail {
 [[nodiscard]] inline std::string stored_failure(const Failure& failure) {
   std::string json;
   base::JsonWriter writer{json};
-  base::write_stored_failure(writer, failure);
+  format::write_stored_failure(writer, failure);
   return json;
 }
 

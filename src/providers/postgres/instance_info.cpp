@@ -19,7 +19,7 @@ std::optional<Failure> read_failure(const Rows& rows, int row, int first,
   const duramen::detail::JsonDocument document{rows.text(row, first)};
   std::string problem = document.error().empty() ? "" : "no JSON";
   Failure failure;
-  if (problem.empty()) base::read_stored_failure(document.root(), failure, problem);
+  if (problem.empty()) format::read_stored_failure(document.root(), failure, problem);
   if (problem.empty()) return failure;
   if (!unreadable) {
     unreadable =
