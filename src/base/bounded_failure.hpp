@@ -1,12 +1,12 @@
-// What of a failure is stored.
+// Limits the stored size of a failure.
 #pragma once
 
 #include <duramen/failure.hpp>
 
 namespace duramen::base {
 
-/// The failure as the end of an activity or an orchestration stores it: see Failure. Not for failures that
-/// history holds already: code that reads one must read the same on every replay.
+/// Limits a failure as the end of an activity or an orchestration stores it: see Failure. Must not be applied
+/// to failures in history: code that reads one must read the same on every replay.
 [[nodiscard]] Failure bounded(Failure failure);
 
 }  // namespace duramen::base

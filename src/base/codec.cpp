@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t excerpt_size = 120;
 
-// Small values are shown, others only named.
+// Small values are shown, others are only named.
 std::string describe_value(const JsonValue& value) {
   const JsonKind kind = value.kind();
   std::string text{describe(kind)};

@@ -37,7 +37,7 @@ constexpr std::optional<E> value_of(const NameTable<E, N>& table, std::string_vi
   return std::nullopt;
 }
 
-// How the enumerations that have no public spelling of their own are written in JSON.
+// The JSON spelling of enumerations without a public spelling.
 [[nodiscard]] std::string_view name(CancelMode mode) noexcept;
 [[nodiscard]] std::string_view name(CancelOrigin origin) noexcept;
 [[nodiscard]] bool parse(std::string_view text, CancelMode& out) noexcept;

@@ -12,7 +12,7 @@
 namespace duramen::inline v0 {
 namespace {
 
-// History holds text only, and an exception's message may be anything.
+// History holds only text, and an exception's message may hold any bytes.
 Failure storable(Failure failure) {
   failure.type = base::to_text(std::move(failure.type));
   failure.message = base::to_text(std::move(failure.message));

@@ -1,5 +1,5 @@
-// Code that the user plugs in and that is called where nothing catches: on the loops, on a store's threads,
-// from callbacks of C libraries. Its exceptions end here.
+// Wrappers for user code that is called where nothing catches: on the loops, on a store's threads, from
+// callbacks of C libraries. They stop its exceptions.
 #pragma once
 
 #include <duramen/log.hpp>
@@ -9,12 +9,12 @@
 
 namespace duramen::base {
 
-/// Reports the first exception of one such piece of code to standard error, and swallows all. Any thread.
+/// Reports the first exception of one piece of user code to standard error, and swallows all. Any thread.
 class Swallowed {
  public:
-  /// `whose`: as the report names it, in static storage.
+  /// `whose` names the code in the report; static storage.
   explicit Swallowed(std::string_view whose) noexcept : whose_(whose) {}
-  /// In a catch block.
+  /// Call it in a catch block.
   void operator()() noexcept;
 
  private:
@@ -22,7 +22,7 @@ class Swallowed {
   std::atomic<bool> reported_{false};
 };
 
-/// `sink` without its exceptions; an empty one stays empty.
+/// `sink` without its exceptions; an empty sink stays empty.
 [[nodiscard]] LogSink guarded(LogSink sink);
 
 }  // namespace duramen::base

@@ -21,7 +21,7 @@ Members sorted_members(const JsonValue& object) {
   Members members;
   members.reserve(object.size());
   for (JsonCursor c{object}; c.next();) members.emplace_back(c.key(), c.value());
-  // Of two members with one name the first in the text comes first: keys lie in the document in its order.
+  // Ordered by name, then by position in the text: keys lie in the document in its order.
   std::sort(members.begin(), members.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : std::less<>{}(a.first.data(), b.first.data());
   });
@@ -48,7 +48,7 @@ bool same_members(const JsonValue& a, const JsonValue& b) {
   });
 }
 
-// As deep as the parser lets a document be, which is 1024.
+// The recursion is limited by the parser's maximum depth, 1024.
 bool same(const JsonValue& a, const JsonValue& b) {
   const JsonKind kind = a.kind();
   if (kind != b.kind()) return false;

@@ -1,4 +1,4 @@
-// JSON text, appended to a string: the hot half of every commit, so clean runs are copied whole.
+// Appends JSON text to a string: the hot half of every commit, so runs without escapes are copied whole.
 
 #include <duramen/detail/json_value.hpp>
 
@@ -91,7 +91,7 @@ void append_json(std::string& out, std::uint64_t value) { append_number(out, val
 void append_json(std::string& out, double value) {
   const std::size_t begin = out.size();
   append_number(out, value);
-  // Without a point these would read as integers: too large for one, or without their sign.
+  // Without a point these would be read as integers: too large for one, or without their sign.
   const std::string_view text = std::string_view{out}.substr(begin);
   if ((text.size() > 15 || text == "-0") && text.find_first_of(".e") == text.npos) out.append(".0");
 }
@@ -99,8 +99,7 @@ void append_json(std::string& out, double value) {
 void append_json(std::string& out, float value) {
   const std::size_t begin = out.size();
   append_number(out, value);
-  // Readers go through double. Where rounding twice would change the number, the longer text is the right
-  // one.
+  // Readers parse through double. If rounding twice would change the number, the longer text is correct.
   double read = 0;
   std::from_chars(out.data() + begin, out.data() + out.size(), read);
   if (static_cast<float>(read) == value && value != 0) return;

@@ -222,7 +222,7 @@ JsonValue JsonCursor::value() const noexcept {
 }
 
 std::string_view JsonCursor::key() const noexcept {
-  if (!object_) return {};  // the parser would take whatever stands there for a key
+  if (!object_) return {};  // the parser would read any value as a key
   return std::bit_cast<dom::object::iterator>(Place{document_, position_}).key();
 }
 

@@ -1,4 +1,4 @@
-// Writes objects and arrays onto the end of a string: compact, in the order of the calls, nothing buffered.
+// Appends objects and arrays to a string: compact, in the order of the calls, unbuffered.
 #pragma once
 
 #include <duramen/detail/json_value.hpp>
@@ -19,7 +19,7 @@ class JsonWriter {
   void begin_array() { open('['); }
   void end_array() { out_.push_back(']'); }
 
-  /// `name` must need no escaping, as the names of our own fields do.
+  /// `name` must need no escaping; the names of our own fields need none.
   void key(std::string_view name) { key(name, {}); }
   /// The same for a name in two parts.
   void key(std::string_view name, std::string_view suffix) {
@@ -63,8 +63,8 @@ class JsonWriter {
     separate();
     out_.push_back(bracket);
   }
-  // A comma, unless what was written last was a bracket that opens or a key. Strings end in a quote, so the
-  // last character tells.
+  // Writes a comma, unless the last output was an opening bracket or a key. Strings end in a quote, so the
+  // last character decides.
   void separate() {
     if (out_.empty()) return;
     const char last = out_.back();

@@ -1,5 +1,5 @@
-// The two log sinks in the box. Both write one line per record, whatever the record holds: a message with a
-// line break in it must not look like two records.
+// The two built-in log sinks. Both write one line per record: a line break in a message must not look like a
+// second record.
 #include <duramen/log.hpp>
 
 #include "base/time_text.hpp"
@@ -25,7 +25,7 @@ void write_to_standard_error(std::string_view line) {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-/// Hands out lines one at a time, although records come from many threads.
+/// Writes lines one at a time, although records come from many threads.
 class LineOutput {
  public:
   explicit LineOutput(LineWriter write) : write_(write ? std::move(write) : write_to_standard_error) {}
@@ -35,7 +35,7 @@ class LineOutput {
     try {
       write_(line);
     } catch (...) {
-      // A log that cannot be written must not stop what it tells about.
+      // A failing log must not stop the work it reports.
     }
   }
 
@@ -60,7 +60,7 @@ LogSink make_sink(LogLevel at_least, LineWriter write, Render render) {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7f'; }
 
-/// Text as it is, but for what would end the line or steer a terminal.
+/// Text as it is, except for characters that would end the line or control a terminal.
 void append_printable(std::string& out, std::string_view text) {
   constexpr std::string_view hex = "0123456789abcdef";
   for (const char c : base::to_text(std::string(text))) {
@@ -77,7 +77,7 @@ void append_printable(std::string& out, std::string_view text) {
   }
 }
 
-/// A value that could be mistaken for something else stands in quotes.
+/// A value that could be mistaken for something else is quoted.
 void append_value(std::string& out, std::string_view value) {
   const bool plain = !value.empty() && value.find_first_of(" =\"\\") == value.npos;
   if (plain) return append_printable(out, value);
@@ -122,7 +122,7 @@ void render_json(std::string& line, const LogRecord& record) {
   append_member(line, own_members[3], record.message);
   for (const LogField& field : record.fields) {
     std::string key = base::to_text(std::string(field.key));
-    // Two members of one name would be one too many for most readers.
+    // Most readers accept only one member of a name.
     if (std::ranges::find(own_members, key) != own_members.end()) key.insert(0, "field_");
     append_member(line, key, field.value);
   }

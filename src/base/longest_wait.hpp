@@ -1,5 +1,5 @@
-// "As long as possible" is a duration, too: Duration::max() and hours::max() must not overflow where a time
-// is added to them, or where a system call counts in nanoseconds.
+// The longest duration that a wait uses: Duration::max() and hours::max() must not overflow when a time is
+// added to them, or when a system call counts in nanoseconds.
 #pragma once
 
 #include <duramen/detail/mutant.hpp>
@@ -9,7 +9,8 @@
 
 namespace duramen::base {
 
-/// Nobody waits longer. In nanoseconds it fits an integer, also when it is added to the time of day.
+/// An upper bound for every wait. In nanoseconds it fits an integer, even when it is added to the time of
+/// day.
 inline constexpr Duration longest_wait = std::chrono::hours{24 * 365 * 100};
 
 [[nodiscard]] inline Duration no_longer(Duration wait) {

@@ -10,7 +10,7 @@ namespace {
 
 using Line = std::pair<std::string_view, std::string_view>;
 
-// Sorted by name, without the prefix that all share.
+// Sorted by name, without the common prefix.
 constexpr std::string_view prefix = "duramen_";
 constexpr auto lines = std::to_array<Line>({
     {"active_orchestrations", "Instances in the store that have not ended."},
@@ -19,7 +19,8 @@ constexpr auto lines = std::to_array<Line>({
     {"activity_executions_total", "Attempts of activities that ended on this node, by outcome."},
     {"activity_poison_total", "Activities that failed because they were handed out too often."},
     {"cancel_delivery_seconds",
-     "From the decision to cancel an activity, or from when this node heard of it, until it was told."},
+     "From the decision to cancel an activity, or from when this node received it, until its stop token "
+     "fired."},
     {"commit_batch_size", "Turns that one commit stored."},
     {"commit_duration_seconds", "How long a commit took."},
     {"orchestration_completions_total", "Executions that ended, by how."},

@@ -1,8 +1,7 @@
-// Numbers in memory, and their Prometheus text.
+// Metrics in memory, and their Prometheus text.
 //
-// A series is a name with its labels. Series are spread over shards by hash, each with a lock of its own, so
-// that threads which report different things rarely meet. Everything about order and layout is left to
-// text().
+// A series is a name with its labels. Series are spread over shards by hash, each with its own lock, so that
+// threads reporting different series rarely meet. text() does all sorting and formatting.
 #include <duramen/metrics.hpp>
 
 #include "base/metric_help.hpp"
@@ -50,7 +49,7 @@ struct Series {
   std::uint64_t count = 0;               // counter, histogram
   double value = 0;                      // gauge; sum of a histogram
   std::span<const double> limits;        // histogram
-  std::vector<std::uint64_t> in_bucket;  // histogram: one more than it has limits
+  std::vector<std::uint64_t> in_bucket;  // histogram: one more than its limits
 };
 
 // -- the key of a series: its kind, its name, its labels as they are printed --------------------------------
@@ -80,14 +79,14 @@ void append_label_value(std::string& out, std::string_view value) {
   }
 }
 
-/// `name="value",name="value"`, sorted by name; of two labels of one name one counts.
+/// `name="value",name="value"`, sorted by name; of two labels with one name only one is used.
 void append_labels(std::string& out, MetricLabels labels) {
   std::vector<std::pair<std::string, std::string_view>> sorted;
   sorted.reserve(labels.size());
   for (const MetricLabel& label : labels) {
     std::string name;
     append_name(name, label.name, false);
-    if (name == "le") name = "exported_le";  // the histogram's own
+    if (name == "le") name = "exported_le";  // reserved for the histogram
     sorted.emplace_back(std::move(name), label.value);
   }
   std::ranges::sort(sorted);
@@ -106,7 +105,7 @@ void append_labels(std::string& out, MetricLabels labels) {
   }
 }
 
-/// Kept per thread, so that reporting allocates nothing but what sorting labels needs.
+/// Kept per thread, so that reporting allocates only for sorting labels.
 const std::string& key_of(Kind kind, std::string_view name, MetricLabels labels) {
   thread_local std::string key;
   key.clear();
@@ -201,7 +200,7 @@ struct PrometheusMetrics::Impl {
   template <class Change>
   void change(Kind kind, std::string_view name, MetricLabels labels, Change change) {
     const std::string& key = key_of(kind, name, labels);
-    // Not the bits by which the map inside the shard chooses.
+    // Uses other bits than the map inside the shard.
     Shard& shard = shards[(std::hash<std::string>{}(key) >> 48U) % shards.size()];
     std::lock_guard lock(shard.mutex);
     change(shard.series[key]);
@@ -216,7 +215,7 @@ void PrometheusMetrics::add(std::string_view counter, std::uint64_t by, MetricLa
 }
 
 void PrometheusMetrics::observe(std::string_view histogram, double value, MetricLabels labels) {
-  if (!std::isfinite(value)) return;  // would spoil the sum for ever
+  if (!std::isfinite(value)) return;  // would make the sum invalid permanently
   impl_->change(Kind::histogram, histogram, labels, [&](Series& series) {
     if (series.in_bucket.empty()) {
       series.limits = buckets_of(histogram);
@@ -252,7 +251,7 @@ std::string PrometheusMetrics::text() const {
       out.append("# HELP ").append(name).append(" ").append(base::metric_help(name)).append("\n");
       out.append("# TYPE ").append(name).append(" ").append(to_string(kind)).append("\n");
     }
-    // A name has one type. What was reported under it as another cannot be shown.
+    // A name has one type. Values reported under another type cannot be shown.
     if (kind == family_kind) append_series(out, kind, name, labels, series);
   }
   return out;

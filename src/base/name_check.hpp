@@ -1,4 +1,4 @@
-// What may be a name: an id, a key, the name of an event. One place for the rule and for the words.
+// The rules for names: ids, keys, names of events. One place for the rule and for the messages.
 #pragma once
 
 #include <duramen/limits.hpp>
@@ -13,13 +13,13 @@ namespace duramen::base {
 
 struct NameProblem {
   enum class Kind : std::uint8_t { empty, too_long, no_text } kind;
-  std::string message;  ///< ends in what to do
+  std::string message;  ///< ends with what to do
 };
 
-/// What is wrong with a name; empty if nothing is. `what` as in "an instance id".
+/// The problem of a name; empty if it is valid. `what` is a noun like "an instance id".
 [[nodiscard]] std::optional<NameProblem> name_problem(std::string_view what, std::string_view name,
                                                       std::size_t limit = max_name_bytes);
-/// The same for one that may be empty.
+/// Like name_problem(), for a text that may be empty.
 [[nodiscard]] std::optional<NameProblem> text_problem(std::string_view what, std::string_view text,
                                                       std::size_t limit = max_name_bytes);
 

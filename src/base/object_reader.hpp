@@ -1,4 +1,4 @@
-// Reads the members of one JSON object, and remembers the first thing that is wrong.
+// Reads the members of one JSON object, and keeps the first problem.
 #pragma once
 
 #include <duramen/detail/json_value.hpp>
@@ -18,12 +18,12 @@ namespace duramen::base {
 /// After the first problem every call does nothing, so that a sequence of reads needs one check at its end.
 class ObjectReader {
  public:
-  /// `problem` is empty as long as all is well, and must outlive the reader.
+  /// `problem` stays empty without problems, and must outlive the reader.
   ObjectReader(const detail::JsonValue& object, std::string& problem) : object_(object), problem_(problem) {
     if (ok() && object_.kind() != detail::JsonKind::object) {
       fail("expected an object, found " + std::string{describe(object_.kind())});
     }
-    if (!ok()) return;  // what is no object has no keys to read
+    if (!ok()) return;  // only an object has keys to read
     for (detail::JsonCursor c{object_}; c.next();) {
       if (count_ == members_.size()) {
         complete_ = false;
@@ -62,7 +62,7 @@ class ObjectReader {
   void required(std::string_view name, T& out) {
     if (const auto value = require(name)) scalar(name, *value, out);
   }
-  /// Reads it if it is there; otherwise leaves `out` alone and returns false.
+  /// Reads the member if it exists; otherwise leaves `out` unchanged and returns false.
   template <class T>
   bool optional(std::string_view name, T& out) {
     const auto value = find(name);
@@ -95,7 +95,7 @@ class ObjectReader {
     }
   }
 
-  /// The text of a string; a problem if it is anything else or holds NUL.
+  /// The text of a string; any other value, or a NUL in it, is a problem.
   std::optional<std::string_view> string(std::string_view name, const detail::JsonValue& value) {
     const auto text = value.string();
     if (!text) {
@@ -125,8 +125,7 @@ class ObjectReader {
 
   detail::JsonValue object_;
   std::string& problem_;
-  // The members, listed once because most are asked for by name, and many that are not there; the rest is
-  // searched.
+  // The first members, listed once because most are read by name and many are absent; the rest is searched.
   std::array<std::pair<std::string_view, detail::JsonValue>, 16> members_;
   std::size_t count_ = 0;
   bool complete_ = true;

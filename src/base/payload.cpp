@@ -1,4 +1,4 @@
-// What may be stored as a payload.
+// The rules for payloads.
 
 #include "base/utf8.hpp"
 #include <duramen/codec.hpp>

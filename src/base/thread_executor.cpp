@@ -82,7 +82,7 @@ void ThreadExecutor::run() {
           const Duration left = timers_.top().when - clock_.lease_now();
           if (left <= Duration::zero()) break;
           asleep_ = true;
-          // A clock that a test moves wakes nobody.
+          // A clock that a test moves does not wake this thread.
           const Duration longest =
               clock_.moves_by_itself() ? base::no_longer(left) : std::min(left, Duration{1});
           wake_.wait_for(lock, longest, [this] { return !asleep_; });

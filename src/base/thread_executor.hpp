@@ -15,13 +15,13 @@
 
 namespace duramen::inline v0 {
 
-/// A thread that runs `run`, with a name for people who look at it with a debugger or top. Throws
-/// std::system_error, with what to do, if the system refuses it.
+/// A thread that runs `run`, with a name shown by debuggers and top. Throws std::system_error, with what to
+/// do, if the system refuses it.
 [[nodiscard]] std::thread start_thread(const std::string& name, Job run);
 
 class ThreadExecutor final : public Executor {
  public:
-  /// What a runtime's commits need: nobody may wait for the runtime on such a thread.
+  /// `commits`: a runtime's commits need this thread, so it must not wait for the runtime.
   enum class Role : std::uint8_t { commits, other };
 
   ThreadExecutor(const Clock& clock, const std::string& name, Role role = Role::other);
@@ -32,14 +32,13 @@ class ThreadExecutor final : public Executor {
   void post_at(LeaseTime when, Job job) override;
   [[nodiscard]] bool idle() const noexcept { return waiting_.load(std::memory_order_relaxed) == 0; }
 
-  /// The one whose thread the caller is; null for any other thread.
+  /// The executor of the calling thread; null for any other thread.
   [[nodiscard]] static const ThreadExecutor* current() noexcept;
-  /// Whether the caller is a thread of one of these: it must not wait for another, which may be waiting for
-  /// it.
+  /// True on a thread of an executor: it must not wait for another one, which may be waiting for it.
   [[nodiscard]] static bool is_this_thread() noexcept { return current() != nullptr; }
   [[nodiscard]] Role role() const noexcept { return role_; }
 
-  /// Runs what is queued, drops timers that are not due, and ends the thread. Later posts are dropped.
+  /// Runs queued jobs, drops timers that are not due, and ends the thread. Later posts are dropped.
   void stop();
 
  private:
@@ -63,8 +62,9 @@ class ThreadExecutor final : public Executor {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<Job> jobs_;    // guarded by mutex_
-  std::vector<Job> urgent_;  // guarded by mutex_: run before the rest, also before the rest of a batch
+  std::vector<Job> jobs_;  // guarded by mutex_
+  // Guarded by mutex_; run before the other jobs, even in the middle of a batch.
+  std::vector<Job> urgent_;
   std::priority_queue<Timer> timers_;  // guarded by mutex_
   std::uint64_t next_timer_ = 0;       // guarded by mutex_
   bool stopping_ = false;              // guarded by mutex_

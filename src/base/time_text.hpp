@@ -1,4 +1,4 @@
-// Moments and lengths of time as people read them.
+// Points in time and durations as text for people.
 #pragma once
 
 #include <duramen/time.hpp>

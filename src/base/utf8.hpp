@@ -1,4 +1,4 @@
-// What counts as text: valid UTF-8, without NUL.
+// The definition of text: valid UTF-8 without NUL.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace duramen::base {
 /// True if `text` may be stored: UTF-8 without NUL.
 [[nodiscard]] bool is_text(std::string_view text) noexcept;
 
-/// Makes text storable: every byte that is NUL or no part of a well-formed sequence becomes U+FFFD. For what
-/// comes from outside and must not be lost, like the message of an exception.
+/// Makes text storable: every byte that is NUL or not part of a well-formed sequence becomes U+FFFD. Used for
+/// outside text that must not be lost, like the message of an exception.
 [[nodiscard]] std::string to_text(std::string text);
 
 /// The beginning of `text`, at most `limit` bytes plus "...", never cut inside a character.

@@ -115,7 +115,7 @@ TEST(JsonLog, EveryLineIsValidJsonWhateverTheRecordHolds) {
   ASSERT_EQ(out.lines.size(), hostile.size());
   for (std::size_t i = 0; i < hostile.size(); ++i) {
     EXPECT_EQ(out.lines[i].find('\n'), std::string::npos);
-    const auto object = nlohmann::json::parse(out.lines[i]);  // refuses invalid UTF-8, too
+    const auto object = nlohmann::json::parse(out.lines[i]);  // refuses invalid UTF-8
     EXPECT_EQ(object.at("message"), base::to_text(hostile[i]));
     EXPECT_EQ(object.at("value"), base::to_text(hostile[i]));
   }

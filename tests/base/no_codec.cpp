@@ -1,4 +1,4 @@
-// Must not compile: nothing says how an Order becomes a payload.
+// Must not compile: Order has no Codec.
 #include <duramen/codec.hpp>
 
 struct Order {

@@ -1,4 +1,4 @@
-// What may be shown of addresses and connection strings.
+// The visible part of addresses and connection strings.
 #include <duramen/store.hpp>
 
 #include <gtest/gtest.h>
