@@ -24,7 +24,7 @@ Error corrupt_event(std::string_view operation, const EventContext& where, Event
 
 Error corrupt_message(std::string_view operation, const InstanceId& target, std::string_view type,
                       std::string_view problem) {
-  std::string message = "work item";
+  std::string message = "message";
   if (!type.empty()) message.append(" ").append(type);
   if (!target.empty()) message.append(" for instance '").append(target.value).append("'");
   return corrupt(operation, message.append(": ").append(problem));

@@ -1,4 +1,4 @@
-// Every kind of event, once: its JSON `type`, its part in a segment, its fields in the contract's order.
+// The table of all kinds of events: JSON `type`, part in a segment, fields in the contract's order.
 //
 // Stored keys "e", "id", "s" and "t" belong to the event itself, "p" to the parent link.
 #pragma once

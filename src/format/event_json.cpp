@@ -45,7 +45,7 @@ Result<Event> event_from_json(std::string_view text, const EventContext& where) 
   envelope.required("event_id", event.id.value);
   envelope.required("type", type);
   envelope.optional("source_event_id", event.source.value);
-  // The instance and the execution are known from where the event stands; the copies in it need not be right.
+  // The position of the event determines the instance and the execution; the copies in it may be wrong.
   std::string instance;
   std::uint64_t execution = 0;
   envelope.required("instance_id", instance);

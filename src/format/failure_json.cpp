@@ -14,7 +14,7 @@ using detail::JsonValue;
 
 constexpr std::string_view panicked = "Panicked";
 
-// The details of a poison failure as the contract's two fields, or empty if one of them is not there.
+// The details of a poison failure as the contract's two fields, or empty if one of them is missing.
 std::string poison_details(const JsonValue& object) {
   const auto attempts = object.find("max_attempts");
   const auto message_type = object.find("message_type");
@@ -30,7 +30,7 @@ std::string poison_details(const JsonValue& object) {
   return details;
 }
 
-// True if `details` can be taken apart into the contract's fields and put together again, byte for byte.
+// True if `details` can be split into the contract's fields and joined again, byte for byte.
 bool is_poison_details(const std::string& details) {
   if (!details.starts_with(R"({"max_attempts":)")) return false;
   const JsonDocument document{details};

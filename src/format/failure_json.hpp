@@ -17,12 +17,12 @@
 //   limit           {"Configuration":{"kind":"Limit","resource":type,"message":m}}
 //   infrastructure  {"Infrastructure":{"operation":type,"message":m,"retryable":r}}
 //
-// Further members, each left out when it says nothing: type (where no contract field holds it), retryable (if
-// true, where the contract has none), details, attempt (poison has attempt_count), timeout (if set on another
-// kind).
+// Further members, each left out when it has its default: type (where no contract field holds it), retryable
+// (if true, where the contract has none), details, attempt (poison has attempt_count), timeout (if set on
+// another kind).
 //
 // Stored: {"k":kind,"y":type,"m":message,"r":retryable,"d":details,"a":attempt,"w":timeout}; only "k" is
-// always there.
+// always present.
 #pragma once
 
 #include "base/json_writer.hpp"
@@ -34,7 +34,7 @@
 
 namespace duramen::format {
 
-/// `thrower` is what the contract calls an application failure here: "ActivityFailed" or
+/// `thrower` is the contract's name for an application failure here: "ActivityFailed" or
 /// "OrchestrationFailed".
 void write_failure(base::JsonWriter& json, const Failure& failure, std::string_view thrower);
 void read_failure(const detail::JsonValue& value, Failure& out, std::string& problem);

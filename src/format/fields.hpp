@@ -1,8 +1,8 @@
-// One vocabulary for the fields of events and work items, and what it means in each direction and form.
+// One vocabulary for the fields of events and messages, in both directions and both forms.
 //
-// event_fields.hpp and message_fields.hpp say once, per kind, which fields there are. FieldWriter and
-// FieldReader carry that out for interchange JSON (long names, the contract's rules for null) and for the
-// stored form (short names, whatever says nothing is left out).
+// event_fields.hpp and message_fields.hpp list the fields of each kind once. FieldWriter and FieldReader
+// apply the list to interchange JSON (long names, the contract's rules for null) and to the stored form
+// (short names, defaults left out).
 #pragma once
 
 #include "base/enum_names.hpp"
@@ -31,8 +31,8 @@ struct Key {
   }
 };
 
-/// A payload's encoding: interchange has a second field, "input_encoding":"json"; stored, the key says it:
-/// "ij". Text is the default and leaves no trace.
+/// The encoding of a payload: interchange has a second field, "input_encoding":"json"; in the stored form the
+/// key marks it: "ij". Text is the default and is not marked.
 [[nodiscard]] constexpr std::string_view json_suffix(Form form) {
   return form == Form::interchange ? std::string_view{"_encoding"} : std::string_view{"j"};
 }
@@ -48,7 +48,7 @@ void read_carried(const detail::JsonValue& value, std::vector<CarriedEvent>& out
 void write_stored_parent(base::JsonWriter& json, const ParentLink& parent);
 void read_stored_parent(const detail::JsonValue& value, ParentLink& out, std::string& problem);
 
-/// The contract's `orchestration_terminal`, which does not say how the orchestration ended, reads as
+/// The contract's `orchestration_terminal` has no detail about the end; it is read as
 /// `..._completed`.
 [[nodiscard]] std::optional<CancelReason> read_reason(std::string_view text) noexcept;
 
@@ -127,7 +127,7 @@ class FieldWriter {
       write_stored_failure(json_, value);
     }
   }
-  /// In interchange parent_instance and parent_id, null when absent; then what we add.
+  /// In interchange parent_instance and parent_id, null when absent; then our additional fields.
   void parent(const std::optional<ParentLink>& value) {
     if (value || form == Form::stored) return optional_parent(value);
     json_.key("parent_instance");
@@ -147,7 +147,7 @@ class FieldWriter {
       write_stored_parent(json_, *value);
     }
   }
-  /// The contract has this number and we do not.
+  /// The contract has this number; Duramen does not use it.
   void constant(Key key, std::uint64_t value) { json_.field(key.in(form), value); }
 
  private:
@@ -157,7 +157,7 @@ class FieldWriter {
 template <Form form>
 class FieldReader {
  public:
-  /// `problem` is the one `object` reports to.
+  /// `problem` is the string that `object` reports to.
   FieldReader(base::ObjectReader& object, std::string& problem) : fields_(object), problem_(problem) {}
 
   void text(Key key, std::string& out) { fields_.required(key.in(form), out); }
@@ -200,7 +200,7 @@ class FieldReader {
   void number_or_zero(Key key, Number<Tag>& out) {
     fields_.optional(key.in(form), out.value);
   }
-  /// Histories from elsewhere do not have it; they follow the first rules.
+  /// Histories of other engines lack it; they follow version 1 of the replay rules.
   void engine_version(Key key, std::uint32_t& out) {
     out = 1;
     fields_.optional(key.in(form), out);
@@ -260,7 +260,7 @@ class FieldReader {
   void constant(Key, std::uint64_t) {}
 
  private:
-  // Says in which field a problem further down lies.
+  // Prepends the field to a problem below it.
   template <class Read>
   void nested(Key key, Read read) {
     if (!fields_.ok()) return;
@@ -272,12 +272,12 @@ class FieldReader {
   std::string& problem_;
 };
 
-/// What there is to know about one kind: `tag`, and `visit(fields, body)`. Specialised in event_fields.hpp
-/// and message_fields.hpp.
+/// The description of one kind: `tag`, and `visit(fields, body)`. Specialised in event_fields.hpp and
+/// message_fields.hpp.
 template <class Body>
 struct Describe;
 
-/// Makes the alternative of `Variant` whose tag is `tag`; false if there is none.
+/// Makes the alternative of `Variant` whose tag is `tag`; false if none has it.
 template <class Variant>
 bool emplace_by_tag(Variant& variant, std::string_view tag) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {

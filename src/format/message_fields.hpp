@@ -1,4 +1,4 @@
-// Every kind of work item, once: its JSON tag and its fields in the contract's order, after `instance`.
+// The table of all kinds of messages: JSON tag and fields in the contract's order, after `instance`.
 #pragma once
 
 #include "format/fields.hpp"

@@ -1,4 +1,4 @@
-// Work items as interchange JSON: {"Kind":{"instance":...,...}}.
+// Messages as interchange JSON: {"Kind":{"instance":...,...}}.
 
 #include "base/utf8.hpp"
 #include "format/corrupt_error.hpp"
@@ -75,7 +75,8 @@ Result<MessageBody> message_from_json(std::string_view json, const InstanceId& t
     problem = "unknown kind '" + base::excerpt(tagged.tag, 64) + "'";
   }
   if (problem.empty()) {
-    InstanceId instance;  // known from where the item waits; the copy in it need not be right
+    // Known from the queue; the copy in the message may be wrong.
+    InstanceId instance;
     std::visit([&](auto& body) { read_item(tagged.fields, body, instance, problem); }, item);
   }
   if (!problem.empty()) return format::corrupt_message("message_from_json", target, tagged.tag, problem);

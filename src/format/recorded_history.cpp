@@ -55,7 +55,7 @@ Result<std::optional<RecordedHistoryReader::Line>> RecordedHistoryReader::read_l
   return std::optional<Line>{std::move(line)};
 }
 
-/// What is left of an instance after an error in it: read past, whatever it is.
+/// Skips the rest of an instance after an error in it, whatever it contains.
 void RecordedHistoryReader::skip_instance(const InstanceId& instance) {
   while (true) {
     auto line = read_line();

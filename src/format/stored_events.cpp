@@ -19,7 +19,7 @@ using format::FieldReader;
 using format::FieldWriter;
 using format::Form;
 
-// Differences wrap around, so that every pair of times has one and gets it back.
+// Differences wrap around, so that any two times have a difference that can be read back.
 std::int64_t time_difference(TimePoint later, TimePoint earlier) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(to_unix_ms(later)) -
                                    static_cast<std::uint64_t>(to_unix_ms(earlier)));
@@ -29,7 +29,7 @@ TimePoint add_difference(TimePoint time, std::int64_t difference) {
                                                 static_cast<std::uint64_t>(difference)));
 }
 
-// Reads one event into `event`; `id` and `time` are what it has if it says nothing else.
+// Reads one event into `event`; `id` and `time` are its defaults.
 void decode_event(const detail::JsonValue& value, EventId id, TimePoint time, Event& event,
                   std::string& problem) {
   event.id = id;

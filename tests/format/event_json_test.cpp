@@ -59,7 +59,7 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return found == std::string::npos ? text : text.replace(found, from.size(), to);
 }
 
-// What we write for a reference example: our stamp, the engine version, and a reason that says how it ended.
+// Our output for a reference example: our stamp, the engine version, and a reason with the kind of end.
 std::string as_we_write_it(std::string example) {
   example = replaced(example, R"("duroxide_version":"0.1.26")",
                      R"("duramen_version":")" + std::string{base::library_version} + "\"");

@@ -88,7 +88,7 @@ TEST(MessageJson, OptionalFieldsMayBeMissing) {
 
 TEST(MessageJson, AProblemNamesTheItemTheInstanceAndTheField) {
   EXPECT_EQ(problem_of(R"({"TimerFired":{"instance":"i","execution_id":1,"id":3}})"),
-            "work item TimerFired for instance 'order-1': field 'fire_at_ms' is missing");
+            "message TimerFired for instance 'order-1': field 'fire_at_ms' is missing");
   EXPECT_THAT(problem_of(R"({"TimerFired":{"execution_id":1,"id":3,"fire_at_ms":1}})"),
               HasSubstr("'instance' is missing"));
   EXPECT_THAT(problem_of(R"({"TimerFired":{"instance":"i","execution_id":-1,"id":3,"fire_at_ms":1}})"),

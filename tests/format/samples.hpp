@@ -1,5 +1,4 @@
-// Events and work items with something in every field, and with nothing in any: what round trips are tested
-// on.
+// Events and messages with a value in every field, and with no value in any: the samples of round-trip tests.
 #pragma once
 
 #include <duramen/history.hpp>
