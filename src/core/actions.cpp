@@ -1,4 +1,4 @@
-// What code does while it runs. Each action is compared with history while that lasts, and recorded after.
+// The actions of code. Each action is compared with history during replay, and recorded after it.
 #include "base/name_check.hpp"
 #include "base/overloaded.hpp"
 #include "base/utf8.hpp"
@@ -52,7 +52,7 @@ std::string hash_of(std::string_view text) {
   return hex(mix(high), 16) + hex(low, 16);
 }
 
-/// A name that no store can hold, or that nobody can ever answer to, is refused where the code gives it.
+/// Refuses a name that no store can hold or that can never be answered, at the place where the code uses it.
 void require(const std::optional<base::NameProblem>& problem) {
   if (!problem) return;
   if (problem->kind == base::NameProblem::Kind::too_long) throw LimitError(problem->message);
@@ -90,7 +90,7 @@ void require_names(const EventBody& body) {
                  [](const event::ExternalSubscribed& e) { require_name("the name of an event", e.name); },
                  [](const event::QueueSubscribed& e) { require_name("the name of a queue", e.name); },
                  [](const event::KeyValueSet& e) { require_text("a key", e.key); },
-                 // However long: it may have been set when keys had no limit.
+                 // Any length: the key may have been set before keys had a limit.
                  [](const event::KeyValueCleared& e) { require_text("a key", e.key, e.key.size()); },
                  [](const auto&) {},
              },
@@ -114,7 +114,7 @@ const Event* Execution::emit(EventBody body, const std::source_location& where) 
   return &append(std::move(body));
 }
 
-/// False if it is one too many, which ends the turn.
+/// False if the limit is exceeded, which ends the turn.
 bool Execution::count_action() {
   if (++actions_ <= options_.max_actions_per_turn) return true;
   stop(engine_failure(FailureKind::limit, "TooManyActions",
@@ -123,7 +123,7 @@ bool Execution::count_action() {
   return false;
 }
 
-/// Why what an action carries can never be stored.
+/// The reason why the payload of an action can never be stored.
 std::optional<Failure> Execution::unfit_payload(const EventBody& body) const {
   const std::size_t limit = options_.max_payload_bytes;
   return std::visit(
@@ -144,12 +144,12 @@ std::optional<Failure> Execution::unfit_payload(const EventBody& body) const {
       body);
 }
 
-/// What history holds is taken as it is, also if it would be refused today.
+/// Accepts recorded actions unchanged, even if they would be refused today.
 const Event* Execution::match(const EventBody& body, const std::source_location& where) {
   const Event* recorded = cursor_ < recorded_.size() ? &recorded_[cursor_] : nullptr;
   if (recorded == nullptr || event_class(*recorded) != EventClass::action) {
     if (!count_action()) return nullptr;
-    require_names(body);  // it threw the first time, too
+    require_names(body);  // it threw the first time as well
     mismatch(last_event_id_.next(),
              recorded ? "nothing more before " + std::string(event_type(*recorded)) : "nothing more",
              describe_action(body), &where);
@@ -196,7 +196,7 @@ EventId Execution::schedule(detail::Leaf& leaf) {
             return std::move(request);
           },
           [](detail::RecordedValue) -> EventBody { return event::KeyValuesCleared{}; },  // not reached
-          // Moved, as a leaf is started once: while it waits, only history holds the input.
+          // Moved, because a leaf is started once: while it waits, only history holds the input.
           [](auto& request) -> EventBody { return std::move(request); },
       },
       leaf.request());
@@ -226,7 +226,7 @@ EventId Execution::schedule(detail::Leaf& leaf) {
   return id;
 }
 
-/// The id of the child that would be recorded next, unless it has one of its own.
+/// The id of the next recorded child, unless it has an explicit one.
 InstanceId Execution::child_id() const {
   const std::string& parent = identity_.instance.value;
   const std::string place = "::sub::" + std::to_string(identity_.execution.value) + "." +
@@ -234,7 +234,7 @@ InstanceId Execution::child_id() const {
   if (parent.size() + place.size() <= max_name_bytes || detail::mutant("automatic_child_ids_grow")) {
     return InstanceId(parent + place);
   }
-  // Only the beginning, for people; what tells two parents apart is the hash.
+  // Only the beginning, for people; the hash distinguishes two parents.
   constexpr std::size_t kept = 200;
   return InstanceId(base::excerpt(parent, kept) + hash_of(parent) + place);
 }
@@ -267,8 +267,7 @@ EventId Execution::schedule_recorded_value(detail::Leaf& leaf, detail::RecordedV
 
 Payload Execution::make_value(detail::RecordedValue value) {
   if (value == detail::RecordedValue::utc_now) return encode_payload(to_unix_ms(now_));
-  // From the turn's entropy and the place in history alone: a segment gives the same in whichever batch it is
-  // run.
+  // Depends only on the turn's entropy and the place in history: a segment gives the same value in any batch.
   const std::uint64_t high = mix(entropy_ + mix(last_event_id_.value));
   return Payload::text(format_guid(high, mix(high ^ entropy_)));
 }
@@ -304,14 +303,16 @@ void Execution::continue_as_new(Payload input, std::optional<std::string> versio
   if (torn_down_ || stopped_ || continue_) return;
   const auto problem = base::text_problem("a version", version.value_or(""));
   if (problem && !detail::mutant("any_version_continues")) {
-    if (count_action()) require(problem);  // counted: code may try again and again
+    // Counted, because code may retry in a loop.
+    if (count_action()) require(problem);
     return;
   }
   continue_ = Continued{std::move(input), std::move(version)};
 }
 
 void Execution::set_custom_status(std::optional<std::string> status, const std::source_location& where) {
-  if (torn_down_ || stopped_) return;  // also for what would throw: a destructor may be calling
+  // Even for calls that would throw: a destructor may be calling.
+  if (torn_down_ || stopped_) return;
   if (status && status->size() > max_custom_status_bytes) {
     throw LimitError("a custom status may have " + std::to_string(max_custom_status_bytes) +
                      " bytes; this one has " + std::to_string(status->size()));
@@ -331,7 +332,7 @@ void Execution::set_key_value(std::string key, Payload value, const std::source_
   }
   const Event* event = emit(event::KeyValueSet{key, value, now_}, where);
   if (event == nullptr) return;
-  // The recorded time, so that pruning by age replays the same.
+  // The recorded time, so that pruning by age is the same on replay.
   key_values_[std::move(key)] = {std::move(value), std::get<event::KeyValueSet>(event->body).last_updated_at};
 }
 

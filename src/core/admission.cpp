@@ -1,4 +1,4 @@
-// Which messages become inbound events, and which reach nobody.
+// Decides which messages become inbound events and which are ignored.
 #include "base/overloaded.hpp"
 #include "core/execution.hpp"
 #include "core/failures.hpp"
@@ -77,8 +77,7 @@ std::optional<Event> Execution::admit_completion(ExecutionId execution, EventId 
   return completion;
 }
 
-/// A link matches if it names this very instance; one that was made before the incarnation was known has
-/// none.
+/// A link matches if it names this very instance; a link made before the incarnation was known has none.
 bool Execution::is_mine(const ParentLink& link) const {
   return link.instance == identity_.instance &&
          (!link.incarnation || !identity_.incarnation || link.incarnation == identity_.incarnation);
@@ -91,7 +90,7 @@ std::optional<Event> Execution::admit_child(const ParentLink& parent, EventBody 
 
 std::optional<Event> Execution::admit_cancel(const message::CancelInstance& cancel) {
   if (cancel.parent) {
-    // From a parent: only if it is the one that started this instance.
+    // Accepted from a parent only if it started this instance.
     const bool own_parent = parent_ && parent_->instance == cancel.parent->instance &&
                             parent_->execution == cancel.parent->execution &&
                             parent_->event == cancel.parent->event &&

@@ -1,4 +1,4 @@
-// OrchestrationContext: the public face of an Execution.
+// OrchestrationContext: the public interface of an Execution.
 #include "core/execution.hpp"
 #include <duramen/orchestration.hpp>
 
@@ -9,7 +9,7 @@ namespace duramen::inline v0 {
 
 namespace {
 
-/// Ends the execution when it is awaited, and is never done, unless its version is refused.
+/// Ends the execution when it is awaited. Never done, unless its version is refused.
 class ContinueAsNew final : public detail::Operation {
  public:
   ContinueAsNew(core::Execution& execution, Payload input, std::optional<std::string> version)

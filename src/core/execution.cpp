@@ -28,7 +28,7 @@ EventBody cancel_event(ScheduleKind kind, CancelReason reason) {
   }
 }
 
-/// What an event answers, if it is an answer.
+/// The kind of operation that an event completes, if any.
 ScheduleKind completed_kind(const EventBody& body) {
   return std::visit(
       Overloaded{
@@ -92,7 +92,7 @@ void Execution::replay(std::span<const Event> history) {
   if (end_) return read_rest();
   if (!check_order(history)) return;
   if (event_class(history.back()) == EventClass::terminal && !options_.repeat_end) {
-    // It is over: nothing the code does now can change it.
+    // The execution is over: nothing the code does now can change it.
     const Event& last = history.back();
     read_rest();
     read_end(last);
@@ -110,7 +110,7 @@ void Execution::replay(std::span<const Event> history) {
       break;
     }
     if (!check_completion(event)) break;
-    // Recorded in a turn of its own, perhaps, whose limit of actions it kept.
+    // This segment may have been recorded in a separate turn, within that turn's limit of actions.
     if (!detail::mutant("refused_names_add_up")) actions_ = 0;
     ++cursor_;
     last_event_id_ = event.id;
@@ -149,11 +149,11 @@ bool Execution::check_order(std::span<const Event> history) {
   return true;
 }
 
-/// A recorded completion answers something that is open, or was cancelled and not answered since.
+/// A recorded completion must answer an operation that is open, or was cancelled and not answered since.
 bool Execution::check_completion(const Event& event) {
   const ScheduleKind kind = completed_kind(event.body);
   if (kind == ScheduleKind::none) return true;
-  // Every completion of a replay comes here: words are made for the wrong ones only.
+  // Every completion of a replay comes here: the text is made only for invalid ones.
   const auto refuse = [this, &event](const char* because) {
     stop(engine_failure(FailureKind::nondeterminism, "CorruptHistory",
                         std::string(event_type(event)) + " at event " + std::to_string(event.id.value) +
@@ -164,14 +164,14 @@ bool Execution::check_completion(const Event& event) {
   } else if (schedules_.state(event.source) == ScheduleState::closed) {
     refuse(", which was answered before");
   } else if (kind == ScheduleKind::timer && schedules_.state(event.source) == ScheduleState::cancelled) {
-    // No event says that a timer was dropped, but a dropped one does not fire.
+    // No event records that a timer was dropped, but a dropped timer does not fire.
     mismatch(event.id, "the timer of event " + std::to_string(event.source.value) + " fires",
              "it was dropped before", nullptr);
   }
   return !stopped_;
 }
 
-/// Takes the rest of history as it stands, without running code: only what is open matters.
+/// Accepts the rest of history without running code: only the open operations matter.
 void Execution::read_rest() {
   while (cursor_ < recorded_.size()) {
     const Event& event = recorded_[cursor_++];
@@ -192,13 +192,13 @@ void Execution::read_rest() {
   }
 }
 
-/// How an execution ended, from its last event.
+/// The end of an execution, from its last event.
 void Execution::read_end(const Event& terminal) {
   if (const auto* completed = std::get_if<event::OrchestrationCompleted>(&terminal.body)) {
     end_ = Returned{completed->output};
   } else if (const auto* failed = std::get_if<event::OrchestrationFailed>(&terminal.body)) {
-    // Only who was asked to stop was cancelled; code may pass on the cancellation of a child as its own
-    // failure.
+    // Only an execution that was asked to stop was cancelled; code may pass on the cancellation of a child as
+    // its own failure.
     if (cancelling_ && failed->details.kind == FailureKind::cancelled) {
       end_ = Cancelled{failed->details.message, cancelling_->origin};
     } else {
@@ -209,8 +209,8 @@ void Execution::read_end(const Event& terminal) {
   }
 }
 
-/// Waits are answered by events that do not name them: which are still open shows only when all is followed
-/// in order.
+/// The events that answer waits do not name them: the open ones are known only after following all events in
+/// order.
 void Execution::follow_mail(const Event& event) {
   const auto wait = [this, &event](Mailboxes::Kind kind, const std::string& name) {
     if (mailboxes_.wait(kind, name, event.id)) schedules_.close(event.id);
@@ -231,7 +231,7 @@ void Execution::follow_mail(const Event& event) {
       event.body);
 }
 
-/// The code has gone as far as it can after a recorded inbound event; so must history have.
+/// The code can go no further after a recorded inbound event; the recorded segment must end here as well.
 void Execution::close_recorded_segment() {
   // The terminal event, if this is the last segment.
   const Event* const end = event_class(recorded_.back()) == EventClass::terminal &&
@@ -247,7 +247,7 @@ void Execution::close_recorded_segment() {
     const Event& event = recorded_[cursor_];
     const EventClass kind = event_class(event);
     if (kind == EventClass::inbound) break;
-    // What was dropped because the orchestration ended is not what is wrong if it does not end now.
+    // If the code does not end now, the missing end is the mismatch, not the drops that the end caused.
     if (kind == EventClass::cancel && end != nullptr && !end_ && !decided.contains(event.source)) {
       return compare_end(*end);
     }
@@ -279,7 +279,7 @@ void Execution::close_recorded_segment() {
   }
 }
 
-/// The code must have come to the same kind of end. What it returned may differ: that stops nobody.
+/// The code must reach the same kind of end. Its result may differ: that stops no instance.
 void Execution::compare_end(const Event& recorded) {
   if (!end_) {
     return mismatch(recorded.id, "the orchestration ended (" + std::string(event_type(recorded)) + ")",
@@ -304,7 +304,7 @@ void Execution::compare_end(const Event& recorded) {
     differs(continued->input, std::get<event::OrchestrationContinuedAsNew>(now.body).input, "next input");
   } else if (const auto* failed = std::get_if<event::OrchestrationFailed>(&recorded.body)) {
     const Failure& today = std::get<event::OrchestrationFailed>(now.body).details;
-    // What the engine or a store refused need not be refused in the same words again.
+    // The text of a refusal by the engine or a store may differ between runs.
     const bool by_code = failed->details.kind == FailureKind::application &&
                          today.kind == FailureKind::application && !detail::mutant("any_failure_is_the_same");
     if (by_code && (failed->details.type != today.type || failed->details.message != today.message)) {
@@ -318,7 +318,7 @@ void Execution::compare_end(const Event& recorded) {
 // -- new segments ---------------------------------------------------------------------------------
 
 void Execution::react(const MessageBody& message) {
-  // A history begins with its start: whatever comes before that reaches nobody.
+  // A history begins with its start: earlier messages are ignored.
   const bool begins = std::holds_alternative<message::StartOrchestration>(message) ||
                       std::holds_alternative<message::ContinueAsNew>(message);
   if (pass_on(message)) return;
@@ -337,8 +337,8 @@ void Execution::react(const MessageBody& message) {
   close_new_segment();
 }
 
-/// What came behind a continue-as-new in its batch is for the next execution: events are carried, a cancel
-/// follows.
+/// Messages after a continue-as-new in its batch belong to the next execution: events are carried forward, a
+/// cancel follows.
 bool Execution::pass_on(const MessageBody& message) {
   if (!end_ || !std::holds_alternative<Continued>(*end_) || delta_.empty()) return false;
   if (const auto* raised = std::get_if<message::ExternalRaised>(&message)) {
@@ -401,8 +401,7 @@ EventBody Execution::end_event() const {
 // -- an inbound event meets the code --------------------------------------------------------------
 
 void Execution::apply(const Event& inbound) {
-  // `inbound` may stand in delta_, which grows while the code runs: nothing here reads it after that has
-  // begun.
+  // `inbound` may be in delta_, which grows while the code runs: do not read it after that point.
   const EventId source = inbound.source;
   std::visit(
       Overloaded{
@@ -445,8 +444,7 @@ void Execution::arrive(Mailboxes::Kind kind, const std::string& name, const Payl
 template <class Outcome>
 void Execution::resolve(EventId source, Outcome outcome) {
   children_.erase(source);
-  // Nobody waits any more if it was dropped or detached: recorded for whoever reads history, delivered to no
-  // one.
+  // A dropped or detached operation has no waiter: its completion is recorded, but not delivered.
   const auto found = leaves_.find(source);
   if (found == leaves_.end()) return;
   detail::Leaf& leaf = *found->second;
@@ -460,9 +458,8 @@ void Execution::cancel(const event::OrchestrationCancelRequested& request) {
     return;
   }
   cancelling_ = request;
-  // The innermost Task that the root waits for, directly, is where the code stands. What runs inside a
-  // combinator ends with the combinator; what is shielded is left alone, and whoever awaits it is told
-  // afterwards.
+  // The innermost Task that the root awaits directly is the current position of the code. Tasks inside a
+  // combinator end with it; shielded code continues, and its awaiting code is interrupted afterwards.
   detail::TaskPromiseBase* at = &root_->promise();
   while (at->child() != nullptr && !at->shielded()) at = at->child();
   if (at->shielded() || at->awaiter() == nullptr) return;
@@ -472,8 +469,8 @@ void Execution::cancel(const event::OrchestrationCancelRequested& request) {
 
 CancelReason Execution::drop_reason() const noexcept {
   if (drop_reason_) return *drop_reason_;
-  // What goes as a cancellation unwinds the code goes because of that; what shielded code lets go, it lets go
-  // itself.
+  // Operations dropped while a cancellation unwinds the code are dropped because of it; shielded code drops
+  // its own.
   if (!cancelling_ || shielded_now_) return CancelReason::dropped_future;
   return cancelling_->origin == CancelOrigin::parent ? CancelReason::parent_cancelled
                                                      : CancelReason::orchestration_terminal_cancelled;
@@ -495,7 +492,7 @@ void Execution::run_code() {
       end_ = Threw{base::bounded(failure_from(std::current_exception()))};
     }
     const auto* threw = std::get_if<Threw>(&*end_);
-    // However it cleaned up, it was cancelled; unless the cleaning up itself failed.
+    // The execution counts as cancelled however it cleaned up, unless the clean-up itself failed.
     if (cancelling_ && (threw == nullptr || threw->failure.kind == FailureKind::cancelled)) {
       end_ = Cancelled{cancelling_->reason, cancelling_->origin};
     }
@@ -503,7 +500,7 @@ void Execution::run_code() {
   if (end_) refuse_unfit_end();
 }
 
-/// A result or a next input that cannot be stored is a failure of the code that made it.
+/// A result or next input that cannot be stored is a failure of the code that made it.
 void Execution::refuse_unfit_end() {
   std::optional<Failure> failure;
   const std::size_t limit = options_.max_payload_bytes;
@@ -517,7 +514,8 @@ void Execution::refuse_unfit_end() {
 // -- when the engine ends it ----------------------------------------------------------------------
 
 void Execution::stop(Failure failure) {
-  if (!stopped_) stopped_ = base::bounded(std::move(failure));  // it may quote the code's names and inputs
+  // The text may quote names and inputs of the code.
+  if (!stopped_) stopped_ = base::bounded(std::move(failure));
 }
 
 void Execution::mismatch(EventId event, const std::string& recorded, const std::string& now,
@@ -528,13 +526,13 @@ void Execution::mismatch(EventId event, const std::string& recorded, const std::
 }
 
 void Execution::condemn(const TurnInput& input) {
-  // A history begins with its start, also one that ends at once.
+  // A history begins with its start, even if it ends immediately.
   if (!last_event_id_ && !input.messages.empty()) react(input.messages.front());
   if (!end_) stop(*input.condemned);
 }
 
-/// The code cannot go on. Finished segments stand; of the segment under way only its inbound event does: what
-/// it did and traced never happened. The execution ends here, and everything still open is cancelled.
+/// The code cannot continue. Finished segments stay; of the current segment only its inbound event stays: its
+/// actions and traces are discarded. The execution ends here, and everything still open is cancelled.
 void Execution::impose_failure() {
   tear_down();
   cancels_.clear();

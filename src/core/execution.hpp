@@ -1,14 +1,13 @@
-// One execution of an orchestration: its coroutine, what it waits for, and the check against its history.
+// One execution of an orchestration: its coroutine, its open operations, and the check against its history.
 //
-// Pure: what it does depends on the events, messages, code and time it is given, and on nothing else. The
-// same loop serves a first run, a replay and the difference between the two: take one inbound event, run the
-// code until it can go no further, settle what that decided. While history lasts, what the code does is
-// compared with what it did; after that it is recorded.
+// Pure: the result depends only on the given events, messages, code and time. One loop serves a first run, a
+// replay and anything between: take one inbound event, run the code until it can go no further, close the
+// segment. During replay the actions of the code are compared with history; after that they are recorded.
 //
-//   execution.cpp   the segments: replay, react, settle, end
+//   execution.cpp   the segments: replay, react, close, end
 //   admission.cpp   messages become inbound events
-//   actions.cpp     what code does: schedule, drop, set, start
-//   outcome.cpp     what leaves when the turn is over
+//   actions.cpp     actions of code: schedule, drop, set, start
+//   outcome.cpp     the outputs of a turn
 #pragma once
 
 #include "core/mailboxes.hpp"
@@ -38,41 +37,40 @@ namespace duramen::inline v0::core {
 
 struct ExecutionIdentity {
   InstanceId instance;
-  Incarnation incarnation;  ///< none until the commit that creates the instance
+  /// None until the commit that creates the instance.
+  Incarnation incarnation;
   ExecutionId execution{1};
 };
 
 struct ExecutionOptions {
   std::size_t max_actions_per_turn = 10'000;
   std::size_t max_payload_bytes = default_payload_limit;
-  /// What to do when the input of a recorded activity or child is not what the code gives now: a struct may
+  /// The reaction to an input of a recorded activity or child that differs from the current one: a struct may
   /// have gained a field while instances run.
   enum class InputMismatch : std::uint8_t { error, warn } input_mismatch = InputMismatch::error;
-  /// The instance's key-values as earlier executions left them.
+  /// The key-values of the instance as left by earlier executions.
   KeyValues key_values = {};
-  /// A history that has ended is replayed to its end, which the code must come to as well. Otherwise it is
-  /// over, and the code is not asked.
+  /// True: a history that has ended is replayed to its end, and the code must reach the same end. False: an
+  /// ended history is over, and its code does not run.
   bool repeat_end = false;
 };
 
 class Execution {
  public:
-  /// `handler` may be null: then no code runs, and only what history alone decides can happen (a
-  /// cancellation).
+  /// `handler` may be null: then no code runs, and only history alone can decide something (a cancellation).
   Execution(ExecutionIdentity identity, std::shared_ptr<const OrchestrationHandler> handler,
             ExecutionOptions options = {});
   ~Execution();
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
-  /// Takes `input.history` as given, then reacts to `input.messages`. What it returns must be committed
-  /// before the next call; if the commit fails, this object has run ahead of the store and must be thrown
-  /// away.
+  /// Accepts `input.history`, then reacts to `input.messages`. The caller must commit the outcome before the
+  /// next call; if the commit fails, this object is ahead of the store and must be destroyed.
   [[nodiscard]] TurnOutcome run_turn(const TurnInput& input);
 
   [[nodiscard]] EventId last_event_id() const noexcept { return last_event_id_; }
   [[nodiscard]] bool ended() const noexcept { return end_.has_value(); }
-  /// Why the engine ended it: a mismatch, a limit, a corrupt history.
+  /// The reason why the engine ended it: a mismatch, a limit, a corrupt history.
   [[nodiscard]] const std::optional<Failure>& stopped() const noexcept { return stopped_; }
   [[nodiscard]] const ExecutionIdentity& identity() const noexcept { return identity_; }
   void set_incarnation(Incarnation incarnation) noexcept { identity_.incarnation = incarnation; }
@@ -84,8 +82,8 @@ class Execution {
 
   // -- called while code runs: actions.cpp --------------------------------------------------------
 
-  /// Records what a leaf asks for (or finds it in history) and remembers whom to tell; the answer may be
-  /// there already. No id: the turn is over.
+  /// Records the request of a leaf (or finds it in history) and registers the leaf for the answer, which may
+  /// be there already. No id: the turn is over.
   EventId schedule(detail::Leaf& leaf);
   void drop(detail::Leaf& leaf, CancelReason reason) noexcept;
   void forget(detail::Leaf& leaf) noexcept;
@@ -101,13 +99,13 @@ class Execution {
 
   void make_ready(detail::WaiterList& waiters) noexcept;
   [[nodiscard]] std::uint64_t next_completion_order() noexcept { return ++completions_; }
-  /// Why what is dropped now is dropped.
+  /// The reason of drops at this moment.
   [[nodiscard]] CancelReason drop_reason() const noexcept;
-  /// While it is set, this is the reason.
+  /// Overrides the reason while set.
   std::optional<CancelReason> set_drop_reason(std::optional<CancelReason> reason) noexcept {
     return std::exchange(drop_reason_, reason);
   }
-  /// A graceful cancellation has reached the code.
+  /// Set once a graceful cancellation has reached the code.
   [[nodiscard]] const event::OrchestrationCancelRequested* cancelling() const noexcept {
     return cancelling_ ? &*cancelling_ : nullptr;
   }
@@ -181,7 +179,7 @@ class Execution {
   EventId schedule_recorded_value(detail::Leaf& leaf, detail::RecordedValue value);
   [[nodiscard]] Payload make_value(detail::RecordedValue value);
 
-  // When the engine ends it.
+  // The engine ends the execution.
   void condemn(const TurnInput& input);
   void stop(Failure failure);
   void mismatch(EventId event, const std::string& recorded, const std::string& now,
@@ -218,7 +216,8 @@ class Execution {
   std::optional<std::string> custom_status_;
   KeyValues key_values_;
   std::optional<End> end_;
-  std::optional<Failure> stopped_;  // the engine ended the turn: mismatch, limit, corrupt history
+  // Set if the engine ended the turn: mismatch, limit, corrupt history.
+  std::optional<Failure> stopped_;
 
   // Recorded history being replayed.
   std::span<const Event> recorded_;
@@ -244,11 +243,11 @@ class Execution {
   std::map<EventId, Drop> cancels_;
   std::optional<Continued> continue_;
 
-  // Live code. Declared last: frames are destroyed before what they refer to.
+  // Live code. Declared last: frames are destroyed before the members they refer to.
   bool torn_down_ = false;
   bool shielded_now_ = false;
   std::optional<CancelReason> drop_reason_;
-  std::optional<std::source_location> last_action_;  // where the code did something last
+  std::optional<std::source_location> last_action_;  // place of the last action of the code
   std::uint64_t completions_ = 0;
   detail::WaiterList ready_;
   std::unordered_map<EventId, detail::Leaf*> leaves_;

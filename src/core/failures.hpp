@@ -1,4 +1,4 @@
-// Failures the engine itself decides.
+// Failures decided by the engine itself.
 #pragma once
 
 #include <duramen/codec.hpp>
@@ -19,7 +19,8 @@ namespace duramen::inline v0::core {
   return failure;
 }
 
-/// Why a payload that code made cannot be stored: larger than `limit`, or no text. `what` of whom it is.
+/// The failure of a payload that cannot be stored: larger than `limit`, or not valid text. The message starts
+/// with `what` and names `whom`.
 [[nodiscard]] inline std::optional<Failure> unfit(const Payload& payload, std::size_t limit,
                                                   std::string_view what, std::string_view whom = {}) {
   const Result<void> fits = check_payload(payload, limit);

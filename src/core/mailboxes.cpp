@@ -37,7 +37,7 @@ void Mailboxes::drop(EventId wait) {
 }
 
 std::vector<CarriedEvent> Mailboxes::unclaimed() const {
-  // Sorted where they lie, and copied once: there may be very many.
+  // Sorted in place and copied once: there may be very many.
   std::vector<std::pair<const Arrival*, const Name*>> ordered;
   for (const auto& [name, box] : boxes_) {
     for (const Arrival& arrival : box.arrivals) ordered.emplace_back(&arrival, &name);

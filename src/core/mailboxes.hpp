@@ -1,8 +1,8 @@
 // Events and queue messages that reached an execution, and the waits for them.
 //
 // Two separate sets of names: external events and queues. In each, arrivals of a name are kept in order and
-// given to the waits of that name in the order in which those were recorded, whichever came first. A dropped
-// wait takes nothing.
+// delivered to the waits of that name in the order these were recorded, whichever came first. A dropped wait
+// receives nothing.
 #pragma once
 
 #include <duramen/history.hpp>
@@ -25,13 +25,13 @@ class Mailboxes {
  public:
   using Kind = CarriedEvent::Kind;
 
-  /// The wait that gets it, if one is open; else it is kept.
+  /// The wait that receives it, if one is open; otherwise the arrival is kept.
   [[nodiscard]] std::optional<EventId> arrive(Kind kind, const std::string& name, const Payload& data);
-  /// The oldest kept arrival, taken; else the wait is remembered.
+  /// Takes the oldest kept arrival; if there is none, registers the wait.
   [[nodiscard]] std::optional<Payload> wait(Kind kind, const std::string& name, EventId wait);
   void drop(EventId wait);
 
-  /// Everything nobody has taken, in order of arrival.
+  /// All undelivered arrivals, in order.
   [[nodiscard]] std::vector<CarriedEvent> unclaimed() const;
 
  private:
@@ -41,11 +41,11 @@ class Mailboxes {
   };
   struct Box {
     std::deque<Arrival> arrivals;
-    std::set<EventId>
-        waits;  // ordered as they were recorded, and quick to drop from: a select may drop thousands
+    // In recorded order, and quick to erase from: a select may drop thousands.
+    std::set<EventId> waits;
   };
   using Name = std::pair<Kind, std::string>;
-  std::map<Name, Box> boxes_;  // a map: a Box stays where it is
+  std::map<Name, Box> boxes_;  // a map keeps each Box in place
   std::unordered_map<EventId, Box*> waiting_;
   std::uint64_t arrived_ = 0;
 };

@@ -1,4 +1,4 @@
-// Does the code still do what history says it did? One table of what is compared:
+// Compares the code's actions with history. The table of compared fields:
 //
 //   activity           name, input (as normalised JSON; see ExecutionOptions::input_mismatch), tag, session
 //   timer              position only: a changed duration is not an error, the recorded due time stands
@@ -24,17 +24,18 @@ namespace duramen::inline v0::core {
 enum class ActionMatch : std::uint8_t { same, other_input, different };
 [[nodiscard]] ActionMatch compare_actions(const EventBody& recorded, const EventBody& now);
 
-/// The activities that stand for recorded values: completed by the very next event, never run by a worker.
+/// The names of activities that stand for recorded values: completed by the very next event, never run by a
+/// worker.
 [[nodiscard]] const char* recorded_value_name(detail::RecordedValue value) noexcept;
 [[nodiscard]] bool is_recorded_value(const event::ActivityScheduled& activity) noexcept;
-/// Whether history[at] completes a recorded value: then no worker ran it.
+/// True if history[at] completes a recorded value: then no worker ran it.
 [[nodiscard]] bool completes_recorded_value(std::span<const Event> history, std::size_t at) noexcept;
 
 /// One line for a person: `activity "Charge" with input {"id":7}`.
 [[nodiscard]] std::string describe_action(const EventBody& body);
 
-/// The text of a nondeterminism failure: a small diff, where in the code, and what to do about it. What is no
-/// longer there has no place in the code; then `last_action` says where the code did something last.
+/// The text of a nondeterminism failure: a small diff, the place in the code, and what to do. A missing
+/// action has no place in the code; then `last_action` gives the place of the last action.
 [[nodiscard]] std::string describe_mismatch(EventId event, const std::string& recorded,
                                             const std::string& now, const std::source_location* where,
                                             const std::source_location* last_action);

@@ -1,4 +1,4 @@
-// The awaitables' side of the engine: leaves, and the few questions headers ask of an Execution.
+// The engine's side of the awaitables: leaves, and the queries of headers to an Execution.
 #include "core/execution.hpp"
 #include <duramen/combinators.hpp>
 #include <duramen/detail/branches.hpp>
@@ -56,14 +56,14 @@ void Leaf::drop(CancelReason reason) noexcept {
 }
 
 void Leaf::detach() {
-  // A wait that nobody reads would swallow what arrives.
+  // A wait without a reader would consume arrivals.
   if (std::holds_alternative<event::ExternalSubscribed>(request_) ||
       std::holds_alternative<event::QueueSubscribed>(request_)) {
     return Operation::detach();
   }
   start();
   let_go_ = true;
-  // Nobody will await it, so it is said here.
+  // It will not be awaited, so the refusal is thrown here.
   if (const auto* refused = std::get_if<std::exception_ptr>(&outcome_)) std::rethrow_exception(*refused);
 }
 
@@ -110,7 +110,7 @@ void Branches::drop(CancelReason reason) noexcept {
 }
 
 void Select::do_start() {
-  // What was complete before the select began: history order decides.
+  // Several branches were complete before the select began: history order decides.
   std::optional<std::size_t> earliest;
   for (std::size_t i = 0; i < size(); ++i) {
     if (branch(i).done() &&

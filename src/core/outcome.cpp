@@ -1,4 +1,4 @@
-// What leaves when a turn is over: derived from the events it added, and from nothing else.
+// The outputs of a turn, derived only from the events it added.
 #include "base/overloaded.hpp"
 #include "core/execution.hpp"
 #include "core/failures.hpp"
@@ -68,7 +68,7 @@ void Execution::fill_end(TurnOutcome& outcome) const {
              *end_);
 }
 
-/// The end as others learn of it: once, with the turn that decided it.
+/// Reports the end once, with the turn that decided it.
 void Execution::send_end(TurnOutcome& outcome) const {
   outcome.cancel_rest = terminal_reason();
   if (const auto* continued = std::get_if<Continued>(&*end_)) {
@@ -89,8 +89,7 @@ void Execution::send_end(TurnOutcome& outcome) const {
 }
 
 void Execution::fill_effects(TurnOutcome& outcome, const Event& event, EventId first_new) const {
-  // What is no longer open at the end of the turn never leaves it; at the end of the execution nothing is
-  // open.
+  // Operations closed within the turn produce no output; at the end of the execution none are open.
   const bool leaves = !outcome.ended() && schedules_.state(event.id) == ScheduleState::open;
   const bool has_row = event.source < first_new;  // scheduled by an earlier turn
   std::visit(

@@ -33,7 +33,7 @@ std::array<std::uint32_t, 3> parse_version(std::string_view text) {
 
 void require_name(std::string_view name) {
   if (name.empty()) throw std::invalid_argument("a handler needs a name");
-  // What no call can name would never run.
+  // A handler with a name that no call can use would never run.
   if (name.size() > max_name_bytes || !base::is_text(name)) {
     throw std::invalid_argument("the name of a handler is UTF-8 text without NUL of at most " +
                                 std::to_string(max_name_bytes) + " bytes; \"" +

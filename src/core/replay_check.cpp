@@ -1,4 +1,4 @@
-// Replays recorded histories with the code of this build, and says where the two part ways.
+// Replays recorded histories with the code of this build, and reports where the two differ.
 #include <duramen/replay_check.hpp>
 
 #include "core/execution.hpp"
@@ -14,13 +14,13 @@ namespace {
 
 using Kind = ReplayFinding::Kind;
 
-/// The engine ended it: that end is not one the code would come to.
+/// True if the engine imposed the end: the code would not reach it.
 bool imposed(const Failure& failure) {
   return failure.kind == FailureKind::nondeterminism || failure.kind == FailureKind::poison ||
          failure.kind == FailureKind::limit || failure.kind == FailureKind::infrastructure;
 }
 
-/// The last request in it ended the instance at once, without asking its code.
+/// True if its last request ended the instance immediately, without running its code.
 bool ended_without_code(std::span<const Event> history, std::size_t last_segment) {
   const auto* request = std::get_if<event::OrchestrationCancelRequested>(&history[last_segment].body);
   const auto* started = std::get_if<event::OrchestrationStarted>(&history.front().body);
@@ -28,14 +28,14 @@ bool ended_without_code(std::span<const Event> history, std::size_t last_segment
          (!started->graceful || request->mode == CancelMode::terminate);
 }
 
-/// What of a history the code must repeat: all of it, or what stood before it was ended from outside.
+/// The part of a history that the code must repeat: all of it, or the part before it was ended from outside.
 std::span<const Event> to_be_repeated(std::span<const Event> history) {
   const auto* failed = std::get_if<event::OrchestrationFailed>(&history.back().body);
   if (failed == nullptr) return history;
   const std::vector<std::size_t> segments = core::find_segments(history);
   if (imposed(failed->details)) return history.first(segments.back());
   if (!ended_without_code(history, segments.back())) return history;
-  // What arrived in the same turn as the request was recorded without running code, too.
+  // Messages of the same turn as the request were recorded without running code.
   const TimePoint turn = history.back().timestamp;
   std::size_t end = history.size();
   for (auto at = segments.rbegin(); at != segments.rend() && history[*at].timestamp == turn; ++at) end = *at;
@@ -92,7 +92,7 @@ class Check {
     core::ExecutionOptions how;
     how.key_values = key_values;
     how.repeat_end = true;
-    // Nodes differ in their limit: a recorded result was within that of the node that stored it.
+    // Nodes have different limits: a recorded result was within the limit of the node that stored it.
     if (!detail::mutant("replay_check_limits_payloads")) how.max_payload_bytes = payload_ceiling;
     using InputMismatch = core::ExecutionOptions::InputMismatch;
     how.input_mismatch = options_.tolerate_inputs ? InputMismatch::warn : InputMismatch::error;
@@ -112,7 +112,7 @@ class Check {
   const Registry& registry_;
   const ReplayCheckOptions& options_;
   ReplayReport report_;
-  ReplayFinding finding_;  // what is known of the execution being looked at
+  ReplayFinding finding_;  // known facts of the current execution
 };
 
 std::string_view in_words(Kind kind) {

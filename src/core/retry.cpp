@@ -46,7 +46,7 @@ namespace detail {
 
 namespace {
 
-/// One attempt after the other. Each is an activity of its own; a limit on one attempt is a timer beside it.
+/// One attempt after the other. Each is a separate activity; a limit on one attempt is a timer next to it.
 Task<Payload> try_repeatedly(core::Execution& execution, event::ActivityScheduled request, RetryPolicy policy,
                              std::source_location where) {
   OrchestrationContext& ctx = execution.context();
@@ -58,9 +58,10 @@ Task<Payload> try_repeatedly(core::Execution& execution, event::ActivitySchedule
     try {
       co_return co_await std::move(activity);
     } catch (const CancelledError&) {
-      throw;  // not the attempt's failure, but the orchestration's end
+      // Not a failure of the attempt: the orchestration ends.
+      throw;
     } catch (const LimitError& error) {
-      // The engine refused to schedule it, as it would each time.
+      // The engine refused to schedule it; every further attempt would be refused as well.
       if (detail::mutant("retries_hide_refused_names")) throw ActivityError(error.failure());
       throw;
     } catch (...) {
@@ -68,7 +69,7 @@ Task<Payload> try_repeatedly(core::Execution& execution, event::ActivitySchedule
     }
     failure.attempt = attempt;
     if (failure.kind == FailureKind::timeout && failure.timeout == TimeoutKind::total) {
-      failure.timeout = TimeoutKind::start_to_close;  // the limit of one attempt, not of them all
+      failure.timeout = TimeoutKind::start_to_close;  // the limit of one attempt
     }
     if (!policy.tries_again(failure, attempt)) throw ActivityError(std::move(failure));
     const Duration pause = policy.pause_after(attempt);

@@ -22,8 +22,8 @@ std::optional<ScheduleKind> scheduled_kind(const EventBody& body) {
 }  // namespace
 
 void Schedules::note(const Event& event) {
-  // A history that is damaged is still read to its end, to cancel what it holds. A number from nowhere is not
-  // worth the memory that everything below it would take.
+  // A damaged history is still read to its end, to cancel its open operations. A single wrong id must not
+  // cost the memory for all ids below it.
   constexpr std::uint64_t widest_gap = 65'536;
   if (event.id.value > last_ && event.id.value - last_ > widest_gap) return;
   last_ = event.id.value;

@@ -1,10 +1,10 @@
-// What an execution has asked for and how far each of it is, derived from its events alone.
+// The operations of an execution and the state of each, derived from its events alone.
 //
 //   unknown ──scheduled──▶ open ──completion──▶ closed
 //                           │
 //                           └──cancel──▶ cancelled ──late completion──▶ closed
 //
-// Kept as one byte per event, so that a history of any length costs little and a lookup costs nothing.
+// One byte per event, so that a long history needs little memory and a lookup is cheap.
 #pragma once
 
 #include <duramen/history.hpp>
@@ -22,13 +22,13 @@ enum class ScheduleState : std::uint8_t { unknown, open, cancelled, closed };
 
 class Schedules {
  public:
-  /// Takes note of an event, recorded or new. Events come in order of their ids.
+  /// Records an event, old or new. Events come in order of their ids.
   void note(const Event& event);
-  /// Timers are cancelled without an event, and waits are answered by one that does not name them.
+  /// Cancels without an event: timers have none, and the event that answers a wait does not name it.
   void cancel(EventId id) { set_state(id, ScheduleState::cancelled); }
   void close(EventId id) { set_state(id, ScheduleState::closed); }
 
-  /// Forgets what events after `last` scheduled: they never happened.
+  /// Forgets operations scheduled after `last`: those events never happened.
   void forget_after(EventId last);
 
   [[nodiscard]] ScheduleKind kind(EventId id) const noexcept;
@@ -39,8 +39,9 @@ class Schedules {
   void open(EventId id, ScheduleKind kind);
   void set_state(EventId id, ScheduleState state);
 
-  std::uint64_t last_ = 0;             // the event noted last
-  std::vector<std::uint8_t> entries_;  // kind in the low nibble, state in the high one; index is the event id
+  std::uint64_t last_ = 0;  // the event noted last
+  // Kind in the low nibble, state in the high one; the index is the event id.
+  std::vector<std::uint8_t> entries_;
 };
 
 }  // namespace duramen::inline v0::core

@@ -1,4 +1,4 @@
-// One turn as a value: what goes in, what comes out.
+// One turn as a value: its input and its outcome.
 #pragma once
 
 #include <duramen/history.hpp>
@@ -21,30 +21,31 @@ namespace duramen::inline v0::core {
 
 struct TurnInput {
   /// Committed events that this execution has not seen yet: all of them for a new one, none for one kept
-  /// since its last turn, those of other nodes' turns in between.
+  /// since its last turn, or those of other nodes' turns in between.
   std::span<const Event> history;
-  /// What arrived since, in queue order.
+  /// New messages, in queue order.
   std::span<const MessageBody> messages;
   TimePoint now;
-  /// What new_guid() is made of. Recorded, so it may differ each time.
+  /// The source of new_guid(). The result is recorded, so it may differ each time.
   std::uint64_t entropy = 0;
-  /// Ends the execution with this failure, from history alone: no code runs, and the messages go unseen. For
-  /// what cannot be run, or was tried too often.
+  /// Ends the execution with this failure, from history alone: no code runs, and the messages are ignored.
+  /// Used if the code cannot run, or was tried too often.
   const Failure* condemned = nullptr;
 };
 
-/// A line of ctx.trace(), to be written once the turn is committed: never on replay, never for a turn that
-/// was refused.
+/// A line of ctx.trace(), to be written once the turn is committed: never on replay, never for a refused
+/// turn.
 struct TraceLine {
   LogLevel level;
   std::string text;
 };
 
-/// What the turn decided. `events` are whole segments; what follows is derived from them and says what must
-/// leave.
+/// The decisions of a turn. `events` are whole segments; the other fields are derived from them and list the
+/// outputs.
 struct TurnOutcome {
   std::vector<Event> events;
-  std::vector<std::size_t> segments;  ///< index in `events` at which each segment begins
+  /// Index in `events` of each segment's begin.
+  std::vector<std::size_t> segments;
 
   Status status = Status::running;
   std::optional<Payload> output;
@@ -53,21 +54,22 @@ struct TurnOutcome {
   std::vector<KeyValueChange> key_values;
 
   std::vector<ActivityRequest> activities;
-  std::vector<OutboundMessage>
-      messages;  ///< timers, child and detached starts, cancels, answers, the next execution
+  /// Timers, child and detached starts, cancels, answers, the next execution.
+  std::vector<OutboundMessage> messages;
   std::vector<CancelledActivity> cancelled_activities;
   std::optional<CancelReason> cancel_rest;  ///< on terminal turns
   std::vector<EventId> dropped_timers;
 
   std::vector<TraceLine> traces;
   std::vector<std::string> warnings;  ///< for the log: what was tolerated
-  std::size_t ignored_messages = 0;   ///< duplicates, answers to an earlier execution, anything after the end
+  /// Duplicates, answers to an earlier execution, anything after the end.
+  std::size_t ignored_messages = 0;
   std::size_t replayed_events = 0;
 
   [[nodiscard]] bool ended() const noexcept { return is_final(status) || status == Status::continued_as_new; }
 };
 
-/// Where the segments of a recorded history begin. Prefixes that end there can be replayed.
+/// The indexes at which the segments of a recorded history begin. Prefixes that end there can be replayed.
 [[nodiscard]] std::vector<std::size_t> find_segments(std::span<const Event> history);
 
 }  // namespace duramen::inline v0::core
