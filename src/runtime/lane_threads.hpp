@@ -4,11 +4,12 @@
 #include "runtime/log.hpp"
 #include <duramen/env.hpp>
 
+#include <atomic>
 #include <string>
 
 namespace duramen::inline v0::runtime {
 
-/// lost() is called on one executor; found() on any thread.
+/// Any thread.
 class LaneThreads {
  public:
   /// `threads`: what the log calls them.
@@ -18,12 +19,11 @@ class LaneThreads {
   void lost() {
     const bool refused = !env_.thread_lost(lane_);
     // Once, until one is granted again: there may be many in a row.
-    if (refused && !refused_) {
+    if (!refused_.exchange(refused) && refused) {
       log_(LogLevel::warning,
            "the system refuses another thread for " + threads_ +
                "; work goes on with fewer: raise the process's limit of threads or memory");
     }
-    refused_ = refused;
   }
   void found() { env_.thread_found(lane_); }
 
@@ -32,7 +32,7 @@ class LaneThreads {
   const Lane lane_;
   const std::string threads_;
   const Log& log_;
-  bool refused_ = false;
+  std::atomic<bool> refused_{false};
 };
 
 }  // namespace duramen::inline v0::runtime

@@ -21,7 +21,7 @@ void StopNotifier::notify(std::shared_ptr<detail::ActivityState> state, UniqueFu
 StopNotifier::Notices::iterator StopNotifier::begin(std::shared_ptr<detail::ActivityState> state) {
   const LeaseTime now = env_.clock().lease_now();
   std::lock_guard lock(mutex_);
-  if (!std::exchange(watched_, true)) watch(now + slow_callback);
+  if (!planned_) watch(now + slow_callback);
   return under_way_.insert(under_way_.end(), Notice{std::move(state), now});
 }
 
@@ -36,22 +36,26 @@ void StopNotifier::end(Notices::iterator notice) {
   if (replaced) threads_.found();
 }
 
+/// With mutex_ held. Both loops call the store and may hang there: the first that is free does the check.
 void StopNotifier::watch(LeaseTime when) {
-  env_.lease_loop().post_at(when, [this] { look(); });
+  planned_ = when;
+  env_.lease_loop().post_at(when, [this, when] { check(when); });
+  if (detail::mutant("a_hung_renewal_holds_up_stop_notices")) return;
+  env_.loop().post_at(when, [this, when] { check(when); });
 }
 
-/// On the lease loop. Planned while callbacks are under way that are not known to be slow.
-void StopNotifier::look() {
+/// On one of the two loops. Planned while callbacks are under way that are not known to be slow.
+void StopNotifier::check(LeaseTime planned) {
   const LeaseTime now = env_.clock().lease_now();
   std::vector<std::shared_ptr<detail::ActivityState>> slow;
   std::size_t lost = 0;
   {
     std::lock_guard lock(mutex_);
-    watched_ = false;
+    if (planned_ != planned) return;  // the other loop was first
+    planned_.reset();
     for (Notice& notice : under_way_) {
       if (notice.slow) continue;
       if (now < notice.began + slow_callback) {
-        watched_ = true;
         watch(notice.began + slow_callback);
         break;  // the others are younger
       }

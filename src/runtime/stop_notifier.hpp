@@ -16,6 +16,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace duramen::inline v0::runtime {
@@ -43,16 +44,16 @@ class StopNotifier {
   [[nodiscard]] Notices::iterator begin(std::shared_ptr<detail::ActivityState> state);
   void end(Notices::iterator notice);
   void watch(LeaseTime when);
-  void look();
+  void check(LeaseTime planned);
 
   Env& env_;
   const Log& log_;
-  LaneThreads threads_;  // lost() on the lease loop
+  LaneThreads threads_;
 
   std::mutex mutex_;
-  Notices under_way_;         // guarded by mutex_: one per thread of the lane at most, the oldest first
-  bool watched_ = false;      // guarded by mutex_: a look is planned; there is never more than one
-  std::size_t replaced_ = 0;  // guarded by mutex_: threads
+  Notices under_way_;  // guarded by mutex_: one per thread of the lane at most, the oldest first
+  std::optional<LeaseTime> planned_;  // guarded by mutex_: the next check; there is never more than one
+  std::size_t replaced_ = 0;          // guarded by mutex_: threads
 };
 
 }  // namespace duramen::inline v0::runtime

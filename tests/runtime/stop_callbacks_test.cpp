@@ -1,6 +1,7 @@
 // Stop callbacks that block keep neither the cancels of others waiting nor their grace running.
 #include "runtime/clocked_world.hpp"
 #include "runtime/stop_notifier.hpp"
+#include <duramen/forwarding_provider.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -22,9 +23,27 @@ std::size_t threads_named(const std::string& name) {
   return found;
 }
 
+/// A store whose renewals of leases hang while the test wants it.
+class HangingRenewals final : public ForwardingProvider {
+ public:
+  using ForwardingProvider::ForwardingProvider;
+  Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> leases,
+                                                    Duration extend) override {
+    ++hanging;
+    while (hang) std::this_thread::sleep_for(1ms);
+    --hanging;
+    return ForwardingProvider::renew_activities(leases, extend);
+  }
+  std::atomic<bool> hang{false};
+  std::atomic<int> hanging{0};
+};
+
 class StopCallbacks : public ::testing::Test {
  protected:
-  StopCallbacks() {
+  StopCallbacks()
+      : world([this](std::shared_ptr<Provider> inner) {
+          return store = std::make_shared<HangingRenewals>(std::move(inner));
+        }) {
     // The callback outlives the frame: while it runs, nobody could destroy it there.
     world.registry.add("Blocks", [this](ActivityContext& ctx, int value) -> ActivityTask<int> {
       {
@@ -65,6 +84,7 @@ class StopCallbacks : public ::testing::Test {
   }
   ~StopCallbacks() override {
     go_on = true;
+    store->hang = false;
     tidy.set(true);
     world.runtimes.clear();
   }
@@ -93,6 +113,7 @@ class StopCallbacks : public ::testing::Test {
   }
 
   using Callback = std::stop_callback<std::function<void()>>;
+  std::shared_ptr<HangingRenewals> store;
   ClockedWorld world;
   RuntimeOptions options;
   std::atomic<int> begun{0};
@@ -119,6 +140,21 @@ TEST_F(StopCallbacks, TwoThatBlockDoNotHoldUpTheCancelOfAnother) {
   EXPECT_EQ(warned("a stop callback", "listens"), 0u);
   go_on = true;
   world.until([&] { return threads_named("dm-cancel") == 2; });
+}
+
+// The thread that renews leases hung in the store, and nothing else noticed that the callbacks blocked.
+TEST_F(StopCallbacks, TwoThatBlockDoNotHoldUpTheCancelOfAnotherWhileARenewalHangs) {
+  options.cancel_grace = 2h;
+  world.run(options);
+  start("renewed", "Listens");
+  store->hang = true;
+  world.clock.advance(20min);  // a third of the lease
+  world.until([&] { return store->hanging == 1; });
+  give_up = world.clock.lease_now() + 60s;
+  cancel_behind_two_that_block();
+  world.until([&] { return blocked_when_notified.is_set(); }, [&] { world.clock.advance(20ms); });
+  EXPECT_EQ(blocked_when_notified.wait(), 2);
+  EXPECT_EQ(store->hanging, 1);
 }
 
 TEST_F(StopCallbacks, ManyThatBlockMakeABoundedNumberOfThreads) {
