@@ -18,7 +18,10 @@ void LocalHub::attach(LocalRuntime& runtime) {
 void LocalHub::detach(LocalRuntime& runtime) {
   std::lock_guard lock(runtimes_mutex_);
   std::erase(runtimes_, &runtime);
-  if (runtimes_.empty()) last_count_.reset();  // it would be old when the next runtime comes
+  if (!runtimes_.empty()) return;
+  // They would be old when the next runtime attaches, which counts at once.
+  last_count_.reset();
+  if (!mutant("a_restarted_runtime_skips_a_count")) last_count_began_.reset();
 }
 
 bool LocalHub::begin_count(LeaseTime now, Duration interval) {
@@ -33,7 +36,10 @@ bool LocalHub::begin_count(LeaseTime now, Duration interval) {
 void LocalHub::end_count(const std::optional<StoreGauges>& gauges) {
   std::lock_guard lock(runtimes_mutex_);
   counting_ = false;
-  if (!gauges) return;
+  if (!gauges) {
+    if (!mutant("a_restarted_runtime_skips_a_count")) last_count_began_.reset();
+    return;
+  }
   last_count_ = gauges;
   for (LocalRuntime* runtime : runtimes_) runtime->counted(*gauges);
 }

@@ -74,7 +74,8 @@ class LocalHub {
   /// The store is counted for all runtimes here by one of them. True: the caller is to do it now and to call
   /// end_count. False: another is at it, or the last count began less than `interval` before `now`.
   [[nodiscard]] bool begin_count(LeaseTime now, Duration interval);
-  /// Passes the count on to every runtime here; absent: the caller has given up.
+  /// Passes the count on to every runtime here. Absent: the caller has given up, and the next begin_count
+  /// is true.
   void end_count(const std::optional<StoreGauges>& gauges);
 
   /// Called at most once, by whoever commits the end of the instance, on its thread; must not block.

@@ -185,5 +185,26 @@ TEST_F(Gauges, ARuntimeThatEndsWhileItCountsLeavesTheNextCountToTheOthers) {
   EXPECT_EQ(store->parts().at(1).after, Incarnation{}) << "from the beginning";
 }
 
+// The hub remembered when the last count began: a new runtime had no gauges for an interval.
+TEST_F(Gauges, ARuntimeThatReplacesAnotherCountsAtOnce) {
+  store->pretend({part_of(3, 0, Incarnation{}), part_of(5, 0, Incarnation{})});
+  auto first = run();
+  world.until([&] { return !first->open_instances().empty(); });
+  world.runtimes.clear();
+  auto second = run();
+  world.until([&] { return !second->open_instances().empty(); });
+  EXPECT_EQ(second->open_instances(), std::vector<double>{5});
+}
+
+TEST_F(Gauges, ARuntimeThatReplacesOneThatEndedWhileItCountedCountsAtOnce) {
+  store->pretend({part_of(1, 9'999, Incarnation{10'000}), part_of(8, 0, Incarnation{})});
+  auto first = run();
+  world.until([&] { return store->parts().size() == 1; });
+  world.runtimes.clear();
+  auto second = run();
+  world.until([&] { return !second->open_instances().empty(); });
+  EXPECT_EQ(second->open_instances(), std::vector<double>{8});
+}
+
 }  // namespace
 }  // namespace duramen::test
