@@ -8,9 +8,10 @@
 // non-empty UTF-8 without NUL, at most max_name_bytes (<duramen/limits.hpp>); payloads at most
 // ClientOptions::max_payload_bytes.
 //
-// Calls that wait for a runtime (start and the waits) return `invalid_argument` immediately if they would
-// wait for the calling thread itself: a runtime's loop (orchestrations, most log records, callbacks of the
-// _async calls), a runtime's store thread, or this client's callback thread.
+// Calls that wait for a runtime (start and the waits) return `invalid_argument` at once when the caller is a
+// thread that they would wait for: the loop of a runtime on the same store (orchestrations, most log lines,
+// callbacks of the calls that end in _async) or its store thread, or this client's own callback thread.
+// A client of another store may be called there, but holds up the runtime until the call returns.
 #pragma once
 
 #include <duramen/bulk.hpp>

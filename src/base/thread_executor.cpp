@@ -27,8 +27,8 @@ std::thread start_thread(const std::string& name, Job run) {
   }
 }
 
-ThreadExecutor::ThreadExecutor(const Clock& clock, const std::string& name, Role role)
-    : clock_(clock), role_(role), thread_(start_thread(name, [this] { run(); })) {}
+ThreadExecutor::ThreadExecutor(const Clock& clock, const std::string& name, Role role, const void* serves)
+    : clock_(clock), role_(role), serves_(serves), thread_(start_thread(name, [this] { run(); })) {}
 
 void ThreadExecutor::post(Job job) { post_to(jobs_, std::move(job)); }
 

@@ -24,7 +24,9 @@ class ThreadExecutor final : public Executor {
   /// `commits`: a runtime's commits need this thread, so it must not wait for the runtime.
   enum class Role : std::uint8_t { commits, other };
 
-  ThreadExecutor(const Clock& clock, const std::string& name, Role role = Role::other);
+  /// `serves`: the store whose runtime it belongs to, if any.
+  ThreadExecutor(const Clock& clock, const std::string& name, Role role = Role::other,
+                 const void* serves = nullptr);
   ~ThreadExecutor() override { stop(); }
 
   void post(Job job) override;
@@ -37,6 +39,7 @@ class ThreadExecutor final : public Executor {
   /// True on a thread of an executor: it must not wait for another one, which may be waiting for it.
   [[nodiscard]] static bool is_this_thread() noexcept { return current() != nullptr; }
   [[nodiscard]] Role role() const noexcept { return role_; }
+  [[nodiscard]] bool serves(const void* store) const noexcept { return serves_ == store; }
 
   /// Runs queued jobs, drops timers that are not due, and ends the thread. Later posts are dropped.
   void stop();
@@ -57,6 +60,7 @@ class ThreadExecutor final : public Executor {
 
   const Clock& clock_;
   const Role role_;
+  const void* const serves_;               // only compared
   std::atomic<std::size_t> waiting_{0};    // jobs not begun yet
   std::atomic<bool> urgent_waits_{false};  // a hint: written under mutex_
 

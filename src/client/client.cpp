@@ -82,11 +82,14 @@ Client::~Client() { impl_->waits->close(); }
 Result<void> Client::Impl::check_may_wait(const char* operation) const {
   const ThreadExecutor* const current = ThreadExecutor::current();
   if (current == nullptr || detail::mutant("the_loop_may_wait_for_itself")) return {};
-  if (current->role() == ThreadExecutor::Role::commits) {
+  const bool own_store =
+      current->serves(store.provider().get()) || detail::mutant("no_loop_may_wait_for_another_store");
+  if (own_store && current->role() == ThreadExecutor::Role::commits) {
     return client::bad_argument(
         operation,
         std::string(operation) +
-            " was called on a thread of a runtime: from an orchestration, a log sink, metrics or a callback. "
+            " was called on a thread of a runtime of the same store: from an orchestration, a log sink, "
+            "metrics or a callback. "
             "The runtime cannot work until the call returns, so it would never return. Call it from a thread "
             "of your own, or use start_async or wait_async; an orchestration starts others with "
             "ctx.schedule_orchestration or ctx.schedule_sub_orchestration");

@@ -78,7 +78,7 @@ class Runtime::Impl {
   Impl(Store store, Registry registry, RuntimeOptions options)
       : store_(std::move(store)),
         options_(completed(std::move(options))),
-        env_(store_.provider()->clock(), options_.activity_threads),
+        env_(store_.provider()->clock(), options_.activity_threads, store_.provider().get()),
         node_(std::make_unique<runtime::Node>(env_, store_, std::move(registry), options_)) {
     node_->run();
     node_->watch_turns();

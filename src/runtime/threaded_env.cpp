@@ -145,13 +145,13 @@ namespace {
 std::size_t default_threads() { return std::max<std::size_t>(4, std::thread::hardware_concurrency()); }
 }  // namespace
 
-ThreadedEnv::ThreadedEnv(const Clock& clock, std::size_t activity_threads)
+ThreadedEnv::ThreadedEnv(const Clock& clock, std::size_t activity_threads, const void* store)
     : clock_(clock),
       random_(std::random_device{}() ^ (static_cast<std::uint64_t>(std::random_device{}()) << 32u)),
-      loop_(clock, "dm-loop", ThreadExecutor::Role::commits),
+      loop_(clock, "dm-loop", ThreadExecutor::Role::commits, store),
       activity_loop_(clock, "dm-coroutines"),
       lease_loop_(clock, "dm-leases"),
-      store_(clock, "dm-store", ThreadExecutor::Role::commits),
+      store_(clock, "dm-store", ThreadExecutor::Role::commits, store),
       activities_(activity_threads > 0 ? activity_threads : default_threads(), "dm-activity"),
       cancellation_(2, "dm-cancel"),
       background_(1, "dm-background") {}

@@ -56,7 +56,8 @@ class ThreadPool {
 
 class ThreadedEnv final : public Env {
  public:
-  ThreadedEnv(const Clock& clock, std::size_t activity_threads);
+  /// `store`: the one whose runtime it is for. Clients of other stores may wait on its threads.
+  ThreadedEnv(const Clock& clock, std::size_t activity_threads, const void* store = nullptr);
   ~ThreadedEnv() override;
 
   [[nodiscard]] const Clock& clock() const override { return clock_; }

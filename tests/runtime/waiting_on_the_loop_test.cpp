@@ -26,7 +26,7 @@ class WaitingOnTheLoop : public ::testing::Test {
   }
   static void expect_named(const Error& error) {
     EXPECT_EQ(error.code, ErrorCode::invalid_argument);
-    EXPECT_THAT(error.message, HasSubstr("was called on a thread of a runtime"));
+    EXPECT_THAT(error.message, HasSubstr("was called on a thread of a runtime of the same store"));
     EXPECT_THAT(error.message, HasSubstr("start_async"));
   }
 
@@ -76,6 +76,46 @@ TEST_F(WaitingOnTheLoop, ALogSinkThatCallsAClientGetsAnErrorAndTheNodeGoesOn) {
   ASSERT_TRUE(seen);
   expect_named(*seen);
   expect_alive();
+}
+
+// Log records that go through another store were refused, though nothing there waits for this runtime.
+TEST_F(WaitingOnTheLoop, ALogSinkMayCallAClientOfAnotherStore) {
+  World other;
+  other.registry.add("one", [](OrchestrationContext&) -> Task<int> { co_return 1; });
+  other.run();
+  Signal<Result<InstanceState>> state;
+  world.registry.add("says", [](OrchestrationContext& ctx) -> Task<int> {
+    ctx.trace_info("hello");
+    co_return 1;
+  });
+  RuntimeOptions options;
+  options.log = [&](const LogRecord& record) {
+    if (record.source != LogSource::orchestration) return;
+    const auto started = other.client.start("from the sink", "one");
+    state.set(started ? other.client.wait("from the sink", forever) : started.error());
+  };
+  world.run(options);
+  world.client.start("says", "says").value();
+  const auto seen = state.wait();
+  ASSERT_TRUE(seen);
+  ASSERT_TRUE(*seen) << seen->error().describe();
+  EXPECT_EQ((*seen)->output_as<int>(), 1);
+  expect_alive();
+}
+
+TEST_F(WaitingOnTheLoop, ASecondHandleOfTheStoreIsTheSameStore) {
+  Client second{Store{world.provider}};
+  Signal<Error> error;
+  world.registry.add("careless", [&](OrchestrationContext&) -> Task<int> {
+    const auto state = second.wait("careless", 100ms);
+    error.set(state ? Error{} : state.error());
+    co_return 1;
+  });
+  world.run();
+  world.client.start("careless", "careless").value();
+  const auto seen = error.wait();
+  ASSERT_TRUE(seen);
+  expect_named(*seen);
 }
 
 TEST_F(WaitingOnTheLoop, SoDoesACallbackOnTheStoreThread) {
