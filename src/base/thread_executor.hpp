@@ -21,8 +21,11 @@ namespace duramen::inline v0 {
 
 class ThreadExecutor final : public Executor {
  public:
-  /// `commits`: a runtime's commits need this thread, so it must not wait for the runtime.
-  enum class Role : std::uint8_t { commits, other };
+  enum class Role : std::uint8_t {
+    commits,     ///< a runtime's commits need the thread: no call may wait for the runtime there
+    coroutines,  ///< all coroutine activities of a runtime need it: no call may wait for an instance there
+    other,
+  };
 
   /// `serves`: the store whose runtime it belongs to, if any.
   ThreadExecutor(const Clock& clock, const std::string& name, Role role = Role::other,

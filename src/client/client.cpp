@@ -79,7 +79,7 @@ Client::Client(Store store, ClientOptions options) {
 }
 Client::~Client() { impl_->waits->close(); }
 
-Result<void> Client::Impl::check_may_wait(const char* operation) const {
+Result<void> Client::Impl::check_may_wait_for_commit(const char* operation) const {
   const ThreadExecutor* const current = ThreadExecutor::current();
   if (current == nullptr || detail::mutant("the_loop_may_wait_for_itself")) return {};
   const bool own_store =
@@ -104,11 +104,24 @@ Result<void> Client::Impl::check_may_wait(const char* operation) const {
   return {};
 }
 
+Result<void> Client::Impl::check_may_wait_for_instance(const char* operation) const {
+  const ThreadExecutor* const current = ThreadExecutor::current();
+  if (current != nullptr && current->role() == ThreadExecutor::Role::coroutines &&
+      current->serves(store.provider().get()) && !detail::mutant("a_coroutine_may_block_the_others")) {
+    return client::bad_argument(
+        operation, std::string(operation) +
+                       " was called in a coroutine activity. All coroutine activities of a runtime share the "
+                       "thread that it would block, and the instance may need that thread. Make the "
+                       "activity a function, which has a thread of its own, or use wait_async");
+  }
+  return check_may_wait_for_commit(operation);
+}
+
 // -- start --------------------------------------------------------------------------------------------------
 
 Result<StartOutcome> Client::start_payload(InstanceId instance, std::string_view orchestration, Payload input,
                                            StartOptions options) {
-  if (Result<void> ok = impl_->check_may_wait("start"); !ok) return ok.error();
+  if (Result<void> ok = impl_->check_may_wait_for_commit("start"); !ok) return ok.error();
   StartRequest request;
   request.instance = std::move(instance);
   request.start.orchestration = orchestration;
@@ -137,7 +150,7 @@ void Client::start_async(StartRequest request, StartDone done) {
 
 Result<InstanceState> Client::wait(const InstanceId& instance, Duration timeout) {
   if (Result<void> ok = client::check_instance("wait", instance); !ok) return ok.error();
-  if (Result<void> ok = impl_->check_may_wait("wait"); !ok) return ok.error();
+  if (Result<void> ok = impl_->check_may_wait_for_instance("wait"); !ok) return ok.error();
   return impl_->waits->wait_for_end(instance, timeout);
 }
 
@@ -162,7 +175,7 @@ Result<InstanceInfo> Client::wait_for_status_change(const InstanceId& instance, 
                                                     Duration timeout) {
   constexpr const char* operation = "wait_for_status_change";
   if (Result<void> ok = client::check_instance(operation, instance); !ok) return ok.error();
-  if (Result<void> ok = impl_->check_may_wait(operation); !ok) return ok.error();
+  if (Result<void> ok = impl_->check_may_wait_for_instance(operation); !ok) return ok.error();
   return impl_->waits->wait_for<InstanceInfo>(
       instance, timeout, operation, "changed its custom status since version " + std::to_string(last_version),
       [last_version](Provider& provider, const InstanceId& id) {
@@ -175,7 +188,7 @@ Result<Payload> Client::wait_for_key_value(const InstanceId& instance, const std
   constexpr const char* operation = "wait_for_key_value";
   if (Result<void> ok = client::check_instance(operation, instance); !ok) return ok.error();
   if (Result<void> ok = client::check_name(operation, "a key", key); !ok) return ok.error();
-  if (Result<void> ok = impl_->check_may_wait(operation); !ok) return ok.error();
+  if (Result<void> ok = impl_->check_may_wait_for_instance(operation); !ok) return ok.error();
   return impl_->waits->wait_for<Payload>(
       instance, timeout, operation, "given the key \"" + key + "\" a value",
       [key](Provider& provider, const InstanceId& id) { return value_of(provider, id, key); });

@@ -17,8 +17,9 @@ class Client::Impl {
         provider(*store.provider()),
         waits(std::make_shared<client::WaitRegistry>(store)) {}
 
-  /// Refuses a call that waits on a thread that it would wait for: it would never return.
-  [[nodiscard]] Result<void> check_may_wait(const char* operation) const;
+  /// Refuse a call on a thread that it would wait for: it would never return.
+  [[nodiscard]] Result<void> check_may_wait_for_commit(const char* operation) const;
+  [[nodiscard]] Result<void> check_may_wait_for_instance(const char* operation) const;
 
   const ClientOptions options;
   Store store;

@@ -149,7 +149,7 @@ ThreadedEnv::ThreadedEnv(const Clock& clock, std::size_t activity_threads, const
     : clock_(clock),
       random_(std::random_device{}() ^ (static_cast<std::uint64_t>(std::random_device{}()) << 32u)),
       loop_(clock, "dm-loop", ThreadExecutor::Role::commits, store),
-      activity_loop_(clock, "dm-coroutines"),
+      activity_loop_(clock, "dm-coroutines", ThreadExecutor::Role::coroutines, store),
       lease_loop_(clock, "dm-leases"),
       store_(clock, "dm-store", ThreadExecutor::Role::commits, store),
       activities_(activity_threads > 0 ? activity_threads : default_threads(), "dm-activity"),

@@ -155,14 +155,39 @@ TEST_F(WaitingOnTheLoop, ACallbackOfAClientWithoutARuntimeMustNotWaitForThatClie
   EXPECT_THAT(seen->message, HasSubstr("in a callback of this client"));
 }
 
-TEST_F(WaitingOnTheLoop, AnActivityMayWait) {
+// A wait kept the thread of all coroutine activities. An instance that needed one of them never ended.
+TEST_F(WaitingOnTheLoop, ACoroutineActivityThatWaitsGetsAnErrorAndTheOthersGoOn) {
+  Signal<std::vector<Error>> errors;
+  world.registry.add("Careless", [this, &errors](ActivityContext&) -> ActivityTask<int> {
+    std::vector<Error> seen;
+    const auto note = [&seen](const auto& result) { seen.push_back(result ? Error{} : result.error()); };
+    note(world.client.wait("above", 100ms));
+    note(world.client.wait_for_status_change("above", 0, 100ms));
+    note(world.client.wait_for_key_value("above", "key", 100ms));
+    errors.set(seen);
+    co_return 1;
+  });
+  world.registry.add("above", [](OrchestrationContext& ctx) -> Task<int> {
+    co_return co_await ctx.schedule_activity<int>("Careless");
+  });
+  world.run();
+  EXPECT_EQ(world.finish("above", "above", std::monostate{}).output_as<int>(), 1);
+  const auto seen = errors.wait();
+  ASSERT_TRUE(seen);
+  for (const Error& error : *seen) {
+    EXPECT_EQ(error.code, ErrorCode::invalid_argument) << error.describe();
+    EXPECT_THAT(error.message, HasSubstr("was called in a coroutine activity"));
+    EXPECT_THAT(error.message, HasSubstr("wait_async"));
+  }
+}
+
+TEST_F(WaitingOnTheLoop, AFunctionActivityMayWaitAndACoroutineMayStart) {
   world.registry.add("Starts", [this](ActivityContext&) {
     world.client.start("below", "one").value();
     return world.client.wait("below", forever).value().output_as<int>();
   });
   world.registry.add("StartsToo", [this](ActivityContext&) -> ActivityTask<int> {
-    world.client.start("below too", "one").value();
-    co_return world.client.wait("below too", forever).value().output_as<int>();
+    co_return world.client.start("below too", "one").value() == StartOutcome::created ? 1 : 0;
   });
   world.registry.add("above", [](OrchestrationContext& ctx) -> Task<int> {
     co_return co_await ctx.schedule_activity<int>("Starts") +
