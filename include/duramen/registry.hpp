@@ -93,18 +93,11 @@ struct HandlerTraits<R (C::*)(Args...)> : HandlerTraits<R (*)(Args...)> {};
 template <class R, class... Args>
 struct HandlerTraits<R(Args...)> : HandlerTraits<R (*)(Args...)> {};
 
-// The return type of a handler. A plain function may also return a literal: it is encoded before anything
-// else runs.
+// The result of a handler.
 template <class T>
 struct Unwrapped : Owned<T> {
   static constexpr bool is_task = false;
   static constexpr bool is_activity_task = false;
-};
-template <>
-struct Unwrapped<const char*> {
-  static constexpr bool is_task = false;
-  static constexpr bool is_activity_task = false;
-  using type = const char*;
 };
 template <class T>
 struct Unwrapped<Task<T>> : Owned<T> {

@@ -48,7 +48,7 @@ void register_all(dm::Registry& registry) {
   registry.add("measure", measure);
   registry.add("sends", sends);
   registry.add(Measure, [](dm::ActivityContext&, std::string what) { return static_cast<int>(what.size()); });
-  registry.add("Answer", [](dm::ActivityContext&) { return "a literal"; });
+  registry.add("Answer", [](dm::ActivityContext&) { return std::string("a literal"); });
   registry.add("Take", [](dm::ActivityContext&, Order order) { return order.lines.size(); });
   registry.add("Any", [](dm::ActivityContext&, nlohmann::json any) { return any; });
 }
