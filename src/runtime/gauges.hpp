@@ -2,8 +2,8 @@
 //
 // A count over all instances takes long where there are millions of them, and nothing waits for it. So it has
 // a lane of its own, and the store is asked for a part at a time, with a pause in between: a store that keeps
-// old rows for its readers can let go of them then. The runtimes of a process that share a store count once
-// for all.
+// old rows for its readers can let go of them then. The size of a part follows the time that the last one
+// took. The runtimes of a process that share a store count once for all.
 #pragma once
 
 #include "runtime/log.hpp"
@@ -11,6 +11,7 @@
 #include <duramen/env.hpp>
 #include <duramen/provider.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace duramen::inline v0::runtime {
@@ -44,8 +45,9 @@ class Gauges {
 
   bool stopped_ = false;
   bool counting_ = false;
-  detail::StoreGauges gauges_;  // of the count that is under way
-  std::uint64_t open_ = 0;      // its instances so far
+  std::size_t part_size_ = 1000;  // instances; stays from one count to the next
+  detail::StoreGauges gauges_;    // of the count that is under way
+  std::uint64_t open_ = 0;        // its instances so far
 };
 
 }  // namespace duramen::inline v0::runtime

@@ -25,6 +25,7 @@ class CountedStore final : public ForwardingProvider {
     parts_.push_back({after, limit});
     changed_.notify_all();
     changed_.wait(lock, [this] { return !held_; });
+    if (clock_ != nullptr) clock_->advance(Duration{static_cast<Duration::rep>(limit) / 10});
     if (parts_.size() > pretended_.size()) return ForwardingProvider::count_instances(after, limit);
     return pretended_[parts_.size() - 1];
   }
@@ -33,6 +34,11 @@ class CountedStore final : public ForwardingProvider {
   void pretend(std::vector<InstanceCount> parts) {
     std::lock_guard lock(mutex_);
     pretended_ = std::move(parts);
+  }
+  /// From now on it reads ten instances in a millisecond.
+  void slow_down(testing::ManualClock& clock) {
+    std::lock_guard lock(mutex_);
+    clock_ = &clock;
   }
   void hold() {
     std::lock_guard lock(mutex_);
@@ -57,6 +63,7 @@ class CountedStore final : public ForwardingProvider {
   std::condition_variable changed_;
   std::vector<Part> parts_;
   std::vector<InstanceCount> pretended_;
+  testing::ManualClock* clock_ = nullptr;
   bool held_ = false;
 };
 
@@ -155,6 +162,34 @@ TEST_F(Gauges, InstancesAreCountedInPartsThatAreBounded) {
     EXPECT_LE(part.limit, 10'000u);
   }
   EXPECT_EQ(from, (std::vector{Incarnation{}, Incarnation{10'000}, Incarnation{20'000}}));
+}
+
+// A part had 10,000 instances, however long the store took for them.
+TEST_F(Gauges, ASlowStoreIsReadInPartsThatTakeAFewMilliseconds) {
+  std::vector<InstanceCount> parts(6, part_of(1, 99, Incarnation{100}));
+  parts.push_back(part_of(1, 0, Incarnation{}));
+  store->pretend(parts);
+  store->slow_down(world.clock);
+  auto gauges = run();
+  world.until([&] { return !gauges->open_instances().empty(); }, [&] { world.clock.advance(25ms); });
+  EXPECT_EQ(gauges->open_instances(), std::vector<double>{7});
+  const auto read = store->parts();
+  ASSERT_EQ(read.size(), 7u);
+  EXPECT_LE(read.front().limit, 1'000u);
+  for (std::size_t i = 1; i < read.size(); ++i) {
+    EXPECT_LE(read[i].limit, 250u) << i;  // 25 ms
+    EXPECT_GE(read[i].limit, 100u) << i;
+  }
+}
+
+TEST_F(Gauges, AFastStoreIsReadInLargerParts) {
+  std::vector<InstanceCount> parts(9, part_of(0, 100, Incarnation{100}));
+  parts.push_back(part_of(3, 0, Incarnation{}));
+  store->pretend(parts);
+  auto gauges = run();
+  world.until([&] { return !gauges->open_instances().empty(); }, [&] { world.clock.advance(5ms); });
+  EXPECT_GT(store->parts().back().limit, 1'000u);
+  EXPECT_LE(store->parts().back().limit, 10'000u);
 }
 
 TEST_F(Gauges, RuntimesOnOneStoreCountItOncePerInterval) {
