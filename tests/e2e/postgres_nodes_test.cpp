@@ -1,6 +1,8 @@
 // Several real processes on one PostgreSQL schema: they share the work, cancel across, and survive each
 // other's death.
-#include "e2e/child_process.hpp"
+#include "e2e/exactly_once.hpp"
+#include "e2e/worker_program.hpp"
+#include "support/child_process.hpp"
 #include "support/postgres_cluster.hpp"
 #include "support/signal.hpp"
 #include "support/temp_dir.hpp"
@@ -25,58 +27,28 @@ namespace {
 
 using namespace std::chrono_literals;
 
-void say(const std::string& line) {
-  std::printf("%s\n", line.c_str());
-  std::fflush(stdout);
-}
-
 Registry orchestrations() {
-  Registry registry;
-  registry.add("wait", [](OrchestrationContext& ctx, std::string how) -> Task<int> {
-    co_return co_await ctx.schedule_activity<int>("Wait", how);
-  });
+  Registry registry = worker_orchestrations();
   registry.add("hold", [](OrchestrationContext& ctx, std::string until) -> Task<int> {
     co_return co_await ctx.schedule_activity<int>("Hold", until);
-  });
-  registry.add("count_to", [](OrchestrationContext& ctx, int target) -> Task<int> {
-    int value = 0;
-    while (value < target) value = co_await ctx.schedule_activity<int>("Increment", value);
-    co_return value;
   });
   return registry;
 }
 
 void add_activities(Registry& registry) {
-  registry.add("Wait", [](ActivityContext& ctx, std::string) -> ActivityTask<int> {
-    say("begun");
-    co_await ctx.cancelled();
-    const auto reason = ctx.cancel_reason();
-    say("stopped: " + std::string(to_string(ctx.stop_cause())) +
-        (reason ? " " + std::string(to_string(*reason)) : std::string()));
-    co_return 0;
-  });
-  // Returns who ran it, when the file is there.
+  add_worker_activities(registry);
+  // Waits for the file, then returns the process that ran it.
   registry.add("Hold", [](ActivityContext&, std::string until) {
-    say("holding");
+    report("holding");
     while (!std::filesystem::exists(until)) std::this_thread::sleep_for(10ms);
-    say("held");
+    report("held");
     return static_cast<int>(::getpid());
   });
-  registry.add("Increment", [](ActivityContext& ctx, int value) {
-    say("step " + ctx.instance_id().value + " " + std::to_string(value));
-    return value + 1;
-  });
 }
 
-RuntimeOptions short_leases() {
-  RuntimeOptions options;
-  options.activity_lease = 1500ms;  // so that a killed process is succeeded soon
-  options.turn_lease = 1500ms;
-  options.poll_interval = 300ms;
-  return options;
-}
+RuntimeOptions short_leases() { return worker_options(1500ms, 300ms); }
 
-/// Finds soon what others lost, and keeps its own leases also on a busy machine.
+/// Takes over soon, but keeps its own leases even on a busy machine.
 RuntimeOptions heir() {
   RuntimeOptions options;
   options.poll_interval = 300ms;
@@ -90,16 +62,15 @@ postgres::Options options_for(const std::string& conninfo, const std::string& sc
   return options;
 }
 
-/// What a child process does: runs a runtime until it is killed.
-int run_worker(const std::string& conninfo, const std::string& schema, const std::string& kind) {
+/// Arguments: the connection, the schema, the kind.
+int run_worker(const std::vector<std::string>& arguments) {
+  const std::string& kind = arguments.at(2);
   Registry registry = kind == "activities" ? Registry{} : orchestrations();
   add_activities(registry);
-  const RuntimeOptions options = kind == "short-leases" ? short_leases()
-                                 : kind == "heir"       ? heir()
-                                                        : RuntimeOptions{};
-  Runtime runtime{postgres::open(options_for(conninfo, schema)), registry, options};
-  say("ready");
-  while (true) ::pause();
+  run_until_killed(postgres::open(options_for(arguments.at(0), arguments.at(1))), registry,
+                   kind == "short-leases" ? short_leases()
+                   : kind == "heir"       ? heir()
+                                          : RuntimeOptions{});
 }
 
 class PostgresNodes : public ::testing::Test {
@@ -112,19 +83,6 @@ class PostgresNodes : public ::testing::Test {
   [[nodiscard]] std::vector<std::string> worker(const std::string& kind) const {
     return {"--worker", schema->conninfo(), schema->name(), kind};
   }
-  /// Every activity completed once, and the instance ended once.
-  static void expect_each_once(Client& client, const InstanceId& instance, std::size_t activities) {
-    std::map<EventId, int> completions;
-    int ends = 0;
-    for (const Event& event : client.read_history(instance).value()) {
-      if (std::holds_alternative<event::ActivityCompleted>(event.body)) ++completions[event.source];
-      if (event_class(event) == EventClass::terminal) ++ends;
-    }
-    EXPECT_EQ(completions.size(), activities);
-    for (const auto& [source, count] : completions) EXPECT_EQ(count, 1) << "activity " << source.value;
-    EXPECT_EQ(ends, 1);
-  }
-
   TempDir dir;
   std::unique_ptr<PostgresSchema> schema;
   std::unique_ptr<Store> store;
@@ -179,7 +137,7 @@ TEST_F(PostgresNodes, TwoProcessesShareTheWork) {
     for (int i = 0; i < 60; ++i) client.start(id(i), "count_to", 5).value();
     for (int i = 0; i < 60; ++i) {
       EXPECT_EQ(client.wait(id(i), forever).value().output_as<int>(), 5);
-      expect_each_once(client, id(i), 5);
+      expect_each_step_once(client, id(i), 5);
     }
   }
   one.kill();
@@ -206,7 +164,7 @@ TEST_F(PostgresNodes, WhatAKilledNodeLeftIsFinishedByAnotherExactlyOnce) {
   for (int i = 0; i < instances; ++i) {
     const InstanceId id("i" + std::to_string(i));
     EXPECT_EQ(client.wait(id, forever).value().output_as<int>(), steps);
-    expect_each_once(client, id, steps);
+    expect_each_step_once(client, id, steps);
   }
 }
 
@@ -248,15 +206,12 @@ TEST_F(PostgresNodes, WhatAFrozenNodeFinishesTooLateIsRefused) {
   client.start("after", "count_to", 3).value();
   EXPECT_EQ(client.wait("after", forever).value().output_as<int>(), 3);
   EXPECT_EQ(client.wait("h", forever).value().output_as<int>(), done_by);
-  expect_each_once(client, "h", 1);
+  expect_each_step_once(client, "h", 1);
 }
 
 }  // namespace
 }  // namespace duramen::test
 
 int main(int argc, char** argv) {
-  if (argc == 5 && std::string(argv[1]) == "--worker")
-    return duramen::test::run_worker(argv[2], argv[3], argv[4]);
-  ::testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
+  return duramen::test::run_worker_or_tests(argc, argv, duramen::test::run_worker);
 }

@@ -2,12 +2,15 @@
 //
 // With real networks where that can be had: a namespace for each node, and a link that drops everything.
 // Elsewhere the node is frozen, as DURAMEN_PARTITION=freeze also makes it.
-#include "e2e/child_process.hpp"
+#include "e2e/exactly_once.hpp"
+#include "e2e/worker_program.hpp"
+#include "support/child_process.hpp"
 #include "support/postgres_cluster.hpp"
 #include "support/postgres_network.hpp"
 #include "support/postgres_server.hpp"
 #include "support/signal.hpp"
 #include "support/temp_dir.hpp"
+#include "support/until.hpp"
 #include <duramen/client.hpp>
 #include <duramen/postgres.hpp>
 #include <duramen/runtime.hpp>
@@ -96,29 +99,26 @@ Registry registry_of(const std::string& node, const Diary& diary, const std::str
   return registry;
 }
 
-int run_worker(const std::string& conninfo, const std::string& schema, const std::string& machine,
-               const std::string& node, const std::string& directory) {
+/// Arguments: the connection, the schema, the machine, the node, the directory.
+int run_worker(const std::vector<std::string>& arguments) {
+  const std::string& machine = arguments.at(2);
+  const std::string& node = arguments.at(3);
+  const std::string& directory = arguments.at(4);
   if (machine != "-" && !PostgresNetwork::enter(machine)) return 1;
   postgres::Options options;
-  options.conninfo = conninfo;
-  options.schema = schema;
+  options.conninfo = arguments.at(0);
+  options.schema = arguments.at(1);
   options.call_timeout = 1s;
   options.longest_reconnect_pause = 300ms;
-  RuntimeOptions runtime_options;
+  RuntimeOptions runtime_options = worker_options(3s, 300ms);
   runtime_options.node = node;
   runtime_options.tags = TagFilter::default_and({node});
-  runtime_options.activity_lease = 3s;
-  runtime_options.turn_lease = 3s;
-  runtime_options.poll_interval = 300ms;
   if (std::getenv("DURAMEN_TEST_LOG") == nullptr) runtime_options.log = [](const LogRecord&) {};
   const Diary diary{directory + "/diary"};
   // A second is little for a server that has much to do, but only calls of the runtime are made again.
   auto provider = postgres::open_provider(options);
   while (!provider && provider.error().retryable) provider = postgres::open_provider(options);
-  Runtime runtime{Store(provider.value()), registry_of(node, diary, directory + "/finish"), runtime_options};
-  std::printf("ready\n");
-  std::fflush(stdout);
-  while (true) ::pause();
+  run_until_killed(Store(provider.value()), registry_of(node, diary, directory + "/finish"), runtime_options);
 }
 
 class Partition : public ::testing::Test {
@@ -149,26 +149,6 @@ class Partition : public ::testing::Test {
     EXPECT_EQ(process->read_line(), "ready");
     return process;
   }
-  void until(const std::function<bool()>& holds) {
-    const auto end = std::chrono::steady_clock::now() + forever;
-    while (!holds()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), end) << "it never came to be";
-      std::this_thread::sleep_for(10ms);
-    }
-  }
-  static void expect_each_once(Client& client, const InstanceId& instance, std::size_t activities) {
-    std::map<EventId, int> completions;
-    int ends = 0;
-    for (const Event& event : client.read_history(instance).value()) {
-      if (std::holds_alternative<event::ActivityCompleted>(event.body)) ++completions[event.source];
-      if (event_class(event) == EventClass::terminal) ++ends;
-    }
-    EXPECT_EQ(completions.size(), activities) << instance.value;
-    for (const auto& [source, count] : completions)
-      EXPECT_EQ(count, 1) << instance.value << " " << source.value;
-    EXPECT_EQ(ends, 1) << instance.value;
-  }
-
   TempDir dir;
   std::unique_ptr<PostgresNetwork> network;
   std::optional<PostgresServer> server;
@@ -217,9 +197,9 @@ TEST_F(Partition, WhatTheLonelyNodeHeldIsDoneElsewhereOnceAndItWorksAgainWhenItI
   until([&] { return diary.says("lonely was told lease_lost") && diary.says("lonely is done"); });
   client.start("again", "on", std::string(lonely)).value();
   EXPECT_EQ(client.wait("again", forever).value().output_as<std::string>(), lonely);
-  expect_each_once(client, "obey", 1);
-  expect_each_once(client, "late", 1);
-  for (int i = 0; i < instances; ++i) expect_each_once(client, "i" + std::to_string(i), steps);
+  expect_each_step_once(client, "obey", 1);
+  expect_each_step_once(client, "late", 1);
+  for (int i = 0; i < instances; ++i) expect_each_step_once(client, "i" + std::to_string(i), steps);
   const QueueDepths left = store.provider()->get_queue_depths().value();
   EXPECT_EQ(left.worker_due + left.worker_later + left.worker_leased, 0u);
 }
@@ -228,9 +208,5 @@ TEST_F(Partition, WhatTheLonelyNodeHeldIsDoneElsewhereOnceAndItWorksAgainWhenItI
 }  // namespace duramen::test
 
 int main(int argc, char** argv) {
-  if (argc == 7 && std::string(argv[1]) == "--worker") {
-    return duramen::test::run_worker(argv[2], argv[3], argv[4], argv[5], argv[6]);
-  }
-  ::testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
+  return duramen::test::run_worker_or_tests(argc, argv, duramen::test::run_worker);
 }

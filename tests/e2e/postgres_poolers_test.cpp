@@ -5,6 +5,7 @@
 #include "support/postgres_cluster.hpp"
 #include "support/postgres_pooler.hpp"
 #include "support/signal.hpp"
+#include "support/until.hpp"
 #include <duramen/client.hpp>
 #include <duramen/postgres.hpp>
 #include <duramen/runtime.hpp>
@@ -44,14 +45,6 @@ class Warnings {
   std::mutex mutex_;
   std::string text_;
 };
-
-void until(const std::function<bool()>& holds) {
-  const auto end = std::chrono::steady_clock::now() + forever;
-  while (!holds()) {
-    ASSERT_LT(std::chrono::steady_clock::now(), end) << "it never came to be";
-    std::this_thread::sleep_for(5ms);
-  }
-}
 
 /// Somebody who listens, so that the store does.
 struct Ear final : ProviderListener {

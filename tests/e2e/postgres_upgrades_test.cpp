@@ -1,11 +1,13 @@
 // New code and new schemas, while real nodes go on working.
-#include "e2e/child_process.hpp"
-#include "e2e/deployments.hpp"
+#include "e2e/exactly_once.hpp"
+#include "e2e/worker_program.hpp"
 #include "providers/postgres/error.hpp"
 #include "providers/postgres/identifier.hpp"
 #include "providers/postgres/schema.hpp"
+#include "support/child_process.hpp"
 #include "support/postgres_cluster.hpp"
 #include "support/signal.hpp"
+#include "support/until.hpp"
 #include <duramen/client.hpp>
 #include <duramen/postgres.hpp>
 #include <duramen/runtime.hpp>
@@ -42,26 +44,24 @@ Registry registry_of(const std::vector<std::string>& versions) {
 }
 
 /// Works until it is asked to stop, or is killed.
-int run_worker(const std::string& conninfo, const std::string& schema,
-               const std::vector<std::string>& versions) {
+/// Arguments: the connection, the schema, the versions.
+int run_worker(const std::vector<std::string>& arguments) {
   sigset_t stop;
   ::sigemptyset(&stop);
   ::sigaddset(&stop, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
   postgres::Options options;
-  options.conninfo = conninfo;
-  options.schema = schema;
-  RuntimeOptions runtime_options;
-  runtime_options.activity_lease = 2s;  // so that a killed process is succeeded soon
-  runtime_options.turn_lease = 2s;
-  runtime_options.poll_interval = 300ms;
+  options.conninfo = arguments.at(0);
+  options.schema = arguments.at(1);
+  RuntimeOptions runtime_options = worker_options(2s, 300ms);
   runtime_options.log = [](const LogRecord&) {};
+  const std::vector<std::string> versions(arguments.begin() + 2, arguments.end());
   Runtime runtime{postgres::open(options), registry_of(versions), runtime_options};
-  say("ready");
+  report("ready");
   int number = 0;
   ::sigwait(&stop, &number);
   runtime.shutdown();
-  say("stopped");
+  report("stopped");
   return 0;
 }
 
@@ -79,19 +79,6 @@ class Upgrades : public ::testing::Test {
     EXPECT_EQ(process->read_line(), "ready");
     return process;
   }
-  static void until(const std::function<bool()>& holds) {
-    const auto end = std::chrono::steady_clock::now() + forever;
-    while (!holds()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), end) << "it never came to be";
-      std::this_thread::sleep_for(5ms);
-    }
-  }
-  static std::size_t count(Client& client, const InstanceId& instance, std::string_view type) {
-    std::size_t n = 0;
-    for (const Event& event : client.read_history(instance).value()) n += event_type(event) == type ? 1 : 0;
-    return n;
-  }
-
   std::unique_ptr<PostgresSchema> schema;
 };
 
@@ -138,7 +125,7 @@ TEST_F(Upgrades, ARollingDeploymentLosesNothingAndMixesNothing) {
       if (std::string_view(when) == "before") EXPECT_EQ(version, "1.0.0");
       if (std::string_view(when) == "after") EXPECT_EQ(version, "2.0.0");
       EXPECT_EQ(state.output_as<std::string>(), version + " " + std::to_string(i + 102)) << when << i;
-      EXPECT_EQ(count(client, id(when, i), "ActivityCompleted"), 2u) << when << i;
+      EXPECT_EQ(count_events(client, id(when, i), "ActivityCompleted"), 2u) << when << i;
     }
   }
 }
@@ -228,7 +215,7 @@ TEST_F(LaterVersions, AMigrationThatOnlyAddsIsMadeOnceUnderNodesThatGoOnWorking)
   for (int i = 0; i < started; ++i) {
     const std::string id = "i" + std::to_string(i);
     EXPECT_EQ(client.wait(id, forever).value().output_as<int>(), steps);
-    EXPECT_EQ(count(client, id, "ActivityCompleted"), static_cast<std::size_t>(steps));
+    EXPECT_EQ(count_events(client, id, "ActivityCompleted"), static_cast<std::size_t>(steps));
   }
 }
 
@@ -250,9 +237,5 @@ TEST_F(LaterVersions, AStoreThatNeedsANewerDuramenIsRefusedWithBothVersions) {
 }  // namespace duramen::test
 
 int main(int argc, char** argv) {
-  if (argc >= 4 && std::string(argv[1]) == "--worker") {
-    return duramen::test::run_worker(argv[2], argv[3], std::vector<std::string>(argv + 4, argv + argc));
-  }
-  ::testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
+  return duramen::test::run_worker_or_tests(argc, argv, duramen::test::run_worker);
 }

@@ -1,6 +1,8 @@
 // Several real processes on one SQLite file: they share the work, cancel across, and survive each other's
 // death.
-#include "e2e/child_process.hpp"
+#include "e2e/exactly_once.hpp"
+#include "e2e/worker_program.hpp"
+#include "support/child_process.hpp"
 #include "support/signal.hpp"
 #include "support/temp_dir.hpp"
 #include <duramen/client.hpp>
@@ -10,9 +12,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <map>
-#include <set>
-#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -21,54 +20,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-void say(const std::string& line) {
-  std::printf("%s\n", line.c_str());
-  std::fflush(stdout);
-}
+RuntimeOptions short_leases() { return worker_options(900ms, 200ms); }
 
-Registry orchestrations() {
-  Registry registry;
-  registry.add("wait", [](OrchestrationContext& ctx, std::string how) -> Task<int> {
-    co_return co_await ctx.schedule_activity<int>("Wait", how);
-  });
-  registry.add("count_to", [](OrchestrationContext& ctx, int target) -> Task<int> {
-    int value = 0;
-    while (value < target) value = co_await ctx.schedule_activity<int>("Increment", value);
-    co_return value;
-  });
-  return registry;
-}
-
-void add_activities(Registry& registry) {
-  registry.add("Wait", [](ActivityContext& ctx, std::string) -> ActivityTask<int> {
-    say("begun");
-    co_await ctx.cancelled();
-    const auto reason = ctx.cancel_reason();
-    say("stopped: " + std::string(to_string(ctx.stop_cause())) +
-        (reason ? " " + std::string(to_string(*reason)) : std::string()));
-    co_return 0;
-  });
-  registry.add("Increment", [](ActivityContext& ctx, int value) {
-    say("step " + ctx.instance_id().value + " " + std::to_string(value));
-    return value + 1;
-  });
-}
-
-RuntimeOptions short_leases() {
-  RuntimeOptions options;
-  options.activity_lease = 900ms;  // so that a killed process is succeeded soon
-  options.turn_lease = 900ms;
-  options.poll_interval = 200ms;
-  return options;
-}
-
-/// What a child process does: runs a runtime until it is killed.
-int run_worker(const std::string& path, const std::string& kind) {
-  Registry registry = kind == "activities" ? Registry{} : orchestrations();
-  add_activities(registry);
-  Runtime runtime{sqlite::open(path), registry, kind == "short-leases" ? short_leases() : RuntimeOptions{}};
-  say("ready");
-  while (true) ::pause();
+/// Arguments: the file, the kind.
+int run_worker(const std::vector<std::string>& arguments) {
+  const std::string& kind = arguments.at(1);
+  Registry registry = kind == "activities" ? Registry{} : worker_orchestrations();
+  add_worker_activities(registry);
+  run_until_killed(sqlite::open(arguments.at(0)), registry,
+                   kind == "short-leases" ? short_leases() : RuntimeOptions{});
 }
 
 class Processes : public ::testing::Test {
@@ -93,7 +53,7 @@ TEST_F(Processes, ATurnTakenByOneProcessStealsTheLeaseOfAnother) {
   Store store = sqlite::open(path);
   ChildProcess worker({"--worker", path, "activities"});
   ASSERT_EQ(worker.read_line(), "ready");
-  Runtime turns{store, orchestrations()};
+  Runtime turns{store, worker_orchestrations()};
   Client client{store};
   client.start("w", "wait", "long").value();
   ASSERT_EQ(worker.read_line(), "begun");
@@ -117,15 +77,7 @@ TEST_F(Processes, WhatAKilledProcessLeftIsFinishedByTheNextExactlyOnce) {
   for (int i = 0; i < instances; ++i) {
     const InstanceId instance("i" + std::to_string(i));
     EXPECT_EQ(client.wait(instance, forever).value().output_as<int>(), steps);
-    std::map<EventId, int> completions;
-    int ends = 0;
-    for (const Event& event : client.read_history(instance).value()) {
-      if (std::holds_alternative<event::ActivityCompleted>(event.body)) ++completions[event.source];
-      if (event_class(event) == EventClass::terminal) ++ends;
-    }
-    EXPECT_EQ(completions.size(), static_cast<std::size_t>(steps));
-    for (const auto& [source, count] : completions) EXPECT_EQ(count, 1) << "activity " << source.value;
-    EXPECT_EQ(ends, 1);
+    expect_each_step_once(client, instance, steps);
   }
 }
 
@@ -159,7 +111,5 @@ TEST_F(Processes, TwoProcessesShareTheWorkOfOneFile) {
 }  // namespace duramen::test
 
 int main(int argc, char** argv) {
-  if (argc == 4 && std::string(argv[1]) == "--worker") return duramen::test::run_worker(argv[2], argv[3]);
-  ::testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
+  return duramen::test::run_worker_or_tests(argc, argv, duramen::test::run_worker);
 }

@@ -4,6 +4,7 @@
 #include "e2e/test_store.hpp"
 #include "support/signal.hpp"
 #include "support/temp_dir.hpp"
+#include "support/until.hpp"
 #include <duramen/client.hpp>
 #include <duramen/forwarding_provider.hpp>
 #include <duramen/runtime.hpp>
@@ -78,18 +79,9 @@ class StoreWorld {
     if (!options.log) options.log = log.sink();
     return *runtimes.emplace_back(std::make_unique<Runtime>(store, registry, std::move(options)));
   }
-  /// Lets the others go on until it is so, while `again` moves the clock. The bound is only there so that a
-  /// broken test ends.
+  /// Waits until `holds`, while `again` moves the clock.
   void until(const std::function<bool()>& holds, const std::function<void()>& again = [] {}) {
-    const auto end = std::chrono::steady_clock::now() + forever;
-    while (!holds()) {
-      if (std::chrono::steady_clock::now() > end) {
-        ADD_FAILURE() << "it never came to be";
-        return;
-      }
-      again();
-      std::this_thread::sleep_for(1ms);
-    }
+    test::until(holds, again);
   }
   void until_later(const std::function<bool()>& holds) {
     until(holds, [this] { pass(100ms); });

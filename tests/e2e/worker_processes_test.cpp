@@ -1,9 +1,11 @@
 // Workers that are processes of their own, killed in the middle of activities, of sessions and of a
 // deployment.
-#include "e2e/child_process.hpp"
-#include "e2e/deployments.hpp"
+#include "e2e/exactly_once.hpp"
+#include "e2e/worker_program.hpp"
+#include "support/child_process.hpp"
 #include "support/signal.hpp"
 #include "support/temp_dir.hpp"
+#include "support/until.hpp"
 #include <duramen/client.hpp>
 #include <duramen/runtime.hpp>
 #include <duramen/sqlite.hpp>
@@ -40,7 +42,7 @@ Registry registry_of(const std::vector<std::string>& words) {
   });
   const bool hangs = can.contains("hang");
   registry.add("Work", [hangs](ActivityContext& ctx, int value) -> ActivityTask<int> {
-    say("begun " + std::to_string(value) + " attempt " + std::to_string(ctx.attempt()));
+    report("begun " + std::to_string(value) + " attempt " + std::to_string(ctx.attempt()));
     while (hangs) co_await ctx.sleep(1h);
     co_return value;
   });
@@ -61,22 +63,18 @@ Registry registry_of(const std::vector<std::string>& words) {
   return registry;
 }
 
-int run_worker(const std::string& path, const std::string& node, const std::vector<std::string>& words) {
-  RuntimeOptions options;
-  options.node = node;
-  options.activity_lease = 900ms;  // so that a killed process is succeeded soon
-  options.turn_lease = 900ms;
-  options.session_lease = 900ms;
+/// Arguments: the file, the node, the words.
+int run_worker(const std::vector<std::string>& arguments) {
+  const std::vector<std::string> words(arguments.begin() + 2, arguments.end());
+  RuntimeOptions options = worker_options(900ms, 200ms);
+  options.node = arguments.at(1);
   if (std::ranges::find(words, "patient") != words.end()) {
-    // Also a busy machine comes to renew these in time.
+    // Long enough for a busy machine to renew them in time.
     options.activity_lease = 10s;
     options.session_lease = 10s;
   }
-  options.poll_interval = 200ms;
   options.log = [](const LogRecord&) {};
-  Runtime runtime{sqlite::open(path), registry_of(words), options};
-  say("ready");
-  while (true) ::pause();
+  run_until_killed(sqlite::open(arguments.at(0)), registry_of(words), options);
 }
 
 class WorkerProcesses : public ::testing::Test {
@@ -89,16 +87,7 @@ class WorkerProcesses : public ::testing::Test {
     return process;
   }
   std::size_t count(const InstanceId& instance, std::string_view type) {
-    std::size_t n = 0;
-    for (const Event& event : client.read_history(instance).value()) n += event_type(event) == type ? 1 : 0;
-    return n;
-  }
-  void until(const std::function<bool()>& holds) {
-    const auto end = std::chrono::steady_clock::now() + forever;
-    while (!holds()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), end) << "it never came to be";
-      std::this_thread::sleep_for(5ms);
-    }
+    return count_events(client, instance, type);
   }
 
   TempDir dir;
@@ -201,9 +190,5 @@ TEST_F(WorkerProcesses, ARollingDeploymentLosesNothingAndMixesNothing) {
 }  // namespace duramen::test
 
 int main(int argc, char** argv) {
-  if (argc >= 4 && std::string(argv[1]) == "--worker") {
-    return duramen::test::run_worker(argv[2], argv[3], std::vector<std::string>(argv + 4, argv + argc));
-  }
-  ::testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
+  return duramen::test::run_worker_or_tests(argc, argv, duramen::test::run_worker);
 }

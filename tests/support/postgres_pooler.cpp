@@ -5,11 +5,9 @@
 #include "support/postgres_process.hpp"
 
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <signal.h>
 #include <stdexcept>
-#include <stdlib.h>  // mkdtemp
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -26,10 +24,6 @@ constexpr const char* port = "6432";
 bool PostgresPooler::can_be_had() { return !find_program("pgbouncer").empty(); }
 
 PostgresPooler::PostgresPooler(const std::string& server_directory, const std::string& mode, int sessions) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "dm-pb-XXXXXX").string();
-  if (!::mkdtemp(pattern.data())) throw std::runtime_error("no temporary directory");
-  directory_ = pattern;
-  log_ = directory_ + "/log";
   ::chmod(directory_.c_str(), 0777);
   std::ofstream{directory_ + "/pgbouncer.ini"} << "[databases]\n"
                                                << "postgres = host=" << server_directory
@@ -46,11 +40,7 @@ PostgresPooler::PostgresPooler(const std::string& server_directory, const std::s
   start();
 }
 
-PostgresPooler::~PostgresPooler() {
-  kill();
-  std::error_code ignored;
-  std::filesystem::remove_all(directory_, ignored);
-}
+PostgresPooler::~PostgresPooler() { kill(); }
 
 void PostgresPooler::start() {
   using namespace std::chrono_literals;

@@ -1,5 +1,7 @@
-// A pgbouncer of a test's own in front of a server.
+// A pgbouncer in front of a server, for one test.
 #pragma once
+
+#include "support/temp_dir.hpp"
 
 #include <string>
 #include <sys/types.h>
@@ -19,15 +21,16 @@ class PostgresPooler {
   PostgresPooler& operator=(const PostgresPooler&) = delete;
 
   void start();
-  /// Without a word to anybody.
+  /// With SIGKILL: its clients get no answer.
   void kill();
 
-  /// How to reach the server through it.
+  /// Connects to the server through it.
   [[nodiscard]] std::string conninfo() const;
 
  private:
-  std::string directory_;
-  std::string log_;
+  TempDir temp_{"dm-pb"};
+  std::string directory_ = temp_.path();
+  std::string log_ = temp_.file("log");
   pid_t child_ = -1;
 };
 

@@ -4,11 +4,9 @@
 #include "support/postgres_process.hpp"
 
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <signal.h>
 #include <stdexcept>
-#include <stdlib.h>  // mkdtemp
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -31,12 +29,7 @@ pid_t postmaster_of(const std::string& data) {
 
 }  // namespace
 
-PostgresServer::PostgresServer(Empty, int port) : port_(port) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "dm-pg-XXXXXX").string();
-  if (!::mkdtemp(pattern.data())) throw std::runtime_error("no temporary directory");
-  directory_ = pattern;
-  ::chmod(directory_.c_str(), 0777);
-}
+PostgresServer::PostgresServer(Empty, int port) : port_(port) { ::chmod(directory_.c_str(), 0777); }
 
 PostgresServer::PostgresServer(int port) : PostgresServer(Empty{}, port) {
   run_as_owner({"cp", "-a", PostgresCluster::get()->data_template(), data()}, directory_ + "/log");
@@ -52,16 +45,14 @@ PostgresServer PostgresServer::standby_of(PostgresServer& primary, int port) {
 }
 
 PostgresServer::PostgresServer(PostgresServer&& other) noexcept
-    : directory_(std::exchange(other.directory_, {})),
+    : temp_(std::move(other.temp_)),
+      directory_(std::exchange(other.directory_, {})),
       port_(other.port_),
       child_(std::exchange(other.child_, -1)),
       settings_(std::move(other.settings_)) {}
 
 PostgresServer::~PostgresServer() {
-  if (directory_.empty()) return;
   if (child_ > 0) stop(Stop::immediate);
-  std::error_code ignored;
-  std::filesystem::remove_all(directory_, ignored);
 }
 
 std::string PostgresServer::conninfo() const {
@@ -93,7 +84,7 @@ void PostgresServer::start(const std::vector<std::string>& settings) {
     command.emplace_back("-c");
     command.push_back(setting);
   }
-  // Sessions of a killed server may linger for a moment and keep a new one from starting.
+  // Sessions of a killed server may live on for a moment and keep a new one from starting.
   for (int attempt = 0; attempt < 200; ++attempt) {
     child_ = launch_as_owner(command, directory_ + "/log");
     while (::waitpid(child_, nullptr, WNOHANG) == 0) {

@@ -1,6 +1,9 @@
-// A PostgreSQL server of a test's own, to be stopped, killed, followed and promoted.
+// A PostgreSQL server for one test, which can stop, kill, follow and promote it.
 #pragma once
 
+#include "support/temp_dir.hpp"
+
+#include <memory>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -10,22 +13,21 @@ namespace duramen::test {
 class PostgresServer {
  public:
   enum class Stop {
-    fast,       ///< sessions are ended, then the server: nothing to recover
-    immediate,  ///< as after a crash: the log is played back at the next start
-    kill,       ///< the same without a word
+    fast,       ///< ends the sessions, then the server: nothing to recover
+    immediate,  ///< as after a crash: the next start recovers
+    kill,       ///< SIGKILL
   };
 
-  /// Not started yet. Needs the shared cluster, whose empty data directory it copies. Throws
-  /// std::runtime_error.
+  /// Not started. Copies the empty data directory of the shared cluster. Throws std::runtime_error.
   explicit PostgresServer(int port = 5432);
-  /// A standby of `primary`, which waits for it at every commit from now on. Started.
+  /// A started standby of `primary`, which waits for it at every commit from now on.
   static PostgresServer standby_of(PostgresServer& primary, int port);
   ~PostgresServer();
   PostgresServer(PostgresServer&& other) noexcept;
   PostgresServer(const PostgresServer&) = delete;
   PostgresServer& operator=(const PostgresServer&) = delete;
 
-  /// One more line of pg_hba.conf, before all others. To be said before the server is started.
+  /// Adds a first line to pg_hba.conf. Call it before start().
   void allow(const std::string& line);
   void start(const std::vector<std::string>& settings = {});
   void stop(Stop how);
@@ -35,7 +37,7 @@ class PostgresServer {
   [[nodiscard]] std::string conninfo() const;
   [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
   [[nodiscard]] int port() const noexcept { return port_; }
-  /// Where what it says is written.
+  /// The file of its log.
   [[nodiscard]] std::string log() const { return directory_ + "/log"; }
 
  private:
@@ -44,7 +46,8 @@ class PostgresServer {
   [[nodiscard]] std::string data() const { return directory_ + "/data"; }
   [[nodiscard]] bool is_ready() const;
 
-  std::string directory_;
+  std::unique_ptr<TempDir> temp_ = std::make_unique<TempDir>("dm-pg");
+  std::string directory_ = temp_->path();
   int port_;
   pid_t child_ = -1;
   std::vector<std::string> settings_;

@@ -1,7 +1,8 @@
-// A directory of its own for a test, removed when the test ends.
+// A directory for one test, removed when the test ends.
 #pragma once
 
 #include <filesystem>
+#include <stdexcept>
 #include <stdlib.h>
 #include <string>
 
@@ -9,9 +10,10 @@ namespace duramen::test {
 
 class TempDir {
  public:
-  TempDir() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "duramen-test-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
+  explicit TempDir(const std::string& prefix = "duramen-test") {
+    std::string pattern = (std::filesystem::temp_directory_path() / (prefix + "-XXXXXX")).string();
+    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory: " + pattern);
+    path_ = pattern;
   }
   ~TempDir() {
     std::error_code ignored;
@@ -19,6 +21,7 @@ class TempDir {
   }
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;
+  [[nodiscard]] std::string path() const { return path_.string(); }
   [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
 
  private:

@@ -195,7 +195,7 @@ TEST(Batches, ManyCancelledActivitiesGoInOneStep) {
 }
 
 TEST(Messages, WhoseInstanceDoesNotComeWithinADayAreDroppedAndCounted) {
-  TestClock clock;
+  ManualClock clock;
   const auto provider = open_at(":memory:", &clock);
   const auto send = [&](const char* target) {
     const OutboundMessage message{.target = target, .body = message::QueueMessage{"q", Payload::text("x")}};

@@ -1,6 +1,5 @@
 // Stores that share a file hear of each other's commits.
 #include "providers/sqlite/fixture.hpp"
-#include "providers/sqlite/second_process.hpp"
 
 #include <condition_variable>
 #include <thread>
@@ -77,7 +76,7 @@ TEST(Listeners, HearNothingOnceTheirSubscriptionHasEnded) {
 }
 
 TEST(Listeners, LearnOfATimerThatIsDueBeforeTheyMeantToComeBack) {
-  TestClock clock;
+  ManualClock clock;
   const auto provider = open_at(":memory:", &clock);
   start(*provider, "a");
   (void)provider->fetch_turns(fetch_turns()).value();
@@ -139,7 +138,7 @@ TEST(Bell, WakesAStoreInAnotherProcess) {
   const auto provider = open_at(dir.file("t.db"));
   Recorder recorder;
   const auto subscription = provider->subscribe("node-a", recorder);
-  SecondProcess other{{"write", dir.file("t.db"), "a-", "1"}};
+  ChildProcess other{{"--second-process", "write", dir.file("t.db"), "a-", "1"}};
   EXPECT_TRUE(recorder.wait_until([](const Recorder& r) { return r.instances_ > 0; }));
   EXPECT_EQ(other.wait(), 0);
 }

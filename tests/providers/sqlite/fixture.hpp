@@ -1,12 +1,14 @@
-// A store in a directory of its own, and short ways to say what tests say often.
+// Short forms of what tests of the SQLite store often need.
 #pragma once
 
+#include "support/child_process.hpp"
+#include "support/temp_dir.hpp"
 #include <duramen/sqlite.hpp>
+#include <duramen/testing/manual_clock.hpp>
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -19,39 +21,11 @@ namespace duramen::sqlite::test {
 
 using namespace std::chrono_literals;
 
-class TempDir {
- public:
-  TempDir() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "duramen-sqlite-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~TempDir() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
+using duramen::test::ChildProcess;
+using duramen::test::TempDir;
+using duramen::testing::ManualClock;
 
- private:
-  std::filesystem::path path_;
-};
-
-/// Stands still until it is moved.
-class TestClock final : public Clock {
- public:
-  [[nodiscard]] TimePoint now() const override { return from_unix_ms(wall_); }
-  [[nodiscard]] LeaseTime lease_now() const override { return LeaseTime{Duration{lease_}}; }
-  void advance(Duration by) {
-    wall_ += by.count();
-    lease_ += by.count();
-  }
-  void jump_wall(Duration by) { wall_ += by.count(); }
-
- private:
-  std::atomic<std::int64_t> wall_ = 1'750'000'000'000;
-  std::atomic<std::int64_t> lease_ = 3'600'000;
-};
-
-/// A connection past the provider, to look at or damage the file.
+/// A connection that bypasses the provider, to read or damage the file.
 class RawConnection {
  public:
   explicit RawConnection(const std::string& path) {

@@ -7,7 +7,7 @@ namespace {
 
 TEST(Leases, AreNeitherFreedNorFrozenByAJumpOfTheWallClock) {
   const TempDir dir;
-  TestClock clock;
+  ManualClock clock;
   const auto provider = open_at(dir.file("t.db"), &clock);
   start(*provider, "turn");
   commit_one(*provider, first_turn("work", 1));
@@ -29,7 +29,7 @@ TEST(Leases, AreNeitherFreedNorFrozenByAJumpOfTheWallClock) {
 
 TEST(Leases, EndWithTheBootOfTheMachine) {
   const TempDir dir;
-  const TestClock clock;  // stands still: only the boot can end a lease
+  const ManualClock clock;  // stands still: only the boot can end a lease
   ActivityLease held;
   {
     const auto provider = open_at(dir.file("t.db"), &clock);
@@ -52,7 +52,7 @@ TEST(Leases, EndWithTheBootOfTheMachine) {
 }
 
 TEST(Leases, ThatEndAreNeverRevived) {
-  TestClock clock;
+  ManualClock clock;
   const auto provider = open_at(":memory:", &clock);
   commit_one(*provider, first_turn("work", 1));
   const auto work = provider->fetch_activities(fetch_work()).value().items.at(0);
@@ -65,7 +65,7 @@ TEST(Leases, ThatEndAreNeverRevived) {
 
 TEST(StolenLeases, AreForgottenSomeTimeAfterTheLeaseWouldHaveEnded) {
   const TempDir dir;
-  TestClock clock;
+  ManualClock clock;
   const auto provider = open_at(dir.file("t.db"), &clock);
   const auto steal = [&](const std::string& id, std::uint64_t token) {
     const LeaseToken lease{token};

@@ -1,4 +1,4 @@
-// The tests, and the program that some of them run beside themselves.
+// The tests, and the process that some of them start.
 #include "providers/sqlite/second_process.hpp"
 
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <string_view>
 
 int main(int argc, char** argv) {
-  if (argc > 2 && std::string_view(argv[1]) == duramen::sqlite::test::second_process_flag) {
-    return duramen::sqlite::test::run_second_process(argc - 2, argv + 2);
+  if (argc > 2 && std::string_view(argv[1]) == "--second-process") {
+    return duramen::sqlite::test::run_second_process({argv + 2, argv + argc});
   }
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -155,7 +155,7 @@ TEST(AFileOfVersion1, KeepsItsMessagesAndItsWork) {
   {
     Version1File{dir.file("t.db")};
   }
-  TestClock clock;
+  ManualClock clock;
   const auto provider = open_at(dir.file("t.db"), &clock);
 
   const auto turn = provider->fetch_turns(fetch_turns()).value().items.at(0);
@@ -190,7 +190,7 @@ TEST(AFileOfVersion1, HasTheLimitsOfItsActivitiesKeptFromNowOn) {
   {
     Version1File{dir.file("t.db")};
   }
-  TestClock clock;
+  ManualClock clock;
   const auto provider = open_at(dir.file("t.db"), &clock);
   clock.advance(60s);
   const SweepResult swept = provider->sweep(10).value();

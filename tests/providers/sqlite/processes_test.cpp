@@ -3,11 +3,7 @@
 #include "providers/sqlite/second_process.hpp"
 
 #include <csignal>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char** environ;
 
 namespace duramen::sqlite::test {
 
@@ -44,31 +40,11 @@ int start_and_die(const std::string& path) {
 
 }  // namespace
 
-int run_second_process(int argc, char** argv) {
-  const std::string task = argv[0];
-  if (task == "write" && argc == 4) return write_instances(argv[1], argv[2], std::stoi(argv[3]));
-  if (task == "start-and-die" && argc == 2) return start_and_die(argv[1]);
+int run_second_process(const std::vector<std::string>& arguments) {
+  const std::string& task = arguments.at(0);
+  if (task == "write") return write_instances(arguments.at(1), arguments.at(2), std::stoi(arguments.at(3)));
+  if (task == "start-and-die") return start_and_die(arguments.at(1));
   return 64;
-}
-
-SecondProcess::SecondProcess(const std::vector<std::string>& arguments) {
-  const std::string program = "/proc/self/exe";
-  std::vector<std::string> all{program, std::string(second_process_flag)};
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  std::vector<char*> argv;
-  for (std::string& argument : all) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  EXPECT_EQ(::posix_spawn(&pid_, program.c_str(), nullptr, nullptr, argv.data(), environ), 0);
-}
-
-int SecondProcess::wait() {
-  if (pid_ > 0) {
-    int status = 0;
-    ::waitpid(pid_, &status, 0);
-    status_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-    pid_ = -1;
-  }
-  return status_;
 }
 
 TEST(Processes, CreateOneNewFileTogetherAndWriteItAtTheSameTime) {
@@ -76,9 +52,9 @@ TEST(Processes, CreateOneNewFileTogetherAndWriteItAtTheSameTime) {
   const std::string path = dir.file("t.db");
   constexpr int count = 40;
   {
-    SecondProcess a{{"write", path, "a-", std::to_string(count)}};
-    SecondProcess b{{"write", path, "b-", std::to_string(count)}};
-    SecondProcess c{{"write", path, "c-", std::to_string(count)}};
+    ChildProcess a{{"--second-process", "write", path, "a-", std::to_string(count)}};
+    ChildProcess b{{"--second-process", "write", path, "b-", std::to_string(count)}};
+    ChildProcess c{{"--second-process", "write", path, "c-", std::to_string(count)}};
     EXPECT_EQ(a.wait(), 0);
     EXPECT_EQ(b.wait(), 0);
     EXPECT_EQ(c.wait(), 0);
@@ -93,7 +69,7 @@ TEST(Processes, CreateOneNewFileTogetherAndWriteItAtTheSameTime) {
 TEST(Processes, WhatAKilledProcessCommittedIsThere) {
   const TempDir dir;
   const std::string path = dir.file("t.db");
-  SecondProcess doomed{{"start-and-die", path}};
+  ChildProcess doomed{{"--second-process", "start-and-die", path}};
   EXPECT_EQ(doomed.wait(), -SIGKILL);
 
   const auto provider = open_at(path);

@@ -7,7 +7,7 @@ namespace {
 
 TEST(Reopening, KeepsInstancesHistoriesMessagesAndWork) {
   const TempDir dir;
-  const TestClock clock;
+  const ManualClock clock;
   Incarnation incarnation;
   {
     const auto provider = open_at(dir.file("t.db"), &clock);
@@ -157,6 +157,32 @@ TEST(Executions, ThatContinuedAsNewAreKept) {
             "1 ContinuedAsNew, 2 Running");
   EXPECT_EQ(provider->read_history("a", ExecutionId{1}, {}).value().size(), 2u);
   EXPECT_EQ(provider->read_history("a", ExecutionId{2}, {}).value().size(), 2u);
+}
+
+TEST(AStoreUnderARelativePath, SurvivesAChangeOfTheWorkingDirectory) {
+  const TempDir dir;
+  std::filesystem::create_directory(dir.file("elsewhere"));
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(dir.file(""));
+  const auto provider = open_at("t.db");
+  start(*provider, "a");
+  std::filesystem::current_path(dir.file("elsewhere"));
+  const auto metrics = provider->get_metrics();
+  const bool made_another = std::filesystem::exists("t.db");
+  std::filesystem::current_path(before);
+  ASSERT_TRUE(metrics) << metrics.error().describe();
+  EXPECT_EQ(metrics->total_instances(), 1u);
+  EXPECT_FALSE(made_another);
+}
+
+TEST(InMemory, AStoreNeedsNoFileAndEndsWithTheProvider) {
+  for (int round = 0; round < 2; ++round) {
+    const auto provider = open_at(":memory:");
+    start(*provider, "a");
+    EXPECT_EQ(provider->fetch_turns(fetch_turns()).value().items.size(), 1u);
+    EXPECT_TRUE(provider->get_instance("a").value().has_value());
+  }
+  EXPECT_FALSE(std::filesystem::exists(":memory:-lock"));
 }
 
 }  // namespace

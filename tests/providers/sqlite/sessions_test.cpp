@@ -166,7 +166,7 @@ ActivityFetch fetch_as(const std::string& owner) {
 
 TEST(Sessions, EndWithTheBootOfTheMachine) {
   const TempDir dir;
-  const TestClock clock;  // stands still: only the boot can end a lease
+  const ManualClock clock;  // stands still: only the boot can end a lease
   {
     const auto provider = open_at(dir.file("t.db"), &clock);
     commit_one(*provider, with_activity("a", 1, "s"));
@@ -199,7 +199,7 @@ TEST(Sessions, AreSharedByEverybodyWhoHasTheFileOpen) {
 
 TEST(Limits, OfAnAttemptThatTheMachineDidNotSurviveAreForgotten) {
   const TempDir dir;
-  const TestClock clock;
+  const ManualClock clock;
   {
     const auto provider = open_at(dir.file("t.db"), &clock);
     commit_one(*provider, with_activity("a", 1, std::nullopt, {.start_to_close = 5s, .heartbeat = 1s}));
@@ -214,7 +214,7 @@ TEST(Limits, OfAnAttemptThatTheMachineDidNotSurviveAreForgotten) {
 }
 
 TEST(Limits, AreNotSweptWhenALeaseEndedFirst) {
-  TestClock clock;
+  ManualClock clock;
   const auto provider = open_at(":memory:", &clock);
   commit_one(*provider, with_activity("a", 1, std::nullopt, {.start_to_close = 40s}));
   ASSERT_EQ(provider->fetch_activities(fetch_work("node-a", 30s)).value().items.size(), 1u);
@@ -225,7 +225,7 @@ TEST(Limits, AreNotSweptWhenALeaseEndedFirst) {
 }
 
 TEST(Limits, AreHintedAtBeforeTheyPassAndNotAfter) {
-  TestClock clock;
+  ManualClock clock;
   const auto provider = open_at(":memory:", &clock);
   commit_one(*provider, with_activity("a", 1, std::nullopt, {.schedule_to_start = 40s}));
   ActivityFetch nothing = fetch_work();
@@ -238,7 +238,7 @@ TEST(Limits, AreHintedAtBeforeTheyPassAndNotAfter) {
 }
 
 TEST(Limits, TooLongToBeReckonedWithNeverPass) {
-  TestClock clock;
+  ManualClock clock;
   const auto provider = open_at(":memory:", &clock);
   const ActivityOptions endless{Duration::max(), Duration::max(), Duration::max()};
   commit_one(*provider, with_activity("a", 1, std::nullopt, endless));
@@ -257,7 +257,7 @@ TEST(Limits, TooLongToBeReckonedWithNeverPass) {
 
 TEST(Fences, GrowAlsoWhenTheMachineForgotALease) {
   const TempDir dir;
-  const TestClock clock;
+  const ManualClock clock;
   std::uint64_t before = 0;
   {
     const auto provider = open_at(dir.file("t.db"), &clock);

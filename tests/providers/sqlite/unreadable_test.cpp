@@ -17,7 +17,7 @@ OutboundMessage raise(const std::string& target, const std::string& name) {
 
 TEST(AMessageThatCannotBeRead, IsReportedWithItsInstanceAndCountsAsAnAttempt) {
   const TempDir dir;
-  TestClock clock;
+  ManualClock clock;
   const auto provider = open_at(dir.file("t.db"), &clock);
   start(*provider, "damaged");
   RawConnection{dir.file("t.db")}.execute("UPDATE orchestrator_queue SET item = '{broken'");

@@ -107,7 +107,9 @@ class AsNobody {
 TEST_F(BadFiles, ANewerVersionIsRefused) {
   make_store();
   RawConnection{path}.execute("PRAGMA user_version = 999");
-  expect(refusal(path), ErrorCode::wrong_version, "use the newer Duramen");
+  const Error error = refusal(path);
+  expect(error, ErrorCode::wrong_version, "999");
+  expect(error, ErrorCode::wrong_version, "use the newer Duramen");
 }
 
 TEST_F(BadFiles, ANewerVersionWithALogIsRefusedAndKeepsItsLog) {
@@ -179,6 +181,12 @@ TEST_F(BadFiles, ADirectoryIsRefused) {
   expect(refusal(path), ErrorCode::unavailable, "is a directory; name a file in it");
 }
 
+TEST_F(BadFiles, AnEmptyPathIsRefused) {
+  const auto opened = open_provider({.path = ""});
+  ASSERT_FALSE(opened.has_value());
+  EXPECT_EQ(opened.error().code, ErrorCode::invalid_argument);
+}
+
 TEST_F(BadFiles, SomethingThatIsNoFileIsRefused) {
   const auto opened = open_provider({.path = "/dev/null"});
   ASSERT_FALSE(opened.has_value());
@@ -216,6 +224,14 @@ TEST_F(BadFiles, ADirectoryThatCannotBeWrittenIsRefused) {
     expect(refusal(where + "/new.db"), ErrorCode::unavailable, "cannot be written to");
   }
   std::filesystem::permissions(where, std::filesystem::perms::owner_all);
+}
+
+TEST_F(BadFiles, ANewFileGetsASchemaVersionAndANameOfItsOwn) {
+  open_at(path);
+  RawConnection raw{path};
+  EXPECT_EQ(raw.text("PRAGMA user_version"), "2");
+  EXPECT_EQ(raw.text("PRAGMA application_id"), std::to_string(0x44555241));
+  EXPECT_EQ(raw.text("PRAGMA journal_mode"), "wal");
 }
 
 TEST_F(BadFiles, AnEmptyFileBecomesAStore) {

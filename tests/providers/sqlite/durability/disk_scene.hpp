@@ -74,7 +74,7 @@ struct Scene {
   const Plan plan;
   TempDir dir;  // for what is beside the file: the lock and the bell
   const std::string path = dir.file("t.db");
-  TestClock clock;
+  ManualClock clock;
   SimulatedDisk disk;
   RandomWork work;
   std::shared_ptr<Provider> provider;

@@ -1,8 +1,8 @@
 // A process that writes all the time does not keep out one that writes now and then.
-#include "e2e/child_process.hpp"
 #include "providers/sqlite/durability/scale.hpp"
 #include "providers/sqlite/durability/tasks.hpp"
 #include "providers/sqlite/fixture.hpp"
+#include "support/child_process.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -41,7 +41,7 @@ std::vector<std::uint64_t> commits_waited_for(int saturating, std::size_t starts
   const std::string path = dir.file("t.db");
   SharedCount commits{dir.file("count")};
   const auto provider = open_at(path);
-  std::deque<duramen::test::ChildProcess> others;
+  std::deque<ChildProcess> others;
   for (int i = 0; i < saturating; ++i) {
     others.emplace_back(
         std::vector<std::string>{"--task", "saturate", path, dir.file("count"), std::to_string(i)});

@@ -36,7 +36,7 @@ inline TurnCommit final_turn(const LeasedInstance& item, std::uint64_t token) {
 }
 
 /// Ends every instance of the store. Leases that somebody holds must have ended, or end within the hour.
-inline void finish_everything(Provider& provider, TestClock& clock, const std::string& path) {
+inline void finish_everything(Provider& provider, ManualClock& clock, const std::string& path) {
   clock.advance(1h);
   for (const std::string& name : open_instances(path)) {
     const OutboundMessage cancel{.target = name, .body = message::CancelInstance{.reason = "the test ends"}};

@@ -1,10 +1,9 @@
 // Four processes on one file, all starting instances and running each other's.
-#include "e2e/child_process.hpp"
 #include "providers/sqlite/durability/scale.hpp"
 #include "providers/sqlite/durability/store_content.hpp"
 #include "providers/sqlite/durability/tasks.hpp"
 #include "providers/sqlite/fixture.hpp"
-#include "support/temp_dir.hpp"
+#include "support/child_process.hpp"
 #include <duramen/client.hpp>
 #include <duramen/runtime.hpp>
 
@@ -86,7 +85,7 @@ TEST(FourProcesses, ShareOneFileAndEveryInstanceEndsOnce) {
   const std::string journal = dir.file("journal");
   std::set<std::string> started;
   {
-    std::deque<duramen::test::ChildProcess> processes;
+    std::deque<ChildProcess> processes;
     for (const char* name : {"a", "b", "c", "d"}) {
       processes.emplace_back(
           std::vector<std::string>{"--task", "run-instances", path, journal, name, std::to_string(seconds)});

@@ -7,10 +7,12 @@
 #include <duramen/runtime.hpp>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 
@@ -100,6 +102,31 @@ void expect_all_completed(Client& client) {
     }
     EXPECT_EQ(ends, 1);
   }
+}
+
+TEST(AFullDisk, FailsTheCallAsRetryableAndLosesNothing) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  start(*provider, "before");
+
+  // A limit on the size of this process's files: to SQLite that is a full disk.
+  struct rlimit unlimited{};
+  ::getrlimit(RLIMIT_FSIZE, &unlimited);
+  const auto previous = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit tight{4u << 20, unlimited.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &tight);
+  StartRequest large = start_request("large");
+  large.start.input = Payload::text(std::string(8u << 20, 'x'));
+  const auto refused = provider->start_instances({&large, 1});
+  ::setrlimit(RLIMIT_FSIZE, &unlimited);
+  std::signal(SIGXFSZ, previous);
+
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::unavailable);
+  EXPECT_TRUE(refused.error().retryable);
+  EXPECT_TRUE(provider->get_instance("before").value().has_value());
+  EXPECT_FALSE(provider->get_instance("large").value().has_value());
+  EXPECT_EQ(provider->start_instances({&large, 1}).value().at(0), StartOutcome::created);
 }
 
 TEST(AFullDisk, StallsOrchestrationsAndFailsNone) {

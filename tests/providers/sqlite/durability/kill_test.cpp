@@ -1,10 +1,10 @@
 // A process is killed at a random moment of its work, again and again. What it had been answered is there,
 // nothing is half there, and the next process goes on with the same file.
-#include "e2e/child_process.hpp"
 #include "providers/sqlite/durability/disk_scene.hpp"
 #include "providers/sqlite/durability/finishing.hpp"
 #include "providers/sqlite/durability/scale.hpp"
 #include "providers/sqlite/durability/tasks.hpp"
+#include "support/child_process.hpp"
 
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ RandomWork::Settings work_of_round(std::uint64_t seed) {
       .seed = seed, .prefix = "r" + std::to_string(seed) + "-", .largest_payload = heavy ? 60u << 10 : 300};
 }
 
-void set_clock(TestClock& clock, std::uint64_t seed) { clock.advance(Duration{7'200'000} * seed); }
+void set_clock(ManualClock& clock, std::uint64_t seed) { clock.advance(Duration{7'200'000} * seed); }
 
 /// The file and its log; nobody has it open.
 void copy_store(const std::string& from, const std::string& to) {
@@ -37,7 +37,7 @@ struct Expected {
 };
 
 Expected expected_after(const std::string& path, std::uint64_t seed, std::size_t calls) {
-  TestClock clock;
+  ManualClock clock;
   set_clock(clock, seed);
   RandomWork work{work_of_round(seed), clock};
   const auto provider =
@@ -68,7 +68,7 @@ TEST(AKilledProcess, LosesNothingThatItWasAnswered) {
       std::mt19937_64 random{seed};
       copy_store(path, before);
 
-      duramen::test::ChildProcess child({"--task", "random-work", path, std::to_string(seed)});
+      ChildProcess child({"--task", "random-work", path, std::to_string(seed)});
       std::size_t calls = 0;
       for (std::size_t wanted = random() % 25; calls < wanted; ++calls)
         ASSERT_EQ(child.read_line(), "answered");
@@ -95,7 +95,7 @@ TEST(AKilledProcess, LosesNothingThatItWasAnswered) {
       }
       if (::testing::Test::HasFailure()) return;
     }
-    TestClock clock;
+    ManualClock clock;
     set_clock(clock, round + 1);
     finish_everything(*open_at(path, &clock), clock, path);
     EXPECT_EQ(find_contradiction(path), "");
@@ -107,7 +107,7 @@ TEST(AKilledProcess, LosesNothingThatItWasAnswered) {
 
 int do_random_work(const Arguments& arguments) {
   const std::uint64_t seed = std::stoull(arguments.at(1));
-  TestClock clock;
+  ManualClock clock;
   set_clock(clock, seed);
   RandomWork work{work_of_round(seed), clock};
   const auto provider = open_provider({.path = arguments.at(0), .clock = &clock}).value();

@@ -116,7 +116,7 @@ TEST(PowerLoss, AfterACrashTakesNothingBackThatTheNextProcessAcknowledged) {
 TEST(PowerLoss, TakesAwayWhatWasNeverSynced) {
   // That the simulated disk forgets is what the tests above rest on.
   TempDir dir;
-  TestClock clock;
+  ManualClock clock;
   SimulatedDisk disk;
   std::mt19937_64 random{1};
   const std::string path = dir.file("t.db");
@@ -137,7 +137,7 @@ TEST(PowerLoss, TakesAwayWhatWasNeverSynced) {
 
 TEST(PowerLoss, MayTakeALeaseAndThenTheWorkIsFreeAgain) {
   TempDir dir;
-  TestClock clock;
+  ManualClock clock;
   SimulatedDisk disk;
   std::mt19937_64 random{1};
   const std::string path = dir.file("t.db");

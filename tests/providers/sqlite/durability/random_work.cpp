@@ -17,7 +17,7 @@ void add_event(TurnCommit& commit, EventId& last, EventBody body, TimePoint when
 
 }  // namespace
 
-RandomWork::RandomWork(const Settings& settings, TestClock& clock)
+RandomWork::RandomWork(const Settings& settings, ManualClock& clock)
     : settings_(settings), clock_(clock), random_(settings.seed), next_token_(settings.seed << 20) {}
 
 std::size_t RandomWork::below(std::size_t limit) {

@@ -24,7 +24,7 @@ class RandomWork {
     std::string prefix = "i";           ///< of the names of instances
     std::size_t largest_payload = 100;  ///< bytes
   };
-  RandomWork(const Settings& settings, TestClock& clock);
+  RandomWork(const Settings& settings, ManualClock& clock);
 
   /// Decides what the next call is. May move the clock.
   void choose();
@@ -69,7 +69,7 @@ class RandomWork {
   void commit(std::string name, std::vector<TurnCommit> commits, std::vector<Known> after);
 
   const Settings settings_;
-  TestClock& clock_;
+  ManualClock& clock_;
   std::mt19937_64 random_;
   std::string name_;
   Call call_;

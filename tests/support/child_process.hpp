@@ -1,9 +1,11 @@
-// This very program, started again as another process. Talks back in lines; is killed when the test ends.
+// This test program, started again as another process. It reports in lines; the test kills it at the latest
+// when it ends.
 #pragma once
 
-#include <cerrno>
 #include <cstdio>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdexcept>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,11 +13,17 @@
 
 namespace duramen::test {
 
+/// In the child process: sends a line to the test.
+inline void report(const std::string& line) {
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
 class ChildProcess {
  public:
   explicit ChildProcess(const std::vector<std::string>& arguments) {
     int fds[2];
-    if (::pipe(fds) != 0) throw std::runtime_error("pipe");
+    if (::pipe2(fds, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
     std::vector<char*> argv;
     static char self[] = "/proc/self/exe";
     argv.push_back(self);
@@ -24,8 +32,6 @@ class ChildProcess {
     pid_ = ::fork();
     if (pid_ == 0) {
       ::dup2(fds[1], STDOUT_FILENO);
-      ::close(fds[0]);
-      ::close(fds[1]);
       ::execv(self, argv.data());
       ::_exit(127);
     }
@@ -39,7 +45,7 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  /// The next line it printed; empty at its end.
+  /// The next line of its output; empty at the end of the output.
   [[nodiscard]] std::string read_line() {
     std::string line;
     for (int c = std::fgetc(output_); c != EOF && c != '\n'; c = std::fgetc(output_))
@@ -47,16 +53,25 @@ class ChildProcess {
     return line;
   }
   void signal(int number) const { ::kill(pid_, number); }
-  /// As a crash would: nothing of it runs any more when this returns.
+  /// Waits for its end. Returns its exit status, or minus the signal that ended it.
+  int wait() {
+    if (pid_ > 0) {
+      int status = 0;
+      ::waitpid(pid_, &status, 0);
+      status_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+      pid_ = -1;
+    }
+    return status_;
+  }
+  /// Ends it as a crash would. When this returns, the process is gone.
   void kill() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    pid_ = -1;
+    if (pid_ > 0) ::kill(pid_, SIGKILL);
+    wait();
   }
 
  private:
   pid_t pid_ = -1;
+  int status_ = 0;
   std::FILE* output_ = nullptr;
 };
 
