@@ -82,7 +82,7 @@ TEST(CodecJson, OwnTypesMixWithBuiltInOnes) {
               R"({"k":[1,"7c",[["x",{"article":"nut","count":3}]]]})");
 }
 
-TEST(CodecJson, WhatNlohmannKnowsIsKnown) {
+TEST(CodecJson, TypesKnownToNlohmannWork) {
   expect_json(std::set<int>{3, 1}, "[1,3]");
   expect_json(std::map<int, std::string>{{1, "a"}}, R"([[1,"a"]])");
   expect_json(shop::Size::large, "1");

@@ -49,7 +49,7 @@ TEST(Codec, AStringAlsoReadsJsonThatHoldsOne) {
   EXPECT_THAT(problem_of<std::string>("nonsense"), HasSubstr("expected a string, found no JSON"));
 }
 
-TEST(Codec, NothingIsNull) {
+TEST(Codec, VoidIsNull) {
   EXPECT_EQ(encode_payload<void>(), Payload::none());
   EXPECT_EQ(encode_payload(), Payload::none());
   decode_payload<void>(Payload::text("whatever"));
@@ -99,7 +99,7 @@ TEST(Codec, ContainersAreJson) {
   expect_json(Deep{{"k", {std::nullopt, {{1, {0.5}}}}}}, R"({"k":[null,[1,[0.5]]]})");
 }
 
-TEST(Codec, JsonIsReadWhateverTheTagSays) {
+TEST(Codec, JsonIsReadUnderAnyTag) {
   EXPECT_EQ(decode_payload<int>(Payload::text("42")), 42);
   EXPECT_EQ(decode_payload<std::vector<int>>(Payload::text(" [ 1 ] ")), std::vector<int>{1});
   EXPECT_THAT(problem_of<int>(Payload::text("forty")), HasSubstr("found no JSON"));
@@ -129,7 +129,7 @@ TEST(Codec, OtherKindsAreRefused) {
   EXPECT_THAT((problem_of<std::tuple<int>>("[1,2]")), HasSubstr("expected an array of 1 elements"));
 }
 
-TEST(Codec, AProblemSaysWhereItIs) {
+TEST(Codec, AnErrorNamesThePlace) {
   using Value = std::vector<std::map<std::string, std::pair<int, bool>>>;
   EXPECT_EQ(problem_of<Value>(R"([{},{"k":[1,2]}])"),
             R"(expected a boolean, found an integer (2) at [1].k[1]; payload (json): [{},{"k":[1,2]}])");

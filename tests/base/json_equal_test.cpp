@@ -15,7 +15,7 @@ TEST(SameJson, IgnoresWhiteSpaceAndTheOrderOfMembers) {
   EXPECT_TRUE(json_equal(" 7", "7"));
 }
 
-TEST(SameJson, TellsValuesApart) {
+TEST(SameJson, SeparatesDifferentValues) {
   EXPECT_FALSE(json_equal("[1,2]", "[2,1]"));
   EXPECT_FALSE(json_equal("[1,2]", "[1,2,3]"));
   EXPECT_FALSE(json_equal("[1,2,3]", "[1,2]"));
@@ -31,12 +31,12 @@ TEST(SameJson, TellsValuesApart) {
   EXPECT_FALSE(json_equal("0.5", "0.25"));
 }
 
-TEST(SameJson, OfTwoMembersWithOneNameTheOrderCounts) {
+TEST(SameJson, OrderMattersForMembersOfOneName) {
   EXPECT_TRUE(json_equal(R"({"a":1,"a":2,"b":3})", R"({"b":3,"a":1,"a":2})"));
   EXPECT_FALSE(json_equal(R"({"a":1,"a":2})", R"({"a":2,"a":1})"));
 }
 
-TEST(SameJson, WhatIsNoJsonIsTheSameOnlyByteForByte) {
+TEST(SameJson, InvalidJsonIsComparedByteForByte) {
   EXPECT_TRUE(json_equal("{", "{"));
   EXPECT_FALSE(json_equal("{", " {"));
   EXPECT_FALSE(json_equal("", "null"));

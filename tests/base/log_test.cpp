@@ -69,7 +69,7 @@ TEST(TextLog, QuotesAValueThatCouldBeMistaken) {
   EXPECT_THAT(out.lines.at(0), EndsWith(R"(m a="two words" b="" c="say \"hi\"\\" d="x=y")"));
 }
 
-TEST(TextLog, ARecordIsOneLineOfTextWhateverItHolds) {
+TEST(TextLog, AnyRecordIsOneLineOfText) {
   Lines out;
   const LogSink sink = text_log(LogLevel::debug, out.writer());
   for (const std::string& text : hostile) say(sink, LogLevel::info, text, {{"value", text}});
@@ -80,7 +80,7 @@ TEST(TextLog, ARecordIsOneLineOfTextWhateverItHolds) {
   }
 }
 
-TEST(Logs, LeaveOutWhatIsBelowTheirLevel) {
+TEST(Logs, DropRecordsBelowTheirLevel) {
   for (const auto make : {text_log, json_log}) {
     Lines out;
     const LogSink sink = make(LogLevel::warning, out.writer());
@@ -108,7 +108,7 @@ TEST(JsonLog, WritesOneObjectWithTheFieldsAsMembers) {
   EXPECT_EQ(object.size(), 6u);
 }
 
-TEST(JsonLog, EveryLineIsValidJsonWhateverTheRecordHolds) {
+TEST(JsonLog, AnyRecordIsOneLineOfValidJson) {
   Lines out;
   const LogSink sink = json_log(LogLevel::debug, out.writer());
   for (const std::string& text : hostile) say(sink, LogLevel::info, text, {{text, text}, {"value", text}});
@@ -131,7 +131,7 @@ TEST(JsonLog, AFieldDoesNotReplaceAMemberOfTheRecord) {
   EXPECT_EQ(object.at("field_message"), "forged");
 }
 
-TEST(Logs, AWriterThatThrowsDoesNotStopWhoeverLogs) {
+TEST(Logs, AWriterThatThrowsDoesNotStopTheCaller) {
   for (const auto make : {text_log, json_log}) {
     const LogSink sink =
         make(LogLevel::debug, [](std::string_view) { throw std::runtime_error("disk full"); });

@@ -135,7 +135,7 @@ TEST(Prometheus, ANameHasOneTypeAndOneHead) {
             "");
 }
 
-TEST(Prometheus, ThePageIsTheSameInWhateverOrderThingsWereReported) {
+TEST(Prometheus, ThePageDoesNotDependOnTheOrderOfReports) {
   const std::array names{"b_total", "a_total", "c_total"};
   const std::array values{"2", "10", "1"};
   PrometheusMetrics one;

@@ -15,7 +15,7 @@ TEST(CheckPayload, TextWithinTheLimitIsFine) {
   EXPECT_TRUE(check_payload(Payload::text("1234"), 4));
 }
 
-TEST(CheckPayload, TooLargeSaysHowLargeAndWhatToDo) {
+TEST(CheckPayload, ATooLargeOneIsRefusedWithItsSizeAndWhatToDo) {
   const Result<void> result = check_payload(Payload::text("12345"), 4);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::limit_exceeded);

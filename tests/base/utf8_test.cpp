@@ -14,7 +14,7 @@ TEST(Utf8, TextIsUtf8WithoutNul) {
   EXPECT_FALSE(is_utf8("\xED\xA0\x80"));
 }
 
-TEST(Utf8, ToTextReplacesWhatIsNoneAndKeepsTheRest) {
+TEST(Utf8, ToTextReplacesInvalidBytesAndKeepsTheRest) {
   EXPECT_EQ(to_text("fine \xE2\x82\xAC"), "fine \xE2\x82\xAC");
   EXPECT_EQ(to_text("\xC3\xA9\xFF!"), "\xC3\xA9\xEF\xBF\xBD!");
   EXPECT_EQ(to_text(std::string("a\0b", 3)),

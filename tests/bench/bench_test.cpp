@@ -96,7 +96,7 @@ TEST(Bench, ComparesWithTheRawStoreOnSqlite) {
   EXPECT_GT(lines[0]["disk_rate"].get<double>(), 0);
 }
 
-TEST(Bench, SaysOfEachPromiseWhetherItIsKept) {
+TEST(Bench, ReportsWhichPromisesAreKept) {
   const Output output = run("hello --count 100 --width 20 --pairs 1 --json", "2>&1 >/dev/null");
   EXPECT_EQ(output.exit_code, 0);
   for (const char* promise :
@@ -294,7 +294,7 @@ TEST(Bench, RefusesAnUnknownWorkloadAndListsTheOthers) {
             std::string::npos);
 }
 
-TEST(Bench, RefusesOptionsItDoesNotUnderstand) {
+TEST(Bench, RefusesUnknownOptions) {
   for (const char* arguments :
        {"--no-such-option", "--width", "--width none", "--width 0", "--store paper", "cancel2 --store memory",
         "store --store postgres", "resident --store postgres", "--dir does/not/exist"}) {

@@ -29,7 +29,7 @@ class BadStore : public ::testing::Test {
   TempDir dir;
 };
 
-TEST_F(BadStore, MissingStoreIsToldAndNoFileIsMade) {
+TEST_F(BadStore, AMissingStoreIsReportedAndNotCreated) {
   const std::string path = dir.file("none.db");
   const std::vector<std::vector<std::string>> commands{
       {"list"},
@@ -60,7 +60,7 @@ TEST_F(BadStore, MissingStoreIsToldAndNoFileIsMade) {
   }
 }
 
-TEST_F(BadStore, NoAddressOrAWrongOneIsToldWithTheRightForm) {
+TEST_F(BadStore, AMissingOrWrongAddressIsReportedWithTheRightForm) {
   expect_complaint(duramen({"list"}), 2, "Say --store sqlite:FILE");
   expect_complaint(duramen({"list", "--store", "orders.db"}), 2, "did you mean sqlite:orders.db?");
   expect_complaint(duramen({"list", "--store", "sqlite:"}), 2, "names no file");
@@ -93,7 +93,7 @@ TEST_F(BadStore, ADirectoryIsNoStore) {
   expect_complaint(duramen({"list", "--store", "sqlite:" + dir.file("")}), 4, "");
 }
 
-TEST_F(BadStore, AServerThatIsNotThereIsTold) {
+TEST_F(BadStore, AnUnreachableServerIsReported) {
   const CliResult result =
       duramen({"list", "--store", "postgres://ada:secret@127.0.0.1:1/none?connect_timeout=1"});
   EXPECT_EQ(result.exit, 4) << result.err;
@@ -103,7 +103,7 @@ TEST_F(BadStore, AServerThatIsNotThereIsTold) {
 class BadInput : public KnownStore {};
 class BadFile : public KnownFile {};
 
-TEST_F(BadFile, AStoreWithoutPermissionIsTold) {
+TEST_F(BadFile, MissingPermissionIsReported) {
   const bool root = ::geteuid() == 0;  // may write everything, so somebody else must try
   ::chmod(path.c_str(), 0444);
   ::chmod(dir.file("").c_str(), root ? 0755 : 0700);
@@ -115,12 +115,12 @@ TEST_F(BadFile, AStoreWithoutPermissionIsTold) {
   expect_complaint(locked, 4, "cannot be written to");
 }
 
-TEST_F(BadFile, AStoreOfANewerDuramenIsTold) {
+TEST_F(BadFile, AStoreOfANewerDuramenIsReported) {
   place->sql("PRAGMA user_version=999");
   expect_complaint(run({"list"}), 4, "use the newer Duramen that wrote it");
 }
 
-TEST_P(BadInput, AnIdThatIsNotThereIsTold) {
+TEST_P(BadInput, AnUnknownIdIsReported) {
   for (const char* command : {"show", "history", "tree", "explain", "wait", "kv", "export"}) {
     SCOPED_TRACE(command);
     expect_complaint(run({command, "no-such"}), 3, "there is no instance \"no-such\"");
@@ -128,13 +128,13 @@ TEST_P(BadInput, AnIdThatIsNotThereIsTold) {
   expect_complaint(run({"history", "no-such", "--follow"}), 3, "no-such");
 }
 
-TEST_P(BadInput, AnIdThatCannotBeOneIsTold) {
+TEST_P(BadInput, AnInvalidIdIsReported) {
   expect_complaint(run({"show", ""}), 2, "");
   expect_complaint(run({"show", std::string(2000, 'x')}), 2, "");
   expect_complaint(run({"show", "broken-\xff"}), 2, "");
 }
 
-TEST_P(BadInput, BrokenJsonIsToldWithItsPlace) {
+TEST_P(BadInput, BrokenJsonIsReportedWithItsPlace) {
   expect_complaint(run({"start", "X", "--input", "{\"a\":"}), 2, "that is not JSON");
   expect_complaint(run({"start", "X", "--input", "hello"}), 2, "for plain text use --text");
   expect_complaint(run({"start", "X", "--input", ""}), 2, "that is not JSON");
@@ -163,7 +163,7 @@ TEST_P(BadInput, AClosedPipeEndsItQuietly) {
   EXPECT_EQ(json({"stats"})["total_instances"], 14);
 }
 
-TEST_F(BadFile, AFullDiskUnderTheOutputIsTold) {
+TEST_F(BadFile, AFullDiskUnderTheOutputIsReported) {
   const std::string command =
       std::string(DURAMEN_CLI) + " list --store sqlite:" + path + " > /dev/full 2> " + dir.file("err");
   const int status = std::system(command.c_str());
@@ -174,7 +174,7 @@ TEST_F(BadFile, AFullDiskUnderTheOutputIsTold) {
 
 DURAMEN_ON_EVERY_STORE(BadInput);
 
-TEST(BadCommandLine, IsToldWithTheWayToHelp) {
+TEST(BadCommandLine, IsReportedWithAPointerToHelp) {
   expect_complaint(duramen({"lst"}), 2, "there is no command \"lst\"; try: duramen --help");
   expect_complaint(duramen({"list", "--stat", "failed"}), 2, "--stat");
   expect_complaint(duramen({"list", "--status", "broken"}), 2, "there is no status \"broken\"");

@@ -9,19 +9,19 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
 
-class LookingAfter : public KnownStore {
+class DeleteAndPrune : public KnownStore {
  protected:
   int total() const { return json({"stats"})["total_instances"]; }
 };
 
-TEST_P(LookingAfter, DeleteAsksFirst) {
+TEST_P(DeleteAndPrune, DeleteAsksFirst) {
   const CliResult refused = run({"delete", "order-1"});
   EXPECT_EQ(refused.exit, 2);
   EXPECT_THAT(refused.err, AllOf(HasSubstr("Delete 1 instance"), HasSubstr("--yes")));
   EXPECT_EQ(total(), 9);
 }
 
-TEST_P(LookingAfter, DeleteRemovesWhatWasNamed) {
+TEST_P(DeleteAndPrune, DeleteRemovesTheNamedInstances) {
   const CliResult result = run({"delete", "order-1", "ticker", "--yes"});
   EXPECT_EQ(result.exit, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("deleted 2 instances, 4 executions"));
@@ -29,7 +29,7 @@ TEST_P(LookingAfter, DeleteRemovesWhatWasNamed) {
   EXPECT_EQ(run({"show", "order-1"}).exit, 3);
 }
 
-TEST_P(LookingAfter, DeleteKeepsWhatHasNotEndedUnlessForced) {
+TEST_P(DeleteAndPrune, DeleteKeepsRunningInstancesUnlessForced) {
   const CliResult kept = run({"delete", "family", "--yes"});
   EXPECT_EQ(kept.exit, 1);
   EXPECT_THAT(kept.out, HasSubstr("has not ended"));
@@ -38,7 +38,7 @@ TEST_P(LookingAfter, DeleteKeepsWhatHasNotEndedUnlessForced) {
   EXPECT_EQ(total(), 7);
 }
 
-TEST_P(LookingAfter, DeleteOfAChildOrOfNothingSaysSo) {
+TEST_P(DeleteAndPrune, DeleteReportsChildrenAndUnknownIds) {
   const CliResult child = run({"delete", "family::sub::1.2", "--yes"});
   EXPECT_EQ(child.exit, 1);
   EXPECT_THAT(child.out, HasSubstr("goes with the root"));
@@ -46,7 +46,7 @@ TEST_P(LookingAfter, DeleteOfAChildOrOfNothingSaysSo) {
   EXPECT_EQ(run({"delete"}).exit, 2);
 }
 
-TEST_P(LookingAfter, DeleteByFilterTakesWhatHasEnded) {
+TEST_P(DeleteAndPrune, DeleteByFilterRemovesEndedInstances) {
   const auto plan = json({"delete", "--all", "--dry-run"});
   EXPECT_EQ(plan["matched"].size(), 5u);
   EXPECT_EQ(total(), 9);
@@ -56,7 +56,7 @@ TEST_P(LookingAfter, DeleteByFilterTakesWhatHasEnded) {
   EXPECT_EQ(json({"delete", "--ended-before", "now", "--limit", "1", "--yes"})["deleted"].size(), 1u);
 }
 
-TEST_P(LookingAfter, PruneRemovesOldExecutions) {
+TEST_P(DeleteAndPrune, PruneRemovesOldExecutions) {
   EXPECT_EQ(run({"prune", "ticker"}).exit, 2);
   EXPECT_EQ(run({"prune", "ticker", "--keep-last", "1"}).exit, 2);  // asks
   EXPECT_EQ(json({"prune", "--all", "--keep-last", "1", "--dry-run"})["executions"], 0);
@@ -68,7 +68,7 @@ TEST_P(LookingAfter, PruneRemovesOldExecutions) {
   EXPECT_EQ(json({"prune", "--name", "Ticker", "--older-than", "now", "--yes"})["executions"], 0);
 }
 
-DURAMEN_ON_EVERY_STORE(LookingAfter);
+DURAMEN_ON_EVERY_STORE(DeleteAndPrune);
 
 }  // namespace
 }  // namespace duramen::test

@@ -76,7 +76,7 @@ class Doctor : public KnownStore {
   }
 };
 
-TEST_P(Doctor, IsContentWithAHealthyStore) {
+TEST_P(Doctor, FindsNothingInAHealthyStore) {
   ASSERT_EQ(run({"delete", "poisoned", "--yes"}).exit, 0);
   const CliResult result = run({"doctor", "--stuck-after", "1h"});
   EXPECT_EQ(result.exit, 0) << result.out;
@@ -87,7 +87,7 @@ TEST_P(Doctor, IsContentWithAHealthyStore) {
                                 Not(HasSubstr("warning"))));
 }
 
-TEST_P(Doctor, TellsTheSchemaOfTheStoreAndTheOneItKnows) {
+TEST_P(Doctor, ShowsTheSchemaOfTheStoreAndTheOneItKnows) {
   const Json document = json({"doctor"}, 1);
   EXPECT_GE(document["schema_version"].get<int>(), 1);
   EXPECT_EQ(document["schema_version"], document["known_schema_version"]);
@@ -101,7 +101,7 @@ TEST_P(Doctor, FindsPoison) {
               ElementsAre(AllOf(HasSubstr("problem: 1 instance failed as poison"), HasSubstr("(poisoned)"))));
 }
 
-TEST_P(Doctor, FindsWhatIsStuckAndWhatOnlyWaits) {
+TEST_P(Doctor, FindsStuckAndWaitingInstances) {
   EXPECT_THAT(
       findings("stuck", {"--stuck-after", "1ms"}),
       ElementsAre(HasSubstr("problem: \"nobody\": a message to it (StartOrchestration) has been waiting")));
@@ -110,7 +110,7 @@ TEST_P(Doctor, FindsWhatIsStuckAndWhatOnlyWaits) {
   EXPECT_THAT(run({"doctor", "--stuck-after", "1ms"}).out, HasSubstr("2 problems"));
 }
 
-TEST_P(Doctor, AgreesWithExplainAboutWhatNobodyHasSent) {
+TEST_P(Doctor, AgreesWithExplainAboutMissingMessages) {
   const std::set<std::string> expected{"stuck: nobody", "unsent: waits", "unsent: family",
                                        "unsent: " + child};
   EXPECT_EQ(judged_by_doctor(), expected);
@@ -143,7 +143,7 @@ TEST_P(Doctor, AgreesWithExplainAboutMessagesThatNoNodeTakes) {
               Contains(HasSubstr("\"family\": a message to it")));
 }
 
-TEST_P(Doctor, AgreesWithExplainAboutWhatCannotBeRead) {
+TEST_P(Doctor, AgreesWithExplainAboutUnreadableInstances) {
   ASSERT_EQ(run({"raise", "waits", "approved"}).exit, 0);
   place->sql(
       "UPDATE orchestrator_queue SET item = '{broken';"
@@ -192,7 +192,7 @@ TEST_P(Doctor, FindsAClockThatIsOff) {
                                         : " ahead of this machine's; set both by NTP")));
 }
 
-TEST_P(Doctor, TellsWhoHoldsWhatAndWhatWasLetGo) {
+TEST_P(Doctor, ShowsLeaseHoldersAndExpiredLeases) {
   CliProcess server(on_store(
       {"run", std::string(DURAMEN_MODULES) + "/known.so", "--node", "node-x", "--log", "error", "--json"}));
   ASSERT_TRUE(server.wait_for_output("serving"));
@@ -212,7 +212,7 @@ TEST_P(Doctor, TellsWhoHoldsWhatAndWhatWasLetGo) {
   EXPECT_THAT(judged_by_explaining(), Contains("let_go: slow"));
 }
 
-TEST_P(Doctor, SaysWhenItHasNotSeenAll) {
+TEST_P(Doctor, ReportsAnIncompleteCheck) {
   EXPECT_THAT(findings("stuck", {"--limit", "1"}), Contains(HasSubstr("--limit N looks at more")));
 }
 

@@ -71,7 +71,7 @@ std::string section(const std::string& text, const std::string& heading, const s
   return text.substr(begin, end == std::string::npos ? end : end - begin);
 }
 
-TEST(Documents, ThereAreTheCommandsThatWereAskedFor) {
+TEST(Documents, EveryRequiredCommandExists) {
   EXPECT_THAT(commands(), ::testing::UnorderedElementsAre(
                               "list", "show", "history", "tree", "explain", "start", "wait", "cancel",
                               "raise", "enqueue", "kv", "delete", "prune", "stats", "top", "doctor", "export",

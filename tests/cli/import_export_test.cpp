@@ -10,7 +10,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
-class CarryingOver : public KnownStore {
+class ImportAndExport : public KnownStore {
  protected:
   CliResult elsewhere(std::vector<std::string> arguments, const CliSetting& setting = {}) const {
     arguments.insert(arguments.end(), {"--store", "sqlite:" + dir.file("other.db")});
@@ -19,7 +19,7 @@ class CarryingOver : public KnownStore {
   std::string file = dir.file("histories.jsonl");
 };
 
-TEST_P(CarryingOver, ExportWritesEveryEventOnALine) {
+TEST_P(ImportAndExport, ExportWritesEveryEventOnALine) {
   const CliResult one = run({"export", "order-1"});
   EXPECT_EQ(one.exit, 0);
   EXPECT_EQ(one.out, run({"history", "order-1", "--json"}).out);
@@ -30,7 +30,7 @@ TEST_P(CarryingOver, ExportWritesEveryEventOnALine) {
   EXPECT_EQ(json_lines(std::string(std::istreambuf_iterator<char>(written), {})).size(), 10u);
 }
 
-TEST_P(CarryingOver, ExportToNowhereSaysSo) {
+TEST_P(ImportAndExport, ExportReportsAMissingDirectory) {
   const CliResult result = run({"export", "--all", "-o", dir.file("none/x.jsonl")});
   EXPECT_EQ(result.exit, 2);
   EXPECT_THAT(result.err, HasSubstr("cannot be written: No such file or directory"));
@@ -38,7 +38,7 @@ TEST_P(CarryingOver, ExportToNowhereSaysSo) {
   EXPECT_EQ(run({"export"}).exit, 2);
 }
 
-TEST_P(CarryingOver, WhatIsImportedIsWhatWasExported) {
+TEST_P(ImportAndExport, AnImportEqualsItsExport) {
   ASSERT_EQ(run({"export", "--status", "ended", "-o", file}).exit, 0);
   const CliResult missing = elsewhere({"import", file});
   EXPECT_EQ(missing.exit, 4);
@@ -60,14 +60,14 @@ TEST_P(CarryingOver, WhatIsImportedIsWhatWasExported) {
   EXPECT_EQ(Json::parse(elsewhere({"show", "ticker", "--json"}).out)["executions"].size(), 3u);
 }
 
-TEST_P(CarryingOver, WhatHasNotEndedIsNotImported) {
+TEST_P(ImportAndExport, ARunningInstanceIsNotImported) {
   const CliResult exported = run({"export", "--all"});
   const CliResult result = elsewhere({"import", "--create"}, {.input = exported.out});
   EXPECT_EQ(result.exit, 1);
   EXPECT_THAT(result.out, AllOf(HasSubstr("imported 5 instances"), HasSubstr("\"waits\" has not ended")));
 }
 
-TEST_P(CarryingOver, ImportLeavesAloneWhatIsThereUnlessAskedTo) {
+TEST_P(ImportAndExport, ImportKeepsExistingInstancesUnlessAskedToReplace) {
   ASSERT_EQ(run({"export", "order-1", "-o", file}).exit, 0);
   ASSERT_EQ(run({"start", "Checkout", "--id", "order-1", "--input", "5", "--replace"}).exit, 0);
   const CliResult left = run({"import", file});
@@ -80,7 +80,7 @@ TEST_P(CarryingOver, ImportLeavesAloneWhatIsThereUnlessAskedTo) {
   EXPECT_EQ(json({"show", "order-1"})["instance"]["output"], "receipt-1");
 }
 
-TEST_P(CarryingOver, WhatCannotBeImportedReplacesNothing) {
+TEST_P(ImportAndExport, AFailedImportReplacesNothing) {
   ASSERT_EQ(run({"prune", "ticker", "--keep-last", "1", "--yes"}).exit, 0);
   ASSERT_EQ(run({"export", "ticker", "-o", file}).exit, 0);
   const CliResult result = run({"import", file, "--replace", "--yes"});
@@ -89,7 +89,7 @@ TEST_P(CarryingOver, WhatCannotBeImportedReplacesNothing) {
   EXPECT_EQ(json({"show", "ticker"})["instance"]["output"], 3);
 }
 
-TEST_P(CarryingOver, ABrokenFileImportsNothing) {
+TEST_P(ImportAndExport, ABrokenFileImportsNothing) {
   const CliResult exported = run({"export", "order-1"});
   const CliResult result = elsewhere({"import", "-", "--create"}, {.input = exported.out + "{\"broken\n"});
   EXPECT_EQ(result.exit, 2);
@@ -99,7 +99,7 @@ TEST_P(CarryingOver, ABrokenFileImportsNothing) {
   EXPECT_EQ(elsewhere({"import", dir.file("none.jsonl"), "--create"}).exit, 3);
 }
 
-TEST_P(CarryingOver, ChildrenHangBelowTheirParentsAgain) {
+TEST_P(ImportAndExport, ChildrenAreAttachedToTheirParents) {
   ASSERT_EQ(run({"cancel", "family", "--mode", "terminate"}).exit, 0);
   {
     CliProcess server(on_store({"run", std::string(DURAMEN_MODULES) + "/known.so", "--log", "error"}));
@@ -112,7 +112,7 @@ TEST_P(CarryingOver, ChildrenHangBelowTheirParentsAgain) {
   EXPECT_EQ(Json::parse(elsewhere({"tree", "family", "--json"}).out)["children"].size(), 1u);
 }
 
-DURAMEN_ON_EVERY_STORE(CarryingOver);
+DURAMEN_ON_EVERY_STORE(ImportAndExport);
 
 }  // namespace
 }  // namespace duramen::test

@@ -14,7 +14,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
-class Looking : public KnownStore {
+class ListAndShow : public KnownStore {
  protected:
   std::vector<std::string> ids(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), "list");
@@ -25,7 +25,7 @@ class Looking : public KnownStore {
   }
 };
 
-TEST_P(Looking, ListShowsEveryInstanceOnALine) {
+TEST_P(ListAndShow, ListShowsEveryInstanceOnALine) {
   const CliResult result = run({"list"});
   EXPECT_EQ(result.exit, 0) << result.err;
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 10);  // titles and nine instances
@@ -35,7 +35,7 @@ TEST_P(Looking, ListShowsEveryInstanceOnALine) {
   EXPECT_THAT(result.out, Not(HasSubstr("\x1b")));  // no colour in a pipe
 }
 
-TEST_P(Looking, ListFiltersByEverything) {
+TEST_P(ListAndShow, ListFiltersByEverything) {
   EXPECT_THAT(ids({"--status", "failed"}), UnorderedElementsAre("order-2", "poisoned"));
   EXPECT_THAT(ids({"--status", "completed,cancelled"}), UnorderedElementsAre("order-1", "ticker", "stopped"));
   EXPECT_THAT(ids({"--status", "open", "--roots"}), UnorderedElementsAre("waits", "family", "nobody"));
@@ -48,7 +48,7 @@ TEST_P(Looking, ListFiltersByEverything) {
   EXPECT_THAT(ids({"--ended-before", "now", "--name", "Ticker"}), ElementsAre("ticker"));
 }
 
-TEST_P(Looking, ListGoesPageByPageInBothDirections) {
+TEST_P(ListAndShow, ListGoesPageByPageInBothDirections) {
   const auto first = json({"list", "--limit", "4", "--sort", "oldest"});
   ASSERT_EQ(first["instances"].size(), 4u);
   ASSERT_TRUE(first["next"].is_number());
@@ -62,14 +62,14 @@ TEST_P(Looking, ListGoesPageByPageInBothDirections) {
   EXPECT_EQ(newest, ids({"--sort", "oldest"}));
 }
 
-TEST_P(Looking, ListShowsResultsAndBareIds) {
+TEST_P(ListAndShow, ListShowsResultsAndBareIds) {
   EXPECT_THAT(run({"list", "--results", "--name", "Checkout"}).out,
               AllOf(HasSubstr("receipt-1"), HasSubstr("card declined")));
   EXPECT_EQ(run({"list", "--ids", "--prefix", "order-", "--sort", "oldest"}).out, "order-1\norder-2\n");
   EXPECT_THAT(run({"list", "--prefix", "none"}).err, HasSubstr("no instance matches"));
 }
 
-TEST_P(Looking, ShowTellsAllOfOneInstance) {
+TEST_P(ListAndShow, ShowPrintsEverythingAboutAnInstance) {
   EXPECT_THAT(run({"show", "order-1"}).out, AllOf(HasSubstr("Checkout 1.0.0"), HasSubstr("receipt-1")));
   EXPECT_THAT(run({"show", "order-2"}).out,
               AllOf(HasSubstr("card declined"), HasSubstr("std::runtime_error")));
@@ -84,7 +84,7 @@ TEST_P(Looking, ShowTellsAllOfOneInstance) {
   EXPECT_EQ(json({"show", "order-2"})["instance"]["failure"]["kind"], "application");
 }
 
-TEST_P(Looking, HistoryTellsEventsInWords) {
+TEST_P(ListAndShow, HistoryDescribesEvents) {
   const CliResult result = run({"history", "order-1"});
   EXPECT_EQ(result.exit, 0);
   EXPECT_THAT(result.out,
@@ -93,7 +93,7 @@ TEST_P(Looking, HistoryTellsEventsInWords) {
   EXPECT_THAT(run({"history", "stopped"}).out, HasSubstr("changed her mind"));
 }
 
-TEST_P(Looking, HistoryInJsonIsTheInterchangeForm) {
+TEST_P(ListAndShow, HistoryInJsonIsTheInterchangeForm) {
   const auto events = json_lines(run({"history", "order-1", "--json"}).out);
   ASSERT_EQ(events.size(), 4u);
   EXPECT_EQ(events[0]["type"], "OrchestrationStarted");
@@ -104,7 +104,7 @@ TEST_P(Looking, HistoryInJsonIsTheInterchangeForm) {
   }
 }
 
-TEST_P(Looking, HistoryShowsAnExecutionOrAllOfThem) {
+TEST_P(ListAndShow, HistoryShowsAnExecutionOrAllOfThem) {
   EXPECT_THAT(run({"history", "ticker", "--execution", "1"}).out, HasSubstr("OrchestrationContinuedAsNew"));
   EXPECT_THAT(run({"history", "ticker"}).out, HasSubstr("OrchestrationCompleted"));
   const std::string all = run({"history", "ticker", "--all"}).out;
@@ -114,7 +114,7 @@ TEST_P(Looking, HistoryShowsAnExecutionOrAllOfThem) {
   EXPECT_THAT(missing.err, HasSubstr("has no execution 7"));
 }
 
-TEST_P(Looking, HistoryFollowsUntilTheEnd) {
+TEST_P(ListAndShow, HistoryFollowsUntilTheEnd) {
   CliProcess follower(on_store({"history", "waits", "--follow"}));
   ASSERT_TRUE(follower.wait_for_output("ExternalSubscribed"));
   ASSERT_EQ(run({"cancel", "waits", "--reason", "enough", "--mode", "terminate"}).exit, 0);
@@ -127,13 +127,13 @@ TEST_P(Looking, HistoryFollowsUntilTheEnd) {
   EXPECT_EQ(server.finish().exit, 0);
 }
 
-TEST_P(Looking, FollowingWhatHasEndedShowsItAndEnds) {
+TEST_P(ListAndShow, FollowingAnEndedInstanceShowsItAndEnds) {
   const CliResult result = run({"history", "ticker", "--follow", "--json"});
   EXPECT_EQ(result.exit, 0);
   EXPECT_EQ(json_lines(result.out).back()["type"], "OrchestrationCompleted");
 }
 
-TEST_P(Looking, TreeShowsChildrenUnderTheirParents) {
+TEST_P(ListAndShow, TreeShowsChildrenUnderTheirParents) {
   EXPECT_THAT(run({"tree", "family"}).out, AllOf(HasSubstr("family "), HasSubstr("└─ family::sub::1.2")));
   const auto document = json({"tree", "family"});
   EXPECT_EQ(document["instance"]["instance_id"], "family");
@@ -141,7 +141,7 @@ TEST_P(Looking, TreeShowsChildrenUnderTheirParents) {
   EXPECT_EQ(document["children"][0]["instance"]["orchestration_name"], "Child");
 }
 
-TEST_P(Looking, ExplainSaysWhatAnInstanceWaitsForAndWhy) {
+TEST_P(ListAndShow, ExplainNamesTheWaitsOfAnInstance) {
   const CliResult waits = run({"explain", "waits"});
   EXPECT_EQ(waits.exit, 0);
   EXPECT_THAT(waits.out, AllOf(HasSubstr("It waits for"), HasSubstr("event 'approved'")));
@@ -155,7 +155,7 @@ TEST_P(Looking, ExplainSaysWhatAnInstanceWaitsForAndWhy) {
   EXPECT_EQ(document["stuck"], nullptr);
 }
 
-TEST_P(Looking, KvShowsAllKeysOrTheValueOfOne) {
+TEST_P(ListAndShow, KvShowsAllKeysOrTheValueOfOne) {
   EXPECT_THAT(run({"kv", "ticker"}).out, AllOf(HasSubstr("round"), HasSubstr("name")));
   EXPECT_EQ(run({"kv", "ticker", "round"}).out, "3\n");
   EXPECT_EQ(run({"kv", "ticker", "name"}).out, "ticker\n");
@@ -169,7 +169,7 @@ TEST_P(Looking, KvShowsAllKeysOrTheValueOfOne) {
   EXPECT_EQ(run({"kv", "ticker", "round", "--wait"}).out, "3\n");
 }
 
-TEST_P(Looking, StatsCountsWhatIsThere) {
+TEST_P(ListAndShow, StatsCountsInstancesAndQueues) {
   const auto document = json({"stats"});
   EXPECT_EQ(document["total_instances"], 9);
   EXPECT_EQ(document["instances"]["Failed"], 2);
@@ -180,7 +180,7 @@ TEST_P(Looking, StatsCountsWhatIsThere) {
   EXPECT_THAT(run({"stats"}).out, AllOf(HasSubstr("All instances"), HasSubstr("messages to instances")));
 }
 
-TEST_P(Looking, TopIsOneLinePerRoundInAPipe) {
+TEST_P(ListAndShow, TopIsOneLinePerRoundInAPipe) {
   const CliResult result = run({"top", "--rounds", "2", "--interval", "1ms"});
   EXPECT_EQ(result.exit, 0);
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 2);
@@ -188,13 +188,13 @@ TEST_P(Looking, TopIsOneLinePerRoundInAPipe) {
   EXPECT_EQ(json({"top", "--rounds", "1"})["instances"]["Failed"], 2);
 }
 
-TEST_P(Looking, LookingChangesNothing) {
+TEST_P(ListAndShow, ReadingCommandsChangeNothing) {
   const std::string before = run({"stats", "--json"}).out;
   for (const char* command : {"list", "stats", "doctor"}) (void)run({command});
   EXPECT_EQ(run({"stats", "--json"}).out, before);
 }
 
-DURAMEN_ON_EVERY_STORE(Looking);
+DURAMEN_ON_EVERY_STORE(ListAndShow);
 
 }  // namespace
 }  // namespace duramen::test

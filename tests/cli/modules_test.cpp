@@ -17,7 +17,7 @@ std::string module(const std::string& name) { return std::string(DURAMEN_MODULES
 class Modules : public KnownStore {};
 class ModuleFile : public KnownFile {};
 
-TEST_P(Modules, RunServesAModuleUntilItIsTold) {
+TEST_P(Modules, RunServesAModuleUntilItIsStopped) {
   CliProcess server(on_store({"run", module("known"), "--node", "node-x", "--log", "error"}));
   ASSERT_TRUE(server.wait_for_output("node node-x serves"));
   EXPECT_EQ(run({"start", "Checkout", "--id", "order-7", "--input", "7", "--wait", "--timeout", "60s"}).exit,
@@ -28,7 +28,7 @@ TEST_P(Modules, RunServesAModuleUntilItIsTold) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("Checkout 1.0.0"), HasSubstr("stopping"), HasSubstr("stopped")));
 }
 
-TEST_P(Modules, RunStopsWhatTakesTooLongAndGivesItBack) {
+TEST_P(Modules, RunReleasesActivitiesThatOutlastTheDeadline) {
   CliProcess server(on_store({"run", module("known"), "--deadline", "100ms", "--log", "error", "--json"}));
   ASSERT_TRUE(server.wait_for_output("serving"));
   ASSERT_EQ(run({"start", "Slow", "--id", "slow"}).exit, 0);
@@ -55,7 +55,7 @@ TEST(ModuleServer, MakesAStoreOnlyIfAskedTo) {
   EXPECT_EQ(duramen({"stats", "--store", "sqlite:" + path_of_new}).exit, 0);
 }
 
-TEST_F(ModuleFile, ThatDoesNotFitIsRefused) {
+TEST_F(ModuleFile, IsRefusedIfItDoesNotFit) {
   for (const char* command : {"run", "replay"}) {
     SCOPED_TRACE(command);
     const CliResult other = run({command, module("other_abi")});
@@ -93,7 +93,7 @@ TEST_P(Modules, ChangedCodeIsFoundInAFileOfHistories) {
   EXPECT_EQ(Json::parse(document.out)["findings"][0]["kind"], "nondeterminism");
 }
 
-TEST_P(Modules, ReplaySaysWhatItCannotRead) {
+TEST_P(Modules, ReplayReportsUnreadableFiles) {
   EXPECT_THAT(duramen({"replay", module("known")}).err, HasSubstr("which histories?"));
   const CliResult missing = duramen({"replay", module("known"), dir.file("none.jsonl")});
   EXPECT_EQ(missing.exit, 1);

@@ -28,7 +28,7 @@ class OnPostgres : public ::testing::Test {
   std::string server;
 };
 
-TEST_F(OnPostgres, AStoreIsMadeOnlyWhenAskedForAndThenUsed) {
+TEST_F(OnPostgres, AStoreIsCreatedOnlyOnRequestAndThenUsed) {
   const std::string database = "cli_" + std::to_string(::getpid());
   schema->connection().script("CREATE DATABASE " + database);
   const std::string address = postgres_address(schema->conninfo(), database);
@@ -62,7 +62,7 @@ TEST_F(OnPostgres, TheAddressNamesTheSchema) {
   }
 }
 
-TEST_F(OnPostgres, ASchemaOfANewerDuramenIsToldOrRefused) {
+TEST_F(OnPostgres, ASchemaOfANewerDuramenIsReportedOrRefused) {
   /// Whatever happens, the next test finds the schema as it was.
   struct AsItWas {
     PostgresSchema& schema;
@@ -89,7 +89,7 @@ TEST_F(OnPostgres, ASchemaOfANewerDuramenIsToldOrRefused) {
               AllOf(HasSubstr("has version 70"), HasSubstr("use the newer Duramen that wrote it")));
 }
 
-TEST_F(OnPostgres, WhatWasExportedFromAFileIsImported) {
+TEST_F(OnPostgres, AnExportOfAFileIsImported) {
   const TempDir dir;
   const std::string file = "sqlite:" + dir.file("store.db");
   std::string why_not;

@@ -15,7 +15,7 @@ using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 using Json = nlohmann::json;
 
-class Acting : public KnownStore {
+class StartAndCancel : public KnownStore {
  protected:
   /// The data of the newest message to the instance, as the store has it.
   Json status(const std::string& id) const { return json({"show", id})["instance"]["status"]; }
@@ -28,7 +28,7 @@ class Acting : public KnownStore {
   }
 };
 
-TEST_P(Acting, StartPrintsTheIdAndIsRepeatable) {
+TEST_P(StartAndCancel, StartPrintsTheIdAndIsRepeatable) {
   const CliResult first = run({"start", "Checkout", "--id", "order-7", "--input", "7"});
   EXPECT_EQ(first.exit, 0) << first.err;
   EXPECT_EQ(first.out, "order-7\n");
@@ -41,13 +41,13 @@ TEST_P(Acting, StartPrintsTheIdAndIsRepeatable) {
   EXPECT_THAT(other.err, HasSubstr("another name or input"));
 }
 
-TEST_P(Acting, StartMakesUpAnId) {
+TEST_P(StartAndCancel, StartMakesUpAnId) {
   const CliResult result = run({"start", "Checkout", "--input", "7"});
   EXPECT_THAT(result.out, StartsWith("Checkout-"));
   EXPECT_EQ(run({"show", result.out.substr(0, result.out.size() - 1)}).exit, 0);
 }
 
-TEST_P(Acting, StartTakesPayloadsFromEverywhere) {
+TEST_P(StartAndCancel, StartTakesPayloadsFromEverywhere) {
   std::ofstream(dir.file("input.json")) << "  {\"a\": [1, 2]}\n";
   ASSERT_EQ(run({"start", "X", "--id", "from-file", "--input", "@" + dir.file("input.json")}).exit, 0);
   ASSERT_EQ(run({"start", "X", "--id", "from-stdin", "--input", "-"}, {.input = "{\"b\":1}"}).exit, 0);
@@ -64,13 +64,13 @@ TEST_P(Acting, StartTakesPayloadsFromEverywhere) {
   EXPECT_FALSE(repeated("text", Payload::text("other")));
 }
 
-TEST_P(Acting, StartReplacesWhatHasEndedIfAsked) {
+TEST_P(StartAndCancel, StartReplacesAnEndedInstanceIfAsked) {
   EXPECT_EQ(run({"start", "Checkout", "--id", "order-1", "--input", "9"}).exit, 1);
   EXPECT_EQ(run({"start", "Checkout", "--id", "order-1", "--input", "9", "--replace"}).exit, 0);
   EXPECT_EQ(status("order-1"), "Pending");
 }
 
-TEST_P(Acting, StartAndWaitGivesTheResult) {
+TEST_P(StartAndCancel, StartAndWaitPrintsTheResult) {
   const auto server = serve();
   const CliResult good =
       run({"start", "Checkout", "--id", "order-7", "--input", "7", "--wait", "--timeout", "60s"});
@@ -82,7 +82,7 @@ TEST_P(Acting, StartAndWaitGivesTheResult) {
   EXPECT_THAT(bad.out, HasSubstr("card declined"));
 }
 
-TEST_P(Acting, WaitTellsHowInstancesEnded) {
+TEST_P(StartAndCancel, WaitReportsHowInstancesEnded) {
   const CliResult both = run({"wait", "order-1", "ticker"});
   EXPECT_EQ(both.exit, 0);
   EXPECT_THAT(both.out, AllOf(HasSubstr("order-1 Completed"), HasSubstr("ticker Completed: 3")));
@@ -93,7 +93,7 @@ TEST_P(Acting, WaitTellsHowInstancesEnded) {
   EXPECT_THAT(late.err, HasSubstr("duramen explain waits"));
 }
 
-TEST_P(Acting, CancelAsksInstancesByName) {
+TEST_P(StartAndCancel, CancelAsksInstancesByName) {
   const CliResult result = run({"cancel", "waits", "family", "--reason", "closing time"});
   EXPECT_EQ(result.exit, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("asked 2 instances to end: waits, family"));
@@ -104,13 +104,13 @@ TEST_P(Acting, CancelAsksInstancesByName) {
               AllOf(HasSubstr("waits Cancelled: closing time"), HasSubstr("family::sub::1.2 Cancelled")));
 }
 
-TEST_P(Acting, ACancelWithoutAReasonIsToldWithoutOne) {
+TEST_P(StartAndCancel, ACancelWithoutAReasonShowsNone) {
   EXPECT_EQ(run({"cancel", "waits"}).exit, 0);
   const auto server = serve();
   EXPECT_EQ(run({"wait", "waits", "--timeout", "60s"}).out, "waits Cancelled\n");
 }
 
-TEST_P(Acting, CancelOfWhatHasEndedOrIsNotThereSaysSo) {
+TEST_P(StartAndCancel, CancelReportsEndedAndUnknownInstances) {
   const CliResult ended = run({"cancel", "order-1"});
   EXPECT_EQ(ended.exit, 1);
   EXPECT_THAT(ended.out, HasSubstr("had ended before: order-1"));
@@ -120,7 +120,7 @@ TEST_P(Acting, CancelOfWhatHasEndedOrIsNotThereSaysSo) {
               AllOf(HasSubstr("asked 1 instance to end"), HasSubstr("there is no instance: no-such")));
 }
 
-TEST_P(Acting, CancelByFilterAsksFirst) {
+TEST_P(StartAndCancel, CancelByFilterAsksFirst) {
   const CliResult refused = run({"cancel", "--name", "Approval"});
   EXPECT_EQ(refused.exit, 2);
   EXPECT_THAT(refused.err, AllOf(HasSubstr("Cancel 1 instance (waits)?"), HasSubstr("--yes")));
@@ -135,7 +135,7 @@ TEST_P(Acting, CancelByFilterAsksFirst) {
             Json::array({"nobody"}));
 }
 
-TEST_P(Acting, CancelWantsToKnowWhich) {
+TEST_P(StartAndCancel, CancelWithoutInstancesIsRefused) {
   const CliResult nobody = run({"cancel", "--reason", "x"});
   EXPECT_EQ(nobody.exit, 2);
   EXPECT_THAT(nobody.err, HasSubstr("which instances?"));
@@ -143,7 +143,7 @@ TEST_P(Acting, CancelWantsToKnowWhich) {
   EXPECT_EQ(run({"cancel", "waits", "--mode", "gently"}).exit, 2);
 }
 
-TEST_P(Acting, RaiseReachesWhoeverWaits) {
+TEST_P(StartAndCancel, RaiseReachesAWaitingInstance) {
   const CliResult raised = run({"raise", "waits", "approved", "--text", "Ada"});
   EXPECT_EQ(raised.exit, 0) << raised.err;
   EXPECT_THAT(raised.out, HasSubstr("the event approved is on its way to waits"));
@@ -151,7 +151,7 @@ TEST_P(Acting, RaiseReachesWhoeverWaits) {
   EXPECT_THAT(run({"wait", "waits", "--timeout", "60s"}).out, HasSubstr("Completed: \"Ada\""));
 }
 
-TEST_P(Acting, RaiseSaysWhatBecameOfTheEvent) {
+TEST_P(StartAndCancel, RaiseReportsTheOutcomeOfTheEvent) {
   EXPECT_EQ(json({"raise", "later", "go"})["outcome"], "parked");
   EXPECT_EQ(json({"raise", "waits", "x", "--message-id", "m"})["outcome"], "enqueued");
   EXPECT_EQ(json({"raise", "waits", "x", "--message-id", "m"})["outcome"], "duplicate");
@@ -160,7 +160,7 @@ TEST_P(Acting, RaiseSaysWhatBecameOfTheEvent) {
   EXPECT_THAT(late.out, HasSubstr("has ended"));
 }
 
-TEST_P(Acting, EnqueueSendsToAQueue) {
+TEST_P(StartAndCancel, EnqueueSendsToAQueue) {
   const CliResult sent = run({"enqueue", "waits", "jobs", "--data", "{\"n\":1}"});
   EXPECT_EQ(sent.exit, 0) << sent.err;
   EXPECT_THAT(sent.out, HasSubstr("the queue jobs"));
@@ -168,7 +168,7 @@ TEST_P(Acting, EnqueueSendsToAQueue) {
   EXPECT_EQ(json({"enqueue", "later", "jobs", "--data", "1"})["outcome"], "parked");
 }
 
-DURAMEN_ON_EVERY_STORE(Acting);
+DURAMEN_ON_EVERY_STORE(StartAndCancel);
 
 }  // namespace
 }  // namespace duramen::test

@@ -79,7 +79,7 @@ TEST_P(OnATerminal, StoredTextCannotSteerTheTerminal) {
   EXPECT_EQ(json({"list", "--prefix", "evil"})["instances"][0]["instance_id"], "evil-\x1b[2J\n\u202e");
 }
 
-TEST_P(OnATerminal, WhatDestroysAsksAndTakesNoForAnAnswer) {
+TEST_P(OnATerminal, DestructiveCommandsAskAndAcceptNo) {
   const CliResult no = on_terminal({"delete", "order-1"}, 80, {.input = "n\n"});
   EXPECT_EQ(no.exit, 1);
   EXPECT_THAT(no.out, AllOf(HasSubstr("Delete 1 instance with all below them (order-1)? [y/N]"),

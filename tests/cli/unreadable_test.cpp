@@ -139,7 +139,7 @@ TEST_P(Unreadable, OneExecutionIsNamedAndTheOthersAreShown) {
   EXPECT_THAT(history.err, HasSubstr("execution 2 was left out, as it cannot be read: "));
 }
 
-TEST_P(Unreadable, AnOutputThatShouldBeJsonAndIsNotIsShownAsText) {
+TEST_P(Unreadable, InvalidJsonOutputIsShownAsText) {
   place->sql(
       "UPDATE instances SET output = '{broken', output_encoding = 'json' WHERE instance_id = 'order-1'");
   EXPECT_EQ(json({"show", "order-1"})["instance"]["output"], "{broken");
@@ -164,7 +164,7 @@ TEST_P(Unreadable, AHistoryOfAnInstanceThatHasEndedDoesNotMakeItStuck) {
                                    Not(HasSubstr("stuck"))));
 }
 
-TEST_P(Unreadable, AnIdThatIsNoneHidesNoOther) {
+TEST_P(Unreadable, AnInvalidIdHidesNoOther) {
   if (GetParam() == StoreKind::postgres) GTEST_SKIP() << "the server keeps it out";
   place->sql("UPDATE instances SET instance_id = CAST(x'61ff' AS TEXT) WHERE instance_id = 'waits'");
   const CliResult exported = run({"export", "--all"});

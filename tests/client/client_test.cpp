@@ -26,7 +26,7 @@ TEST_F(Clients, StartingTheSameAgainIsARepeatAndNotAnError) {
   EXPECT_EQ(world.client.start("a", "echo", "x").value(), StartOutcome::exists);
 }
 
-TEST_F(Clients, TheIdOfSomethingElseIsRefused) {
+TEST_F(Clients, AnIdWithAnotherInputIsRefused) {
   for (const bool with_runtime : {false, true}) {
     if (with_runtime) world.run();
     const std::string id = with_runtime ? "b" : "a";
@@ -46,7 +46,7 @@ TEST_F(Clients, AnEndedInstanceIsReplacedOnlyWhenAsked) {
   EXPECT_EQ(world.client.wait("a", forever).value().output_as<std::string>(), "second");
 }
 
-TEST_F(Clients, WaitingForWhatDoesNotExistIsNotFound) {
+TEST_F(Clients, WaitingForAnUnknownInstanceIsNotFound) {
   const auto state = world.client.wait("nobody", forever);
   ASSERT_FALSE(state);
   EXPECT_EQ(state.error().code, ErrorCode::not_found);
@@ -74,7 +74,7 @@ TEST_F(Clients, BadInputIsRefusedBeforeAnythingIsStored) {
   EXPECT_EQ(world.provider->snapshot().instances, 0u);
 }
 
-TEST_F(Clients, ManyWaitersAreAllToldOnce) {
+TEST_F(Clients, ManyWaitersAreEachNotifiedOnce) {
   world.run();
   Client other{world.store};
   std::atomic<int> told{0};
@@ -91,7 +91,7 @@ TEST_F(Clients, ManyWaitersAreAllToldOnce) {
   EXPECT_EQ(told, waiters);
 }
 
-TEST_F(Clients, RunAsyncTellsTheEndOfWhatItStarted) {
+TEST_F(Clients, RunAsyncReportsTheEndOfItsInstance) {
   world.run();
   Signal<std::string> output;
   StartRequest request;
@@ -103,7 +103,7 @@ TEST_F(Clients, RunAsyncTellsTheEndOfWhatItStarted) {
   EXPECT_EQ(output.wait(), "text");
 }
 
-TEST_F(Clients, RunAsyncOfAnEndedRepeatTellsItsEndToo) {
+TEST_F(Clients, RunAsyncReportsTheEndOfAnEndedRepeat) {
   world.run();
   world.finish("r", "echo", "text");
   Signal<std::string> output;
@@ -118,7 +118,7 @@ TEST_F(Clients, RunAsyncOfAnEndedRepeatTellsItsEndToo) {
 
 // A look at the store on behalf of all waiters, while a start was still on its way, once ended its wait as
 // not found.
-TEST_F(Clients, AStartOnItsWayIsNotMistakenForAnInstanceThatDoesNotExist) {
+TEST_F(Clients, AStartOnItsWayIsNotReportedAsNotFound) {
   auto waits = std::make_shared<client::WaitRegistry>(world.store);
   Signal<ErrorCode> ended;
   const auto wait = waits->add_end(
@@ -134,7 +134,7 @@ TEST_F(Clients, AStartOnItsWayIsNotMistakenForAnInstanceThatDoesNotExist) {
   waits->close();
 }
 
-TEST_F(Clients, AClientThatGoesAwayTellsItsWaiters) {
+TEST_F(Clients, ADestroyedClientFailsItsWaits) {
   world.run();
   world.client.start("s", "sleep").value();
   Signal<ErrorCode> code;

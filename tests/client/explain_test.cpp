@@ -30,11 +30,11 @@ class Explain : public ByHand {
 };
 DURAMEN_ON_BOTH_STORES(Explain);
 
-TEST_P(Explain, WhatDoesNotExistIsNotFound) {
+TEST_P(Explain, AnUnknownInstanceIsNotFound) {
   EXPECT_EQ(client.explain("nobody").error().code, ErrorCode::not_found);
 }
 
-TEST_P(Explain, APendingInstanceThatNobodyTakesIsStuck) {
+TEST_P(Explain, APendingInstanceThatNoNodeTakesIsStuck) {
   client.start("a", "orch", "in").value();
   EXPECT_EQ(stuck("a"), "(not stuck)");
   clock.advance(5min);
@@ -71,7 +71,7 @@ TEST_P(Explain, AnActivityWaitsThenRunsThenHasAnAnswerOnItsWay) {
   EXPECT_THAT(explain("a").waits.at(0).text, HasSubstr("has ended, its result is on its way"));
 }
 
-TEST_P(Explain, AnActivityThatNobodyTakesIsStuckAndTheReasonNamesItsTag) {
+TEST_P(Explain, AnActivityThatNoNodeTakesIsStuckAndTheReasonNamesItsTag) {
   begin("a", {activity("Render", "gpu")});
   clock.advance(2min);
   EXPECT_THAT(take_work("node-a", TagFilter::default_only()).items, IsEmpty());
@@ -93,7 +93,7 @@ TEST_P(Explain, AnActivityThatIsHandedOutAgainAndAgainIsStuck) {
   EXPECT_THAT(stuck("a"), HasSubstr("activity 'Crash' (event 2) was handed out 3 times without an end"));
 }
 
-TEST_P(Explain, AnActivityThatWaitsForItsNextAttemptSaysWhen) {
+TEST_P(Explain, AnActivityBetweenAttemptsShowsTheTimeOfTheNext) {
   begin("a", {activity("Flaky")});
   give_back(take_work("node-a").items.at(0), 1min);
   const Explanation e = explain("a");
@@ -101,7 +101,7 @@ TEST_P(Explain, AnActivityThatWaitsForItsNextAttemptSaysWhen) {
   EXPECT_THAT(e.waits.at(0).text, HasSubstr("may be tried again in 1 min; was handed out once before"));
 }
 
-TEST_P(Explain, ATimerSaysWhenItIsDue) {
+TEST_P(Explain, ATimerShowsWhenItIsDue) {
   begin("a", {event::TimerCreated{clock.now() + 24h}});
   clock.advance(1h);
   const Explanation e = explain("a");
@@ -111,7 +111,7 @@ TEST_P(Explain, ATimerSaysWhenItIsDue) {
   EXPECT_FALSE(e.stuck);
 }
 
-TEST_P(Explain, ATimerThatNobodyFiresIsStuck) {
+TEST_P(Explain, ATimerThatNoNodeFiresIsStuck) {
   begin("a", {event::TimerCreated{clock.now() + 1min}});
   clock.advance(10min);
   EXPECT_THAT(explain("a").waits.at(0).text, HasSubstr("timer (event 2): due 9 min ago"));
@@ -127,7 +127,7 @@ TEST_P(Explain, ATimerThatWasDroppedIsNotWaitedFor) {
   EXPECT_EQ(e.waits[0].event, EventId{3});
 }
 
-TEST_P(Explain, AnInstanceThatCanOnlyGoOnWithWhatNobodySentWaitsForAnAnswerAndIsNotStuck) {
+TEST_P(Explain, AnInstanceThatNeedsAnUnsentMessageWaitsForAnAnswerAndIsNotStuck) {
   begin("a", {event::ExternalSubscribed{"approved"}, event::QueueSubscribed{"orders"}});
   EXPECT_EQ(stuck("a"), "(not stuck)");
   clock.advance(2h);
@@ -144,7 +144,7 @@ TEST_P(Explain, AnInstanceThatCanOnlyGoOnWithWhatNobodySentWaitsForAnAnswerAndIs
   EXPECT_THAT(e.text, HasSubstr("It waits for an answer from outside: it can only go on with"));
 }
 
-TEST_P(Explain, AMessageThatNoNodeTakesIsSaidOfOneThatWaitsForIt) {
+TEST_P(Explain, AMessageThatNoNodeTakesIsReportedForTheWaitingInstance) {
   begin("a", {event::ExternalSubscribed{"approved"}});
   clock.advance(2h);
   client.raise_event("a", "approved", "yes").value();
@@ -170,7 +170,7 @@ TEST_P(Explain, AParentWaitsForTheAnswerThatItsChildWaitsForUnlessItHasATimer) {
   EXPECT_THAT(explain("impatient").findings, IsEmpty());
 }
 
-TEST_P(Explain, AnActivityThatWasLetGoAndNotTakenAgainMayBeStuck) {
+TEST_P(Explain, AReleasedActivityThatNoNodeTakesMayBeStuck) {
   begin("a", {activity("Charge")});
   give_back(take_work("node-a").items.at(0));
   EXPECT_THAT(explain("a").findings, IsEmpty());
@@ -183,7 +183,7 @@ TEST_P(Explain, AnActivityThatWasLetGoAndNotTakenAgainMayBeStuck) {
                                 "without a result, and no worker has taken it since"));
 }
 
-TEST_P(Explain, WhoeverWaitsForAnEventOrATimerIsNotStuck) {
+TEST_P(Explain, AnInstanceThatWaitsForAnEventOrATimerIsNotStuck) {
   begin("a", {event::ExternalSubscribed{"approved"}, event::TimerCreated{clock.now() + 24h}});
   clock.advance(2h);
   EXPECT_FALSE(explain("a").stuck);
@@ -209,7 +209,7 @@ TEST_P(Explain, AStuckGrandchildIsNamedAllTheWayUp) {
             "taken activity 'Nobody' (event 2) in 1 min: is a runtime up that has it registered?");
 }
 
-TEST_P(Explain, MessagesThatAreHandedOutInVainMakeItStuck) {
+TEST_P(Explain, MessagesThatAreHandedOutAgainAndAgainMakeItStuck) {
   client.start("a", "orch", "in").value();
   for (int i = 0; i < 3; ++i) {
     const LeasedInstance item = fetch("a");
@@ -226,7 +226,7 @@ TEST_P(Explain, AnInstanceThatANodeWorksOnIsNotStuck) {
   EXPECT_FALSE(explain("a").stuck);
 }
 
-TEST_P(Explain, WhyEverythingWasCancelledIsInOrder) {
+TEST_P(Explain, TheReasonsOfCancellationsAreInOrder) {
   begin("a", {activity("Slow"), event::TimerCreated{clock.now() + 1h}, activity("Ship")});
   clock.advance(1s);
   go_on("a", {{event::ActivityCancelRequested{CancelReason::select_loser}, 2}});
@@ -300,7 +300,7 @@ TEST_P(Explain, TheTextHoldsStatusStuckAndWaits) {
       "  - event 'approved' (event 3), since 1 min\n");
 }
 
-TEST_P(Explain, AStoreThatCannotListItsQueuesLeavesWhatHistorySays) {
+TEST_P(Explain, WithoutQueueListsOnlyHistoryIsExplained) {
   class Blind final : public ForwardingProvider {
    public:
     using ForwardingProvider::ForwardingProvider;
@@ -316,7 +316,7 @@ TEST_P(Explain, AStoreThatCannotListItsQueuesLeavesWhatHistorySays) {
   EXPECT_FALSE(e.stuck);
 }
 
-TEST_P(Explain, WhatCannotBeReadIsSaidSo) {
+TEST_P(Explain, UnreadableMessagesAndHistoriesAreReported) {
   class Damaged final : public ForwardingProvider {
    public:
     using ForwardingProvider::ForwardingProvider;
@@ -341,7 +341,7 @@ TEST_P(Explain, WhatCannotBeReadIsSaidSo) {
   EXPECT_EQ(reader.explain("a").value().stuck, "its history cannot be read: event 2 is no JSON");
 }
 
-TEST_P(Explain, AChildThatIsGoneIsSaidSo) {
+TEST_P(Explain, ADeletedChildIsReported) {
   begin("root", {child("orch", "child")});
   class Childless final : public ForwardingProvider {
    public:

@@ -40,7 +40,7 @@ event::ActivityScheduled activity(std::string name) {
   return e;
 }
 
-TEST(OpenSteps, WhatWasAnsweredIsNotOpen) {
+TEST(HistoryScan, AnAnsweredStepIsNotOpen) {
   History h;
   h.add(event::OrchestrationStarted{}).add(activity("a")).add(activity("b")).add(event::TimerCreated{});
   EXPECT_THAT(h.open(), ElementsAre(2, 3, 4));
@@ -50,7 +50,7 @@ TEST(OpenSteps, WhatWasAnsweredIsNotOpen) {
   EXPECT_THAT(h.open(), IsEmpty());
 }
 
-TEST(OpenSteps, ChildrenAreOpenUntilTheyAnswer) {
+TEST(HistoryScan, ChildrenAreOpenUntilTheyAnswer) {
   event::SubOrchestrationScheduled child;
   child.name = "orch";
   child.instance = "c";
@@ -62,7 +62,7 @@ TEST(OpenSteps, ChildrenAreOpenUntilTheyAnswer) {
   EXPECT_THAT(h.open(), IsEmpty());
 }
 
-TEST(OpenSteps, AnEventGoesToTheOldestWaitOfItsName) {
+TEST(HistoryScan, AnEventGoesToTheOldestWaitOfItsName) {
   History h;
   h.add(event::OrchestrationStarted{})
       .add(event::ExternalSubscribed{"x"})
@@ -72,7 +72,7 @@ TEST(OpenSteps, AnEventGoesToTheOldestWaitOfItsName) {
   EXPECT_THAT(h.open(), ElementsAre(3, 4));
 }
 
-TEST(OpenSteps, AnEventThatCameBeforeItsWaitIsTakenByIt) {
+TEST(HistoryScan, AnEventThatCameBeforeItsWaitIsTakenByIt) {
   History h;
   h.add(event::OrchestrationStarted{}).add(event::ExternalEvent{"x", {}}).add(event::ExternalSubscribed{"x"});
   EXPECT_THAT(h.open(), IsEmpty());
@@ -80,14 +80,14 @@ TEST(OpenSteps, AnEventThatCameBeforeItsWaitIsTakenByIt) {
   EXPECT_THAT(h.open(), ElementsAre(4));
 }
 
-TEST(OpenSteps, EventsAndQueuesOfOneNameAreNotTheSame) {
+TEST(HistoryScan, EventsAndQueuesOfOneNameAreSeparate) {
   History h;
   h.add(event::OrchestrationStarted{}).add(event::ExternalSubscribed{"x"}).add(event::QueueSubscribed{"x"});
   h.add(event::QueueEventDelivered{"x", {}});
   EXPECT_THAT(h.open(), ElementsAre(2));
 }
 
-TEST(OpenSteps, WhatAnEarlierExecutionCarriedOverIsTakenFirst) {
+TEST(HistoryScan, CarriedEventsAreTakenFirst) {
   event::OrchestrationStarted started;
   started.carry_forward = {{CarriedEvent::Kind::queue, "q", {}}, {CarriedEvent::Kind::external, "e", {}}};
   History h;
@@ -98,7 +98,7 @@ TEST(OpenSteps, WhatAnEarlierExecutionCarriedOverIsTakenFirst) {
   EXPECT_THAT(h.open(), ElementsAre(4));
 }
 
-TEST(OpenSteps, ADroppedWaitTakesNothingAndLeavesItsReason) {
+TEST(HistoryScan, ADroppedWaitTakesNothingAndLeavesItsReason) {
   History h;
   h.add(event::OrchestrationStarted{})
       .add(event::ExternalSubscribed{"x"})
@@ -114,7 +114,7 @@ TEST(OpenSteps, ADroppedWaitTakesNothingAndLeavesItsReason) {
   EXPECT_EQ(steps.cancelled[0].at, from_unix_ms(4000));
 }
 
-TEST(OpenSteps, ACancelledActivityIsNotOpenEvenIfItsResultComes) {
+TEST(HistoryScan, ACancelledActivityIsNotOpenEvenIfItsResultComes) {
   History h;
   h.add(event::OrchestrationStarted{}).add(activity("a"));
   h.add(event::ActivityCancelRequested{CancelReason::dropped_future}, 2).add(event::ActivityCompleted{}, 2);
@@ -122,7 +122,7 @@ TEST(OpenSteps, ACancelledActivityIsNotOpenEvenIfItsResultComes) {
   EXPECT_EQ(h.steps().cancelled.at(0).name, "a");
 }
 
-TEST(OpenSteps, NothingIsOpenAfterTheEnd) {
+TEST(HistoryScan, NothingIsOpenAfterTheEnd) {
   for (const EventBody& end :
        {EventBody(event::OrchestrationCompleted{}), EventBody(event::OrchestrationFailed{}),
         EventBody(event::OrchestrationContinuedAsNew{})}) {
@@ -132,7 +132,7 @@ TEST(OpenSteps, NothingIsOpenAfterTheEnd) {
   }
 }
 
-TEST(OpenSteps, TheLastRequestToStopIsTheOneThatCounts) {
+TEST(HistoryScan, TheLastStopRequestCounts) {
   event::OrchestrationStarted started;
   started.parent = ParentLink{"mum", {}, ExecutionId{1}, EventId{2}};
   History h;

@@ -7,7 +7,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class CarryOver : public ByHand {
+class ImportAndExport : public ByHand {
  protected:
   [[nodiscard]] Event event(std::uint64_t id, EventBody body) const {
     return {EventId{id}, {}, clock.now(), std::move(body)};
@@ -26,9 +26,9 @@ class CarryOver : public ByHand {
               {started(std::move(parent)), event(2, event::OrchestrationCompleted{Payload::json("7")})}}}};
   }
 };
-INSTANTIATE_TEST_SUITE_P(Stores, CarryOver, ::testing::Values("memory", "sqlite"));
+INSTANTIATE_TEST_SUITE_P(Stores, ImportAndExport, ::testing::Values("memory", "sqlite"));
 
-TEST_P(CarryOver, WhatWasImportedCanBeSeenAndExportedAgain) {
+TEST_P(ImportAndExport, AnImportedInstanceCanBeReadAndExportedAgain) {
   RecordedInstance recorded{
       "order-1",
       {{ExecutionId{1},
@@ -49,7 +49,7 @@ TEST_P(CarryOver, WhatWasImportedCanBeSeenAndExportedAgain) {
   EXPECT_EQ(client.export_instance("order-1").value(), recorded);
 }
 
-TEST_P(CarryOver, FailuresAndCancellationsAreToldApart) {
+TEST_P(ImportAndExport, FailuresAndCancellationsStayDistinct) {
   RecordedInstance failed = completed("failed");
   failed.executions[0].events[1].body = event::OrchestrationFailed{Failure::application("Declined", "no")};
   RecordedInstance cancelled{"cancelled",
@@ -63,7 +63,7 @@ TEST_P(CarryOver, FailuresAndCancellationsAreToldApart) {
   EXPECT_EQ(client.get_instance("cancelled").value().status, Status::cancelled);
 }
 
-TEST_P(CarryOver, EveryExecutionIsCarriedOver) {
+TEST_P(ImportAndExport, EveryExecutionIsImported) {
   RecordedInstance recorded = completed("ticker");
   recorded.executions[0].events[1].body = event::OrchestrationContinuedAsNew{Payload::json("2")};
   recorded.executions.push_back({ExecutionId{2}, recorded.executions[0].events});
@@ -74,13 +74,13 @@ TEST_P(CarryOver, EveryExecutionIsCarriedOver) {
   EXPECT_EQ(client.export_instance("ticker").value(), recorded);
 }
 
-TEST_P(CarryOver, ATakenIdIsLeftAlone) {
+TEST_P(ImportAndExport, ATakenIdIsLeftAlone) {
   ASSERT_TRUE(client.start("order-1", "Other", 5));
   EXPECT_EQ(client.import_instance(completed("order-1")).value(), ImportOutcome::exists);
   EXPECT_EQ(client.get_instance("order-1").value().name, "Other");
 }
 
-TEST_P(CarryOver, AnImportedChildHangsBelowTheParentThatIsThere) {
+TEST_P(ImportAndExport, AnImportedChildIsAttachedToItsParent) {
   ASSERT_TRUE(client.import_instance(completed("unrelated")));
   ASSERT_TRUE(client.import_instance(completed("root")));
   const Incarnation elsewhere = client.get_instance("unrelated").value().incarnation;
@@ -92,7 +92,7 @@ TEST_P(CarryOver, AnImportedChildHangsBelowTheParentThatIsThere) {
   EXPECT_EQ(client.get_instance_tree("unrelated").value().size(), 1u);
 }
 
-TEST_P(CarryOver, WhatIsNotWholeIsRefused) {
+TEST_P(ImportAndExport, AnIncompleteInstanceIsRefused) {
   RecordedInstance open = completed("open");
   open.executions[0].events.pop_back();
   const auto unfinished = client.import_instance(open);
@@ -115,7 +115,7 @@ TEST_P(CarryOver, WhatIsNotWholeIsRefused) {
   EXPECT_FALSE(client.get_instance("open"));
 }
 
-TEST_P(CarryOver, NothingIsLeftForANodeToDo) {
+TEST_P(ImportAndExport, AnImportCreatesNoWork) {
   ASSERT_TRUE(client.import_instance(completed("order-1")));
   const QueueDepths depths = client.queue_depths().value();
   EXPECT_EQ(depths.orchestrator_due + depths.orchestrator_later + depths.worker_due + depths.worker_later,

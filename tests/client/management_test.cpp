@@ -139,7 +139,7 @@ TEST_P(Management, ADryRunCancelsNothing) {
   EXPECT_THAT(fetch("a").messages, SizeIs(1));
 }
 
-TEST_P(Management, WhatHadEndedIsReportedAsSuch) {
+TEST_P(Management, EndedInstancesAreReportedAsEnded) {
   finish("done");
   client.start("open", "orch", "in").value();
   InstanceFilter filter;
@@ -157,7 +157,7 @@ TEST_P(Management, ABulkCallStopsAtItsLimit) {
   EXPECT_THAT(report.requested, SizeIs(120));
 }
 
-TEST_P(Management, AnEmptyFilterIsRefusedWhereItWouldDestroy) {
+TEST_P(Management, DestructiveCallsRefuseAnEmptyFilter) {
   finish("a");
   const PruneOptions keep_one{.keep_last = 1};
   for (const Error& error : {client.cancel_instances({}, "r").error(), client.delete_instances({}).error(),
@@ -263,7 +263,7 @@ TEST_P(Management, OldExecutionsArePruned) {
   EXPECT_EQ(client.prune_executions(everything(), {.keep_last = 1}).value().executions, 1u);
 }
 
-TEST_P(Management, EmptyPruneOptionsAreRefusedWithWhatToGive) {
+TEST_P(Management, EmptyPruneOptionsAreRefusedWithAdvice) {
   finish("a");
   for (const Error& error : {client.prune_executions("a", {}).error(),
                              client.prune_executions(everything(), PruneOptions{}).error()}) {
@@ -329,7 +329,7 @@ TEST_P(Management, BadNamesAreRefusedBeforeTheStoreIsAsked) {
   provider->watch({});
 }
 
-TEST_P(Management, AnErrorOfTheStoreComesThroughAsItIs) {
+TEST_P(Management, AStoreErrorIsReturnedUnchanged) {
   class Failing final : public ForwardingProvider {
    public:
     using ForwardingProvider::ForwardingProvider;

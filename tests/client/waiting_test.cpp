@@ -45,7 +45,7 @@ TEST_P(Waiting, TheEndOfAnInstanceIsPushed) {
   EXPECT_EQ(end.value().output_as<int>(), 7);
 }
 
-TEST_P(Waiting, AnEndThatHasComeIsToldAtOnce) {
+TEST_P(Waiting, AnEndedInstanceAnswersAtOnce) {
   finish("a");
   EXPECT_EQ(client.wait("a", forever).value().output_as<std::string>(), "out");
   EXPECT_EQ(client.get_instance("a").value().output_as<std::string>(), "out");
@@ -75,7 +75,7 @@ class Distant final : public ForwardingProvider {
   ProviderListener* listener_ = nullptr;
 };
 
-TEST_P(Waiting, AfterAHintFromAnotherProcessOneQuestionFindsThoseOfManyThatHaveEnded) {
+TEST_P(Waiting, AfterAHintFromAnotherProcessOneReadFindsAllEndedInstances) {
   constexpr int all = 20;
   const auto distant = std::make_shared<Distant>(provider);
   Client far{Store(distant)};
@@ -121,7 +121,7 @@ class IdleRuntime final : public detail::LocalRuntime {
   NodeId node_{"idle"};
 };
 
-TEST_P(Waiting, ALookThatBeganBeforeTheStartWasDurableDoesNotMissTheInstance) {
+TEST_P(Waiting, AReadThatBeganBeforeTheStartWasDurableDoesNotMissTheInstance) {
   IdleRuntime runtime;
   store.local_hub()->attach(runtime);
   StartRequest request;
@@ -148,7 +148,7 @@ TEST_P(Waiting, ALookThatBeganBeforeTheStartWasDurableDoesNotMissTheInstance) {
   EXPECT_EQ((*told)->status, Status::completed);
 }
 
-TEST_P(Waiting, AResultIsReadAsWhatItIs) {
+TEST_P(Waiting, AResultIsReadAsItsType) {
   begin("a", {event::OrchestrationCompleted{Payload::json("7")}});
   const auto end = client.wait_for<int>("a", forever);
   EXPECT_TRUE(end.value().completed());
@@ -193,14 +193,14 @@ TEST_P(Waiting, AChangeOfTheCustomStatusIsPushed) {
   EXPECT_GT(second->custom_status_version, first->custom_status_version);
 }
 
-TEST_P(Waiting, AStatusThatIsNewerThanTheOneKnownIsToldAtOnce) {
+TEST_P(Waiting, ANewerStatusIsReturnedAtOnce) {
   begin("a");
   set_status("a", "one");
   set_status("a", "two");
   EXPECT_EQ(client.wait_for_status_change("a", 1, forever).value().custom_status, "two");
 }
 
-TEST_P(Waiting, WhoeverWaitsForAStatusIsToldTheEnd) {
+TEST_P(Waiting, AWaitForAStatusReturnsAtTheEnd) {
   begin("a");
   const auto end = told_after_looking(
       "get_instance", [&] { return client.wait_for_status_change("a", 5, forever); },
@@ -219,7 +219,7 @@ TEST_P(Waiting, TheValueOfAKeyIsPushed) {
   EXPECT_EQ(value.value(), 42);
 }
 
-TEST_P(Waiting, AKeyIsReadAsWhatItIs) {
+TEST_P(Waiting, AKeyIsReadAsItsType) {
   begin("a");
   set_value("a", "n", Payload::json("3"));
   EXPECT_EQ(client.get_key_value<int>("a", "n").value(), 3);
@@ -237,7 +237,7 @@ TEST_P(Waiting, AKeyThatCanNeverComeIsNotFound) {
   EXPECT_THAT(value.error().message, ::testing::HasSubstr("has ended without"));
 }
 
-TEST_P(Waiting, WhatDoesNotExistIsNotWaitedFor) {
+TEST_P(Waiting, AnUnknownInstanceIsNotWaitedFor) {
   EXPECT_EQ(client.wait("nobody", forever).error().code, ErrorCode::not_found);
   EXPECT_EQ(client.wait_for_status_change("nobody", 0, forever).error().code, ErrorCode::not_found);
   EXPECT_EQ(client.wait_for_key_value("nobody", "k", forever).error().code, ErrorCode::not_found);
@@ -263,7 +263,7 @@ class Silent final : public ForwardingProvider {
   }
 };
 
-TEST_P(Waiting, WhereEveryHintIsLostTheSlowPollFindsIt) {
+TEST_P(Waiting, TheSlowPollFindsTheEndWhenEveryHintIsLost) {
   begin("a");
   Client deaf{Store(std::make_shared<Silent>(provider))};
   const auto end = told_after_looking(
@@ -276,7 +276,7 @@ TEST_P(Waiting, WhereEveryHintIsLostTheSlowPollFindsIt) {
   EXPECT_EQ(deaf.wait_for_status_change("a", 7, forever).value().status, Status::completed);
 }
 
-TEST_P(Waiting, ManyWaitersOfEveryKindAreToldOnce) {
+TEST_P(Waiting, ManyWaitersOfEveryKindAreNotifiedOnce) {
   begin("a");
   std::vector<std::future<bool>> told;
   int looks = 0;

@@ -130,7 +130,7 @@ TEST(Cancel, AfterACompletionThatDoesNotEndItLetsTheCodeReactFirst) {
   EXPECT_THAT(instance.stopped(), ElementsAre("Side")) << "B never had a row";
 }
 
-TEST(Cancel, TellsTheActivitiesThatTheParentAskedForIt) {
+TEST(Cancel, NotifiesTheActivitiesThatTheParentAskedForIt) {
   Instance instance{two_steps};
   instance.start();
   instance.deliver(

@@ -42,7 +42,7 @@ TEST(Select, HistoryOrderDecidesBetweenFuturesThatAreCompleteAlready) {
   EXPECT_THAT(instance.last_turn(), ElementsAre("timer 1000ms fired", "completed: b"));
 }
 
-TEST(Select, HistoryOrderDecidesInTheOtherOrderToo) {
+TEST(Select, TheReversedHistoryOrderDecides) {
   Instance instance{late_select};
   instance.start();
   instance.complete("A", "a");
@@ -117,7 +117,7 @@ TEST(Select, ABranchThatFailsWinsAndThrows) {
               ElementsAre("A failed", "B cancelled: select_loser", "completed: broken"));
 }
 
-TEST(Select, ALosersFailureIsSeenByNobody) {
+TEST(Select, ALosersFailureIsIgnored) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     auto winner = co_await ctx.select2(ctx.schedule_activity("A", ""), ctx.schedule_activity("B", ""));
     co_return winner.first() + co_await ctx.schedule_activity("C", "");
@@ -169,7 +169,7 @@ TEST(Select, AskingForALoserThrows) {
 
 // -- join ---------------------------------------------------------------------------------------------------
 
-TEST(Join, KeepsArgumentOrderWhateverTheOrderOfCompletion) {
+TEST(Join, KeepsArgumentOrderForAnyOrderOfCompletion) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     std::vector<DurableFuture<std::string>> futures;
     for (const char* name : {"A", "B", "C"}) futures.push_back(ctx.schedule_activity(name, ""));
@@ -183,7 +183,7 @@ TEST(Join, KeepsArgumentOrderWhateverTheOrderOfCompletion) {
   EXPECT_EQ(instance.output(), "abc");
 }
 
-TEST(Join, OfNothingIsCompleteAtOnce) {
+TEST(Join, WithoutBranchesIsCompleteAtOnce) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     auto results = co_await ctx.join(std::vector<DurableFuture<int>>{});
     co_return std::to_string(results.size());
@@ -219,7 +219,7 @@ TEST(Join, WithResultsShowsEachFailure) {
   EXPECT_EQ(instance.output(), "broken fine");
 }
 
-TEST(Join, TakesTimersToo) {
+TEST(Join, TakesTimers) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     auto both = co_await ctx.join2(ctx.schedule_timer(1s), ctx.schedule_activity("A", ""));
     static_assert(std::is_same_v<decltype(both), std::tuple<std::monostate, std::string>>);
@@ -231,7 +231,7 @@ TEST(Join, TakesTimersToo) {
   EXPECT_EQ(instance.output(), "a");
 }
 
-TEST(Join, WhenDroppedCancelsWhatIsStillOpen) {
+TEST(Join, WhenDroppedCancelsItsOpenBranches) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     auto all = ctx.join3(ctx.schedule_activity("A", ""), ctx.schedule_activity("B", ""), call(ctx, "C"));
     auto winner = co_await ctx.select2(std::move(all), ctx.schedule_timer(1s));

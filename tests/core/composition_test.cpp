@@ -114,7 +114,7 @@ Task<std::string> throws_a_number(Context& ctx) {
   throw 42;
 }
 
-TEST(Composition, WhatIsNoStdExceptionCrossesTasksToo) {
+TEST(Composition, ANonStdExceptionCrossesTasks) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     int thrown = 0;
     try {
@@ -169,7 +169,7 @@ TEST(Composition, AttemptMakesAFailureAValueSoThatCleanUpCanWait) {
   EXPECT_EQ(instance.output(), "undone");
 }
 
-TEST(Composition, AttemptOfWhatSucceedsHoldsItsValue) {
+TEST(Composition, AttemptOfASuccessHoldsItsValue) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     auto task = co_await attempt(call(ctx, "A"));
     auto future = co_await attempt(ctx.schedule_activity("B", ""));
@@ -183,7 +183,7 @@ TEST(Composition, AttemptOfWhatSucceedsHoldsItsValue) {
   EXPECT_EQ(instance.output(), "ab!");
 }
 
-TEST(Composition, AsResultHoldsWhatDoesNotDecode) {
+TEST(Composition, AsResultHoldsADecodeError) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     auto number = co_await ctx.schedule_activity<int>("A", "").as_result();
     co_return number ? "decoded" : number.error().type;
@@ -211,7 +211,7 @@ TEST(Composition, StartSchedulesBeforeTheNextStatement) {
   EXPECT_EQ(instance.output(), "ab");
 }
 
-TEST(Composition, WhatIsDetachedSurvivesTheDropAndEndsWithTheOrchestration) {
+TEST(Composition, ADetachedActivitySurvivesTheDropAndEndsWithTheOrchestration) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     ctx.schedule_activity("Background", "").detach();
     co_await ctx.schedule_timer(1s);
@@ -227,7 +227,7 @@ TEST(Composition, WhatIsDetachedSurvivesTheDropAndEndsWithTheOrchestration) {
   EXPECT_THAT(instance.stopped(), ElementsAre("Background"));
 }
 
-TEST(Composition, TheResultOfSomethingDetachedIsRecordedAndWakesNobody) {
+TEST(Composition, ADetachedResultIsRecordedAndWakesNoCode) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     ctx.schedule_activity("Background", "").detach();
     co_return co_await ctx.schedule_activity("A", "");

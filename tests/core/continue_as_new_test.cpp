@@ -121,7 +121,7 @@ TEST(ContinueAsNew, OverridesNothingThatReturnedBefore) {
   EXPECT_THAT(instance.messages<message::ContinueAsNew>(), IsEmpty());
 }
 
-TEST(ContinueAsNew, WhatIsStillRunningIsCancelled) {
+TEST(ContinueAsNew, RunningWorkIsCancelled) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     ctx.schedule_activity("Slow", "").detach();
     ctx.schedule_timer(5s).detach();
@@ -139,7 +139,7 @@ TEST(ContinueAsNew, WhatIsStillRunningIsCancelled) {
 // -- what nobody has taken ----------------------------------------------------------------------------------
 
 // The reference carries queue messages only, the first 20 of them.
-TEST(ContinueAsNew, EverythingUnclaimedGoesAlongInTheOrderOfArrival) {
+TEST(ContinueAsNew, UnclaimedEventsGoAlongInTheOrderOfArrival) {
   Instance instance{continues};
   instance.start();
   std::vector<std::string> expected;
@@ -157,7 +157,7 @@ TEST(ContinueAsNew, EverythingUnclaimedGoesAlongInTheOrderOfArrival) {
   EXPECT_EQ(carried(instance), expected);
 }
 
-TEST(ContinueAsNew, WhatWasTakenStaysBehind) {
+TEST(ContinueAsNew, TakenEventsStayBehind) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     co_await ctx.dequeue_event("jobs");
     co_return co_await ctx.continue_as_new("");
@@ -187,7 +187,7 @@ TEST(ContinueAsNew, CarriedEventsAreThereFirst) {
   EXPECT_EQ(world.at("one").output(), "123");
 }
 
-TEST(ContinueAsNew, WhatNobodyTookIsCarriedAgain) {
+TEST(ContinueAsNew, UntakenEventsAreCarriedAgain) {
   World world;
   world.add("subject", [](Context& ctx, std::string input) -> Task<std::string> {
     co_await ctx.schedule_activity("A", "");
@@ -215,7 +215,7 @@ TEST(ContinueAsNew, ADequeueThatWasDroppedInTheLastBatchTakesNothing) {
   EXPECT_THAT(carried(instance), ElementsAre("queue jobs late"));
 }
 
-TEST(ContinueAsNew, WhatComesBehindItInTheSameBatchGoesAlong) {
+TEST(ContinueAsNew, LaterMessagesOfTheSameBatchGoAlong) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     auto wait = ctx.schedule_wait("go").start();
     auto open = ctx.dequeue_event("jobs").start();

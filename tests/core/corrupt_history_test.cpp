@@ -88,7 +88,7 @@ TEST(CorruptHistory, ASecondCompletionIsNamed) {
 }
 
 // The reference does nothing at all with a history that has an end anywhere.
-TEST(CorruptHistory, ThatGoesOnAfterItsEndIsNamed) {
+TEST(CorruptHistory, AnEventAfterTheEndIsNamed) {
   WithHistory forged({{{}, event::OrchestrationCompleted{Payload::text("over")}}, {activity, completed}});
   EXPECT_EQ(forged.failure().type, "CorruptHistory");
   EXPECT_THAT(forged.failure().message, HasSubstr("goes on after its end at event 6"));
@@ -112,7 +112,7 @@ TEST(CorruptHistory, ACancellationOfTheWrongKindIsFound) {
   EXPECT_EQ(instance.failure().kind, FailureKind::nondeterminism);
 }
 
-TEST(CorruptHistory, WhatItStillHasOpenIsCancelled) {
+TEST(CorruptHistory, OpenWorkIsCancelled) {
   WithHistory forged({{EventId{77}, completed}});
   EXPECT_THAT(forged.instance().story(), Contains("A cancelled: orchestration_terminal_failed"));
   EXPECT_THAT(forged.instance().story(), Contains("child C cancelled: orchestration_terminal_failed"));
@@ -121,7 +121,7 @@ TEST(CorruptHistory, WhatItStillHasOpenIsCancelled) {
 }
 
 // A number from nowhere must not cost the memory of all the numbers below it.
-TEST(CorruptHistory, AnEventNumberFromNowhereIsNamedAndCostsNothing) {
+TEST(CorruptHistory, AnImpossibleEventNumberIsNamedAndCostsNothing) {
   Instance original{four_things};
   original.start();
   for (const std::uint64_t number : {std::uint64_t{1} << 62u, ~std::uint64_t{0}}) {
@@ -137,7 +137,7 @@ TEST(CorruptHistory, AnEventNumberFromNowhereIsNamedAndCostsNothing) {
 }
 
 // Events that nobody waits for are no gap: what is scheduled long after them is still known.
-TEST(CorruptHistory, ALongHistoryOfEventsIsNone) {
+TEST(CorruptHistory, ALongHistoryOfEventsIsNotCorrupt) {
   const auto code = [](Context& ctx) -> Task<std::string> {
     auto go = co_await ctx.schedule_wait("go");
     co_return co_await ctx.schedule_activity("A", go);

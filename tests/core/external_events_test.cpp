@@ -41,7 +41,7 @@ TEST(ExternalEvents, AnEventInTheBatchOfTheStartIsKept) {
   EXPECT_EQ(instance.output(), "early");
 }
 
-TEST(ExternalEvents, AnEventBeforeTheStartReachesNobody) {
+TEST(ExternalEvents, AnEventBeforeTheStartIsIgnored) {
   Instance instance{[](Context& ctx) -> Task<std::string> { co_return co_await ctx.schedule_wait("go"); }};
   EXPECT_EQ(instance.deliver({Instance::raising("go", "too early"), instance.started()}).ignored_messages,
             1u);
@@ -99,7 +99,7 @@ TEST(ExternalEvents, AnEventAndAQueueOfOneNameAreApart) {
   EXPECT_EQ(instance.output(), "message event");
 }
 
-TEST(ExternalEvents, AnEventThatIsNotWhatTheWaitExpectsFailsThatWaitOnly) {
+TEST(ExternalEvents, AnEventOfAnotherTypeFailsThatWaitOnly) {
   Instance instance{[](Context& ctx) -> Task<int> {
     auto bad = co_await ctx.schedule_wait<int>("number").as_result();
     co_return bad ? -1 : co_await ctx.schedule_wait<int>("number");
@@ -111,7 +111,7 @@ TEST(ExternalEvents, AnEventThatIsNotWhatTheWaitExpectsFailsThatWaitOnly) {
   EXPECT_EQ(instance.output<int>(), 7);
 }
 
-TEST(ExternalEvents, AMessageThatIsNotWhatTheDequeueExpectsFailsThatWaitOnly) {
+TEST(ExternalEvents, AMessageOfAnotherTypeFailsThatDequeueOnly) {
   Instance instance{[](Context& ctx) -> Task<int> {
     auto bad = co_await ctx.dequeue_event<int>("numbers").as_result();
     co_return bad ? -1 : co_await ctx.dequeue_event<int>("numbers");

@@ -162,7 +162,7 @@ TEST(Families, ChildrenOfEachExecutionHaveIdsOfTheirOwnAndAnswerToTheirOwnExecut
   EXPECT_EQ(world.at("root").output(), "12");
 }
 
-TEST(Families, ADetachedStartIsNobodysChild) {
+TEST(Families, ADetachedStartHasNoParent) {
   World world;
   world.add("works", works).add("top", [](Context& ctx) -> Task<std::string> {
     ctx.schedule_orchestration("works", "free", "");

@@ -24,7 +24,7 @@ Task<std::string> saga(Context& ctx) {
   co_return booked ? *booked : "undone";
 }
 
-TEST(GracefulCancel, TheAwaitThrowsAndWhatItWaitedForIsCancelled) {
+TEST(GracefulCancel, TheAwaitThrowsAndItsFutureIsCancelled) {
   Instance instance{graceful([](Context& ctx) -> Task<std::string> {
     try {
       co_return co_await ctx.schedule_activity("Book", "");
@@ -41,7 +41,7 @@ TEST(GracefulCancel, TheAwaitThrowsAndWhatItWaitedForIsCancelled) {
   EXPECT_EQ(instance.status(), Status::cancelled);
 }
 
-TEST(GracefulCancel, OneThatIsNotRegisteredAsGracefulEndsAtOnce) {
+TEST(GracefulCancel, AnOrchestrationNotRegisteredAsGracefulEndsAtOnce) {
   Instance instance{saga};
   instance.start();
   instance.cancel();
@@ -110,7 +110,7 @@ TEST(GracefulCancel, CompensationHasADeadline) {
   EXPECT_THAT(instance.story(), testing::Contains("Undo cancelled: timeout"));
 }
 
-TEST(GracefulCancel, WhatIsNotShieldedStartsNothingNew) {
+TEST(GracefulCancel, UnshieldedCodeStartsNothingNew) {
   Instance instance{graceful([](Context& ctx) -> Task<std::string> {
     auto a = co_await attempt(call(ctx, "A"));
     auto b = co_await attempt(call(ctx, "B"));
@@ -124,7 +124,7 @@ TEST(GracefulCancel, WhatIsNotShieldedStartsNothingNew) {
                           "failed: cancelled: enough"));
 }
 
-TEST(GracefulCancel, WhatIsShieldedWhenItComesIsLeftAlone) {
+TEST(GracefulCancel, ShieldedWorkIsLeftAlone) {
   Instance instance{graceful([](Context& ctx) -> Task<std::string> {
     auto committed = co_await ctx.shield(10s, call(ctx, "Commit"));
     co_return committed + co_await ctx.schedule_activity("Next", "");
@@ -182,7 +182,7 @@ TEST(GracefulCancel, ItComesWithTheStartInOneBatch) {
   EXPECT_THAT(instance.stopped(), IsEmpty());  // Book never left
 }
 
-TEST(GracefulCancel, AChildCleansUpWhenItsParentLetsGo) {
+TEST(GracefulCancel, AChildCleansUpWhenItsParentDropsIt) {
   World world;
   world.add("saga", saga, OrchestrationOptions().graceful());
   world.add("top", [](Context& ctx) -> Task<std::string> {
@@ -273,7 +273,7 @@ TEST(GracefulCancel, OfARetryThatIsStartedTooLateIsTheCancellationItself) {
 
 // -- what shielded code lets go, it lets go itself ------------------------------------------------
 
-TEST(GracefulCancel, WhatIsDroppedInsideAShieldIsADroppedFuture) {
+TEST(GracefulCancel, ADropInsideAShieldIsADroppedFuture) {
   const auto undo = [](Context& ctx) -> Task<std::string> {
     {
       auto probe = ctx.schedule_activity("Probe", "").start();

@@ -31,7 +31,7 @@ TEST(CompletionMessages, ASecondCompletionIsIgnored) {
   EXPECT_EQ(instance.output(), "ab");
 }
 
-TEST(CompletionMessages, OfTwoCompletionsInOneBatchTheFirstCounts) {
+TEST(CompletionMessages, TheFirstOfTwoCompletionsInOneBatchCounts) {
   Instance instance{two_steps};
   instance.start();
   instance.deliver({instance.failing("A", "broken"), instance.completion("A", "a")});
@@ -82,7 +82,7 @@ TEST(CompletionMessages, ATimerThatFiresForAnActivityFailsTheInstance) {
   EXPECT_THAT(instance.failure().message, HasSubstr("TimerFired arrived for event 3"));
 }
 
-TEST(CompletionMessages, WhatTheBatchHeldBeforeAWrongMessageStands) {
+TEST(CompletionMessages, MessagesBeforeAWrongOneInTheBatchStand) {
   Instance instance{two_steps};
   instance.start();
   instance.deliver({instance.completion("A", "a"),
@@ -132,7 +132,7 @@ TEST(CompletionMessages, AfterTheEndEverythingIsIgnored) {
   EXPECT_FALSE(instance.turn().cancel_rest.has_value());
 }
 
-TEST(CompletionMessages, WhatFollowsTheEndInOneBatchIsIgnored) {
+TEST(CompletionMessages, MessagesAfterTheEndInOneBatchAreIgnored) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     auto winner = co_await ctx.select2(ctx.schedule_activity("A", ""), ctx.schedule_activity("B", ""));
     co_return winner.is_first() ? "A" : "B";

@@ -70,7 +70,7 @@ std::string refused(const Named& named, const std::string& name) {
   return instance.output();
 }
 
-TEST(Names, OneThatIsTooLongIsALimitErrorThatTheCodeCanCatch) {
+TEST(Names, ATooLongOneIsALimitErrorThatTheCodeCanCatch) {
   for (const auto* group : {&futures, &optional_texts}) {
     for (const Named& named : *group) {
       EXPECT_THAT(refused(named, too_long),
@@ -79,7 +79,7 @@ TEST(Names, OneThatIsTooLongIsALimitErrorThatTheCodeCanCatch) {
   }
 }
 
-TEST(Names, ARetryPolicyReportsOneThatIsTooLongAsTheCallDoes) {
+TEST(Names, ARetryPolicyReportsATooLongOneAsTheCallDoes) {
   for (const bool limited : {false, true}) {
     const Named retried{"the name of an activity", [limited](Context& ctx, const std::string& n) {
                           RetryPolicy policy;
@@ -95,7 +95,7 @@ TEST(Names, ARetryPolicyReportsOneThatIsTooLongAsTheCallDoes) {
   }
 }
 
-TEST(Names, OneOfTheGreatestLengthIsScheduled) {
+TEST(Names, TheLongestOneIsScheduled) {
   for (const Named& named : futures) {
     Instance instance{
         [&](Context& ctx) -> Task<std::string> { co_return co_await error_of(ctx, named.call, longest); }};
@@ -104,13 +104,11 @@ TEST(Names, OneOfTheGreatestLengthIsScheduled) {
   }
 }
 
-TEST(Names, AnEmptyOneThatNobodyCouldAnswerToIsRefused) {
+TEST(Names, AnEmptyOneIsRefused) {
   for (const Named& named : futures) EXPECT_EQ(refused(named, ""), "InvalidName") << named.what;
 }
 
-TEST(Names, AnEmptyTagThatNoNodeCouldTakeIsRefused) {
-  EXPECT_EQ(refused(optional_texts.back(), ""), "InvalidName");
-}
+TEST(Names, AnEmptyTagIsRefused) { EXPECT_EQ(refused(optional_texts.back(), ""), "InvalidName"); }
 
 TEST(Names, AVersionToContinueWithIsRefusedWhereTheCodeGivesIt) {
   for (const std::string& version : {too_long, std::string("a\xFFz")}) {
@@ -140,7 +138,7 @@ TEST(Names, CodeThatContinuesAgainAndAgainWithAWrongVersionIsStopped) {
   EXPECT_EQ(instance.failure().type, "TooManyActions");
 }
 
-TEST(Names, OneThatIsNoTextIsRefused) {
+TEST(Names, AnInvalidTextIsRefused) {
   for (const Named& named : futures) EXPECT_EQ(refused(named, "a\xFFz"), "InvalidName") << named.what;
 }
 
@@ -171,7 +169,7 @@ TEST(Names, CallsThatActAtOnceThrowAtOnce) {
   EXPECT_THAT(instance.history(), SizeIs(4));
 }
 
-TEST(Names, OneThatNobodyCatchesFailsTheInstanceAndNotTheNode) {
+TEST(Names, AnUncaughtOneFailsTheInstanceAndNotTheNode) {
   Instance instance{
       [](Context& ctx) -> Task<std::string> { co_return co_await ctx.schedule_activity(too_long); }};
   instance.start();
@@ -212,7 +210,7 @@ TEST(Names, CodeThatTriesAgainAndAgainReachesTheLimitOfActions) {
   EXPECT_EQ(replayed.failure().type, "TooManyActions");
 }
 
-TEST(Names, ThoseRefusedInEarlierTurnsDoNotCountAgainstTheLimitOfActions) {
+TEST(Names, RefusalsOfEarlierTurnsDoNotCountAgainstTheLimitOfActions) {
   core::ExecutionOptions options;
   options.max_actions_per_turn = 3;
   Instance instance{[](Context& ctx) -> Task<std::string> {
@@ -243,7 +241,7 @@ InstanceId child_of(const std::string& parent) {
   return starts.empty() ? InstanceId("none") : starts.front().first;
 }
 
-TEST(AutomaticIds, TheIdOfAChildStaysWithinTheLimitHoweverLongItsParentsIs) {
+TEST(AutomaticIds, TheIdOfAChildStaysWithinTheLimitForAnyParent) {
   const std::string place = "::sub::1.2";
   const std::string fits(max_name_bytes - place.size(), 'p');
   EXPECT_EQ(child_of(fits).value, fits + place);  // as it always was

@@ -183,7 +183,7 @@ TEST(Nondeterminism, AMismatchCannotBeCaughtByTheCode) {
   EXPECT_EQ(failure.kind, FailureKind::nondeterminism);
 }
 
-TEST(Nondeterminism, AChangedDelayIsNoneAndTheRecordedDueTimeStands) {
+TEST(Nondeterminism, AChangedDelayIsAllowedAndTheRecordedDueTimeStands) {
   const Failure failure = after_deploying([](Context& ctx) -> Task<std::string> {
     auto timer = ctx.schedule_timer(2h).start();
     auto a = co_await ctx.schedule_activity("A", "one");
@@ -192,7 +192,7 @@ TEST(Nondeterminism, AChangedDelayIsNoneAndTheRecordedDueTimeStands) {
   EXPECT_EQ(failure, Failure{});
 }
 
-TEST(Nondeterminism, WhatComesAfterTheRecordedPartMayChange) {
+TEST(Nondeterminism, CodeAfterTheRecordedPartMayChange) {
   const Failure failure = after_deploying([](Context& ctx) -> Task<std::string> {
     auto timer = ctx.schedule_timer(1h).start();
     auto a = co_await ctx.schedule_activity("A", "one");
@@ -264,7 +264,7 @@ TEST(CorruptHistory, AGapBetweenSegmentsIsNamed) {
   EXPECT_THAT(instance.failure().message, HasSubstr("event 7 where event 3 should be"));
 }
 
-TEST(CorruptHistory, ThatDoesNotBeginWithTheStartIsNamed) {
+TEST(CorruptHistory, AMissingStartIsNamed) {
   auto history = history_of_one_step();
   history.erase(history.begin());
   history.front().id = EventId{1};
@@ -275,7 +275,7 @@ TEST(CorruptHistory, ThatDoesNotBeginWithTheStartIsNamed) {
   EXPECT_THAT(instance.failure().message, HasSubstr("event 1 is ActivityScheduled"));
 }
 
-TEST(CorruptHistory, ThatHoldsTheStartTwiceIsNamed) {
+TEST(CorruptHistory, ASecondStartIsNamed) {
   auto history = history_of_one_step();
   history.push_back(history.front());
   history.back().id = EventId{3};

@@ -34,7 +34,7 @@ constexpr Activity<int()> Roll{"Roll"};
 
 // -- fresh execution ----------------------------------------------------------------------------------------
 
-TEST(FreshExecution, TheFirstEventSaysWhatWasStarted) {
+TEST(FreshExecution, TheFirstEventRecordsTheStart) {
   Instance instance{[](Context&, int) -> Task<void> { co_return; }};
   instance.start(7);
   const Event& first = instance.history().front();
@@ -73,7 +73,7 @@ TEST(FreshExecution, CodeThatThrowsFailsTheInstanceWithTypeAndMessage) {
   EXPECT_EQ(instance.failure().type, "std::out_of_range");
 }
 
-TEST(FreshExecution, SomethingThrownThatIsNoExceptionFailsTheInstance) {
+TEST(FreshExecution, AThrownNonExceptionFailsTheInstance) {
   Instance instance{[](Context&) -> Task<int> {
     throw 42;
     co_return 1;
@@ -121,7 +121,7 @@ TEST(FreshExecution, AnOptionAfterTheFirstPollIsAnErrorTheCodeSees) {
   EXPECT_THAT(instance.output(), HasSubstr("before the future is first polled"));
 }
 
-TEST(FreshExecution, TheContextSaysWhoRuns) {
+TEST(FreshExecution, TheContextNamesItsInstance) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     co_return ctx.instance_id().value + " " + std::to_string(ctx.execution_id().value) + " " +
         ctx.orchestration_name() + " " + ctx.orchestration_version();
@@ -201,7 +201,7 @@ TEST(SequentialProgress, AFailureReachesTheCodeWithItsStructure) {
   EXPECT_EQ(instance.output(), R"(application CardDeclined {"code":51})");
 }
 
-TEST(SequentialProgress, AFailureThatNobodyCatchesFailsTheInstanceUnchanged) {
+TEST(SequentialProgress, AnUncaughtFailureFailsTheInstanceUnchanged) {
   Instance instance{
       [](Context& ctx) -> Task<std::string> { co_return co_await ctx.schedule_activity("A", ""); }};
   instance.start();
@@ -226,7 +226,7 @@ TEST(SequentialProgress, AResultThatDoesNotDecodeCanBeCaught) {
   EXPECT_EQ(instance.output(), "caught");
 }
 
-TEST(SequentialProgress, AResultThatDoesNotDecodeFailsTheInstanceIfNobodyCatches) {
+TEST(SequentialProgress, AnUncaughtDecodeErrorFailsTheInstance) {
   Instance instance{
       [](Context& ctx) -> Task<int> { co_return co_await ctx.schedule_activity<int>("A", ""); }};
   instance.start();
@@ -261,7 +261,7 @@ TEST(PartialCompletion, OneOfTwoCompletionsIsRecordedAndNothingElseHappens) {
   EXPECT_EQ(instance.output(), "ab");
 }
 
-TEST(PartialCompletion, WhatCompletedBeforeItIsAwaitedDoesNotWait) {
+TEST(PartialCompletion, AnAwaitOfACompletedActivityDoesNotWait) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     auto early = ctx.schedule_activity("Early", "").start();
     co_await ctx.schedule_activity("Late", "");
@@ -299,7 +299,7 @@ TEST(IsReplaying, IsFalseForAnExecutionThatIsKept) {
   }
 }
 
-TEST(IsReplaying, IsTrueForWhatHistoryHoldsAlready) {
+TEST(IsReplaying, IsTrueForRecordedHistory) {
   Instance instance{says_if_it_replays, Mode::fresh};
   instance.start();
   instance.complete("A", "");

@@ -24,7 +24,7 @@ TEST(Registries, RefuseANameThatIsTaken) {
   EXPECT_THROW(registry.add("p", &one, "1.x"), std::invalid_argument);
 }
 
-TEST(Registries, TakeVersionsInAnyOrderAndGiveTheHighestOrTheOneAskedFor) {
+TEST(Registries, TakeVersionsInAnyOrderAndReturnTheHighestOrTheRequestedOne) {
   Registry registry;
   registry.add("o", &one, "1.10.0").add("o", &one, "1.9.0").add("o", &one, "1.2.0");
   EXPECT_EQ(registry.find_orchestration("o", {})->version, "1.10.0");
@@ -33,7 +33,7 @@ TEST(Registries, TakeVersionsInAnyOrderAndGiveTheHighestOrTheOneAskedFor) {
   EXPECT_EQ(registry.find_orchestration("other", {}), nullptr);
 }
 
-TEST(Registries, RememberWhoCleansUp) {
+TEST(Registries, RememberGracefulOrchestrations) {
   Registry registry;
   registry.add("o", &one).add("g", &one, OrchestrationOptions().graceful());
   EXPECT_FALSE(registry.find_orchestration("o", {})->graceful);

@@ -141,7 +141,7 @@ TEST(Regression, AGapInsideASegmentIsNamed) {
 }
 
 // 6. Sleeping for ever overflows: signed overflow (UBSan), and the timer is due in the past.
-TEST(Regression, ATimerForEverIsDueFarAway) {
+TEST(Regression, ATimerOfTheLongestDurationIsDueInTheFuture) {
   Instance instance{[](Context& ctx) -> Task<void> { co_await ctx.schedule_timer(Duration::max()); },
                     Mode::fresh};
   instance.start();
@@ -206,7 +206,7 @@ TEST(Regression, AKeptExecutionIsEndedByTheEngineOnce) {
 }
 
 // 11. A turn that only ignores messages calls an execution running that has ended: a commit would store that.
-TEST(Regression, ATurnAfterTheEndStillSaysHowItEnded) {
+TEST(Regression, ATurnAfterTheEndStillReportsTheEnd) {
   for (const Mode mode : {Mode::resident, Mode::fresh}) {
     Instance completed{one_step, mode};
     completed.start();

@@ -121,7 +121,7 @@ TEST(ReplayCheck, AStepThatWasAddedBeforeTheEndIsFound) {
   EXPECT_THAT(report.findings[0].message, HasSubstr("\"Third\""));
 }
 
-TEST(ReplayCheck, AnInstanceThatHasNotComeSoFarDoesNotMindAStepAtTheEnd) {
+TEST(ReplayCheck, AnInstanceBeforeAnAddedLastStepStillReplays) {
   EXPECT_TRUE(check_replay(build(two_steps_and_a_third), a_history(false)).ok());
 }
 
@@ -136,7 +136,7 @@ TEST(ReplayCheck, AFailureWhereThereWasAResultIsFound) {
   EXPECT_THAT(report.findings[0].message, HasSubstr("changed its mind"));
 }
 
-TEST(ReplayCheck, AnotherResultIsToldAndTolerated) {
+TEST(ReplayCheck, AnotherResultIsReportedAndTolerated) {
   const ReplayReport report = check_replay(build(two_steps_another_result), a_history());
   EXPECT_TRUE(report.ok());
   ASSERT_EQ(report.findings.size(), 1u);
@@ -173,7 +173,7 @@ TEST(ReplayCheck, ALostRaceReplaysWithItsDrops) {
   EXPECT_TRUE(report.findings.empty()) << report.text();
 }
 
-TEST(ReplayCheck, WhatWasLeftOpenAtTheEndIsExpectedToBeDropped) {
+TEST(ReplayCheck, OpenWorkAtTheEndIsExpectedToBeDropped) {
   const auto leaves_one = [](Context& ctx) -> Task<int> {
     ctx.schedule_activity<int>("Kept", 0).detach();
     const int first = co_await ctx.schedule_activity<int>("First", 0);
@@ -211,7 +211,7 @@ TEST(ReplayCheck, LinesThatCannotBeReadAreFindingsAndTheRestIsReplayed) {
   EXPECT_EQ(report.instances, 1u);  // the broken line stood where order-1's history could have gone on
 }
 
-TEST(RecordedHistory, WhatIsWrittenIsReadBack) {
+TEST(RecordedHistory, AWrittenHistoryIsReadBack) {
   RecordedInstance one = a_history();
   RecordedInstance two = a_history(false);
   two.instance = "order-2";

@@ -65,7 +65,7 @@ TEST(Retry, EveryAttemptIsAnActivityOfItsOwnInHistory) {
                           "A scheduled", "A completed", "completed: a"));
 }
 
-TEST(Retry, TheLastFailureIsWhatTheCodeSees) {
+TEST(Retry, TheCodeReceivesTheLastFailure) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     try {
       co_return co_await ctx.schedule_activity("A", "").with_retry(
@@ -163,7 +163,7 @@ TEST(Retry, ZeroAttemptsAreRefused) { EXPECT_THROW(RetryPolicy().attempts(0), st
 
 // -- limits in time -----------------------------------------------------------------------------------------
 
-TEST(Timeouts, WhatTakesTooLongIsCancelledWithReasonTimeout) {
+TEST(Timeouts, ASlowActivityIsCancelledWithReasonTimeout) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     auto result = co_await attempt(ctx.with_timeout(1s, ctx.schedule_sub_orchestration("slow", "")));
     co_return result ? *result : std::string(to_string(result.error().kind));
@@ -174,7 +174,7 @@ TEST(Timeouts, WhatTakesTooLongIsCancelledWithReasonTimeout) {
               ElementsAre("timer 1000ms fired", "child slow cancelled: timeout", "completed: timeout"));
 }
 
-TEST(Timeouts, WhatEndsInTimeDropsTheTimer) {
+TEST(Timeouts, AnEndInTimeDropsTheTimer) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     auto a = co_await ctx.with_timeout(1s, ctx.schedule_activity("A", ""));
     co_return a + co_await ctx.schedule_activity("B", "");
@@ -195,7 +195,7 @@ Task<std::string> races_a_reference(Context& ctx) {
   co_return late + co_await slow;
 }
 
-TEST(References, WhatLosesThroughAReferenceGoesOn) {
+TEST(References, ALoserThroughAReferenceGoesOn) {
   Instance instance{races_a_reference};
   instance.start();
   instance.fire("1000ms");
@@ -204,14 +204,14 @@ TEST(References, WhatLosesThroughAReferenceGoesOn) {
   EXPECT_EQ(instance.output(), "late slow");
 }
 
-TEST(References, WhatWinsThroughAReferenceCanStillBeRead) {
+TEST(References, AWinnerThroughAReferenceCanStillBeRead) {
   Instance instance{races_a_reference};
   instance.start();
   instance.complete("Slow", "slow");
   EXPECT_EQ(instance.output(), "slow");
 }
 
-TEST(References, AReferenceStartsWhatItRefersTo) {
+TEST(References, AReferenceStartsItsFuture) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     auto lazy = ctx.schedule_activity("Lazy", "");
     co_await duramen::ref(lazy);

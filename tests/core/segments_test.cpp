@@ -33,7 +33,7 @@ TEST(Segments, EachMessageOfABatchBeginsOne) {
   EXPECT_THAT(instance.turn().segments, ElementsAre(0u, 2u));
 }
 
-TEST(Segments, WhatOneSchedulesAndALaterOneOfTheSameTurnDropsNeverLeaves) {
+TEST(Segments, AnActionDroppedByALaterSegmentOfTheSameTurnNeverLeaves) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     auto timer = ctx.schedule_timer(1s).start();
     co_await ctx.schedule_activity("A", "");
@@ -78,7 +78,7 @@ TEST(Segments, ABatchGivesTheHistoryThatSingleTurnsGive) {
   EXPECT_EQ(all_at_once.history(), one_by_one.history());
 }
 
-TEST(Segments, AKeptExecutionMayBeFedWhatOthersCommitted) {
+TEST(Segments, AKeptExecutionAcceptsTurnsCommittedByOthers) {
   Instance elsewhere{fan_out};
   elsewhere.start();
   core::Execution kept{{"instance", Incarnation{1}, ExecutionId{1}}, handler_of(fan_out)};

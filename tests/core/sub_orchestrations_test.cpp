@@ -282,7 +282,7 @@ Task<int> without_input(Context& ctx) {
   co_return count + co_await ctx.schedule_sub_orchestration<int>("add");
 }
 
-TEST(SubOrchestrations, WhatTakesNoInputIsScheduledByItsNameAlone) {
+TEST(SubOrchestrations, CodeWithoutInputIsScheduledByItsNameAlone) {
   Instance instance{without_input};
   instance.start();
   instance.complete("Count", 2);

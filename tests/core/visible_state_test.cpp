@@ -21,7 +21,7 @@ using testing::SizeIs;
 
 // -- custom status ------------------------------------------------------------------------------------------
 
-TEST(CustomStatus, TheLastOneOfATurnIsWhatOthersSee) {
+TEST(CustomStatus, TheLastOneOfATurnIsVisible) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     ctx.set_custom_status("first");
     ctx.set_custom_status("second");
@@ -110,7 +110,7 @@ TEST(KeyValueStore, AReadSeesTheWriteBeforeItAndReplaysTheSame) {
   EXPECT_THAT(instance.events<event::KeyValueSet>(), SizeIs(5));
 }
 
-TEST(KeyValueStore, AnExecutionBeginsWithWhatEarlierOnesLeft) {
+TEST(KeyValueStore, AnExecutionBeginsWithTheKeysOfEarlierOnes) {
   World world;
   world.add("subject", [](Context& ctx, std::string input) -> Task<int> {
     ctx.set_kv_value("n", ctx.get_kv_value<int>("n").value_or(0) + 1);
@@ -125,7 +125,7 @@ TEST(KeyValueStore, AnExecutionBeginsWithWhatEarlierOnesLeft) {
   EXPECT_EQ(world.key_values("one").at("n").value.data, "8");
 }
 
-TEST(KeyValueStore, KeysAreCountedOverAllTurnsAndWhatWasThereBefore) {
+TEST(KeyValueStore, KeysOfAllTurnsAndEarlierExecutionsAreCounted) {
   core::ExecutionOptions options;
   for (std::size_t i = 0; i < max_keys - 2; ++i) {
     options.key_values["old" + std::to_string(i)] = {Payload::text("x"), {}};

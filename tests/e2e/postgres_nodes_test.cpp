@@ -149,7 +149,7 @@ TEST_F(PostgresNodes, TwoProcessesShareTheWork) {
   EXPECT_EQ(steps_one + steps_two, rounds * 300);
 }
 
-TEST_F(PostgresNodes, WhatAKilledNodeLeftIsFinishedByAnotherExactlyOnce) {
+TEST_F(PostgresNodes, AnotherNodeFinishesTheWorkOfAKilledNodeExactlyOnce) {
   constexpr int instances = 6;
   constexpr int steps = 15;
   Client client{*store};
@@ -168,7 +168,7 @@ TEST_F(PostgresNodes, WhatAKilledNodeLeftIsFinishedByAnotherExactlyOnce) {
   }
 }
 
-TEST_F(PostgresNodes, AFrozenNodeIsToldThatItsLeaseIsLostWhenItWakes) {
+TEST_F(PostgresNodes, AFrozenNodeLearnsOfItsLostLeaseWhenItWakes) {
   ChildProcess frozen(worker("short-leases"));
   ASSERT_EQ(frozen.read_line(), "ready");
   Client client{*store};
@@ -184,7 +184,7 @@ TEST_F(PostgresNodes, AFrozenNodeIsToldThatItsLeaseIsLostWhenItWakes) {
   EXPECT_EQ(other.read_line(), "stopped: cancelled orchestration_terminal_cancelled");
 }
 
-TEST_F(PostgresNodes, WhatAFrozenNodeFinishesTooLateIsRefused) {
+TEST_F(PostgresNodes, ALateResultOfAFrozenNodeIsRefused) {
   const std::string go = dir.file("go");
   ChildProcess frozen(worker("short-leases"));
   ASSERT_EQ(frozen.read_line(), "ready");

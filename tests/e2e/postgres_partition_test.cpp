@@ -155,7 +155,7 @@ class Partition : public ::testing::Test {
   std::unique_ptr<PostgresSchema> schema;
 };
 
-TEST_F(Partition, WhatTheLonelyNodeHeldIsDoneElsewhereOnceAndItWorksAgainWhenItIsBack) {
+TEST_F(Partition, OtherNodesFinishTheWorkOfACutOffNodeOnceAndItWorksAgainAfterwards) {
   const Diary diary{dir.file("diary")};
   const Store store = postgres::open(schema->options());
   Client client{store};

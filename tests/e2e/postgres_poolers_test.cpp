@@ -222,7 +222,7 @@ TEST_P(PoolerInEitherMode, ItIsRestartedInTheMiddleOfWorkAndNothingIsLost) { exp
 INSTANTIATE_TEST_SUITE_P(Pgbouncer, PoolerInEitherMode, ::testing::Values("session", "transaction"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST_F(Pooler, ANodeHearsTheOthersAndNotItselfInSessionMode) {
+TEST_F(Pooler, InSessionModeANodeIsNotifiedByOthersAndNotByItself) {
   begin("session");
   const auto one = postgres::open_provider(options).value();
   Ear ear;
@@ -245,7 +245,7 @@ TEST_F(Pooler, ANodeHearsTheOthersAndNotItselfInSessionMode) {
   until([&] { return heard(*one) == sent(*other); });
 }
 
-TEST_F(Pooler, WhoListensThroughTransactionModeIsWarnedAndFindsCancelsByRenewing) {
+TEST_F(Pooler, InTransactionModeANodeLogsAWarningAndFindsCancelsByRenewing) {
   begin("transaction");
   options.listen_conninfo.clear();
   RuntimeOptions short_leases = quiet();
@@ -265,7 +265,7 @@ TEST_F(Pooler, WhoListensThroughTransactionModeIsWarnedAndFindsCancelsByRenewing
   EXPECT_EQ(postgres::counters(*there).notifications_received, 0u);
 }
 
-TEST_F(Pooler, WhatANodeThatCannotListenDoesIsHeardByThoseWhoCan) {
+TEST_F(Pooler, ANodeThatCannotListenNotifiesTheOthers) {
   begin("transaction");
   const auto direct = postgres::open_provider(schema->options()).value();
   options.listen_conninfo.clear();
@@ -313,7 +313,7 @@ std::int64_t session_of(postgres::detail::Connection& client) {
   return client.run("SELECT pg_backend_pid()::bigint").integer(0, 0);
 }
 
-TEST_F(Pooler, AStatementThatAnotherStoreHasPreparedIsNotTakenForOnesOwn) {
+TEST_F(Pooler, AStatementPreparedByAnotherStoreIsNotUsed) {
   begin("transaction");
   const auto client = [&](bool prepares) {
     return std::make_unique<postgres::detail::Connection>(postgres::detail::ConnInfo{options.conninfo}, 30s,

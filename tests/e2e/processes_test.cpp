@@ -61,7 +61,7 @@ TEST_F(Processes, ATurnTakenByOneProcessStealsTheLeaseOfAnother) {
   EXPECT_EQ(worker.read_line(), "stopped: cancelled orchestration_terminal_cancelled");
 }
 
-TEST_F(Processes, WhatAKilledProcessLeftIsFinishedByTheNextExactlyOnce) {
+TEST_F(Processes, TheNextProcessFinishesTheWorkOfAKilledOneExactlyOnce) {
   constexpr int instances = 10;
   constexpr int steps = 20;
   Store store = sqlite::open(path);

@@ -106,7 +106,7 @@ TEST_P(Fencing, EveryLaterAttemptHasAGreaterToken) {
   }
 }
 
-TEST_P(Fencing, ALeaseThatWasGivenBackBeforeItsAttemptBeganHadATokenOfItsOwn) {
+TEST_P(Fencing, ALeaseReleasedBeforeItsAttemptBeganHadATokenOfItsOwn) {
   {
     Node turns(world, "turns");  // has no code for the activity
     world.client.start("w", "use", 7).value();

@@ -99,7 +99,7 @@ TEST_F(Managed, ATreeGoesAsAWholeAndOnlyWhenItHasEndedOrByForce) {
   world.expect_nothing_left();
 }
 
-TEST_F(Managed, DeletesAtTheSameTimeAndWhileInstancesRunHarmNobody) {
+TEST_F(Managed, ConcurrentDeletesHarmNoOtherInstance) {
   world.run();
   for (int i = 0; i < 20; ++i) world.client.start("r" + std::to_string(i), "rounds", 5).value();
   std::vector<std::thread> deleters;
@@ -145,7 +145,7 @@ TEST_F(Managed, OldExecutionsGoWhileTheInstanceGoesOnAndTheCurrentOneNever) {
   }
 }
 
-TEST_F(Managed, RetentionDeletesWhatEndedLongAgoAndNothingElse) {
+TEST_F(Managed, RetentionDeletesOnlyInstancesThatEndedLongAgo) {
   world.run();
   finish("old", "rounds", 1);
   world.client.start("running", "sleeper", 1).value();
@@ -162,7 +162,7 @@ TEST_F(Managed, RetentionDeletesWhatEndedLongAgoAndNothingElse) {
   EXPECT_EQ(world.status("running"), Status::running);
 }
 
-TEST_F(Managed, WhatCountsAsDueIsDueAndWhatIsLaterIsLater) {
+TEST_F(Managed, QueueDepthsSeparateDueFromLater) {
   add("nap", [](OrchestrationContext& ctx) -> Task<void> { co_await ctx.schedule_timer(1h); });
   add("call", [](OrchestrationContext& ctx) -> Task<int> {
     co_return co_await ctx.schedule_activity<int>("Nowhere", 1);

@@ -212,7 +212,7 @@ TEST_F(Messages, ManyChainsAtOnceKeepApart) {
   }
 }
 
-TEST_F(Messages, EventsGoToTheExecutionThatIsThereAndThoseUntakenGoAlong) {
+TEST_F(Messages, EventsGoToTheCurrentExecutionAndUntakenOnesGoAlong) {
   add("actor", [](OrchestrationContext& ctx, std::string so_far) -> Task<std::string> {
     so_far += co_await ctx.schedule_wait<std::string>("e");
     if (so_far.size() == 4) co_return so_far;

@@ -246,7 +246,7 @@ TEST_F(Recovery, EqualActivitiesGetTheirOwnResultsAcrossARestart) {
 
 // -- races ------------------------------------------
 
-TEST_F(Recovery, OfAnEventAndATimerTheOneThatHistoryHasFirstWins) {
+TEST_F(Recovery, TheFirstOfAnEventAndATimerInHistoryWins) {
   add("race", [](OrchestrationContext& ctx) -> Task<std::string> {
     auto winner = co_await ctx.select2(ctx.schedule_wait<std::string>("go"), ctx.schedule_timer(10s));
     co_await ctx.schedule_timer(1min);  // the loser has time to make itself heard

@@ -35,7 +35,7 @@ class Routing : public Scenario {
 
 // -- sessions ------------------------------------------
 
-TEST_F(Routing, EverySessionStaysOnOneNodeBesideWorkThatHasNone) {
+TEST_F(Routing, EverySessionStaysOnOneNodeNextToWorkWithoutSession) {
   add("mixed", [](OrchestrationContext& ctx, std::string session) -> Task<std::size_t> {
     std::vector<DurableFuture<std::string>> all;
     for (int i = 0; i < 6; ++i) {
@@ -169,7 +169,7 @@ TEST_F(Routing, ANodeHoldsNoMoreSessionsThanItMayAndTakesTheNextWhenOneIsFree) {
 
 // -- tags ------------------------------------------
 
-TEST_F(Routing, TaggedWorkGoesToThoseWhoTakeItAndIsRecorded) {
+TEST_F(Routing, TaggedWorkGoesToNodesThatTakeItAndIsRecorded) {
   node("plain");
   node("gpu", takes(TagFilter::only({"gpu"})));
   node("both", takes(TagFilter::only({"cpu", "disk"})));
@@ -185,7 +185,7 @@ TEST_F(Routing, TaggedWorkGoesToThoseWhoTakeItAndIsRecorded) {
   }
 }
 
-TEST_F(Routing, WorkThatNobodyTakesLosesToATimerAndIsCancelledOrFailsByItsOwnLimit) {
+TEST_F(Routing, UntakenWorkLosesToATimerAndIsCancelledOrFailsByItsOwnLimit) {
   add("starved", [](OrchestrationContext& ctx) -> Task<std::string> {
     auto race = co_await ctx.select2(ctx.schedule_activity<std::string>("Where", 1).with_tag("nobody"),
                                      ctx.schedule_timer(30s));
@@ -326,7 +326,7 @@ TEST_F(Routing, CodeThatIsDeployedLaterIsWaitedForWithoutPoison) {
   EXPECT_EQ(world.end_of("missing version").output_as<int>(), 9);
 }
 
-TEST_F(Routing, AnActivityThatOnlyOneNodeHasRunsThereWhoeverRunsTheTurns) {
+TEST_F(Routing, AnActivityThatOnlyOneNodeHasRunsThere) {
   Registry turns;
   turns.add("call", [](OrchestrationContext& ctx) -> Task<std::string> {
     co_return co_await ctx.schedule_activity<std::string>("Special", 1);
@@ -365,7 +365,7 @@ class Poison : public Routing {
   }
 };
 
-TEST_F(Poison, AnActivityThatKillsItsNodesFailsEveryoneAboveItWithTheSameKind) {
+TEST_F(Poison, AnActivityThatKillsItsNodesFailsEveryAncestorWithTheSameKind) {
   auto turns = turns_only();
   world.client.start("r", "root", 3).value();
   for (int i = 0; i < 4; ++i) die_with_activities(3);  // of three; all are handed out each time
@@ -386,7 +386,7 @@ TEST_F(Poison, AnActivityThatKillsItsNodesFailsEveryoneAboveItWithTheSameKind) {
   EXPECT_EQ(world.client.delete_instance("r").value().instances, 3u);
 }
 
-TEST_F(Poison, OnePoisonedActivityAmongManyIsSeenAloneByCodeThatLooks) {
+TEST_F(Poison, OnePoisonedActivityAmongManyFailsAlone) {
   add("looks", [](OrchestrationContext& ctx) -> Task<std::string> {
     std::vector<DurableFuture<Result<int, Failure>>> all;
     for (int i = 0; i < 3; ++i) {
@@ -447,7 +447,7 @@ TEST_F(Poison, ATurnThatKillsItsNodesEndsTheInstanceAndWhatItHasRunning) {
   world.expect_nothing_left();
 }
 
-TEST_F(Poison, AnInstanceWhoseFirstTurnKillsItsNodesHasAHistoryToLookAt) {
+TEST_F(Poison, AnInstanceWhoseFirstTurnKillsItsNodesHasAHistory) {
   add("it", [](OrchestrationContext&) -> Task<int> { co_return 1; });
   world.client.start("i", "it").value();
   for (int i = 0; i < 3; ++i) die_with_turns();

@@ -163,7 +163,7 @@ TEST_F(Samples, TypesGoThroughActivitiesEventsChildrenAndTheClient) {
   EXPECT_EQ(finish("j", "joined").output_as<int>(), 3);
 }
 
-TEST_F(Samples, WhatDoesNotDecodeIsAFailureThatCanBeCaught) {
+TEST_F(Samples, ADecodeErrorIsAFailureThatCanBeCaught) {
   add("wrong", [](OrchestrationContext& ctx) -> Task<std::string> {
     auto activity = co_await ctx.schedule_activity<int>("Greet", std::string("x")).as_result();
     auto event = co_await ctx.schedule_wait<int>("number").as_result();

@@ -26,7 +26,7 @@ TEST_F(Times, TimersFireWhenTheyAreDueAndNotBefore) {
   EXPECT_GE(world.clock.now() - began, 3600s);
 }
 
-TEST_F(Times, SeveralTimersFireInTheOrderOfTheirTimesAndBesideAnActivity) {
+TEST_F(Times, SeveralTimersFireInTheOrderOfTheirTimesNextToAnActivity) {
   add("timers", [](OrchestrationContext& ctx) -> Task<std::string> {
     const auto after = [](OrchestrationContext& c, int seconds, std::string* order) -> Task<void> {
       co_await c.schedule_timer(std::chrono::seconds{seconds});
@@ -152,7 +152,7 @@ TEST_F(Retries, AttemptsThatTakeTooLongAreStoppedAndASuccessBeforeTheLimitIsOne)
   EXPECT_EQ(finish_later("total", "in total", std::monostate{}).output_as<std::string>(), "total");
 }
 
-TEST_F(Retries, ARetryThatIsLeftBehindByContinueAsNewDisturbsNobody) {
+TEST_F(Retries, ARetryLeftBehindByContinueAsNewHasNoEffect) {
   add("leave", [](OrchestrationContext& ctx, int round) -> Task<int> {
     if (round == 2) co_return co_await ctx.schedule_activity<int>("Double", 2);
     auto policy = RetryPolicy().attempts(5).attempt_timeout(1h);

@@ -13,7 +13,7 @@ std::optional<std::string> custom_status(Client& client, const InstanceId& id) {
 
 // -- custom status ------------------------------------------
 
-TEST_F(Visible, AStatusIsSeenAfterTheEndWhateverTheEndAndAbsentIfNeverSet) {
+TEST_F(Visible, AStatusIsVisibleAfterEveryKindOfEndAndAbsentIfNeverSet) {
   add("status", [](OrchestrationContext& ctx, std::string how) -> Task<int> {
     if (how != "none") ctx.set_custom_status("working");
     if (how == "reset") ctx.reset_custom_status();
@@ -130,7 +130,7 @@ TEST_F(Visible, AChildThatBreaksALimitAnswersItsParent) {
   world.expect_nothing_left();
 }
 
-TEST_F(Visible, WhatIsNoTextIsAFailureThatSaysSoWhoeverMadeIt) {
+TEST_F(Visible, InvalidTextFromAnySourceIsAFailureThatNamesIt) {
   const auto bad = [](const std::string& what) {
     return what == "nul" ? std::string("a\0b", 3) : std::string("\xff\xfe");
   };

@@ -114,7 +114,7 @@ TEST(EventJson, EveryKindComesBackAsItWas) {
   EXPECT_EQ(kinds.size(), std::variant_size_v<EventBody>);
 }
 
-TEST(EventJson, AdditionsAreLeftOutWhenTheySayNothing) {
+TEST(EventJson, EmptyAdditionsAreLeftOut) {
   const Event event{EventId{2}, EventId{}, samples::at(0),
                     event::ActivityScheduled{"A", Payload::text("x"), {}, {}, {}}};
   EXPECT_THAT(to_json(event, here),

@@ -62,7 +62,7 @@ TEST(FailureFrom, ADurableErrorKeepsItsStructure) {
             (Failure{FailureKind::application, "Declined", "no funds", false, R"({"code":51})", 0, {}}));
 }
 
-TEST(FailureFrom, WhatIsNoExceptionIsUnknown) {
+TEST(FailureFrom, AThrownNonExceptionIsUnknown) {
   EXPECT_EQ(failure_of([] { throw 7; }).type, "unknown");
   EXPECT_EQ(failure_from(nullptr).type, "unknown");
 }

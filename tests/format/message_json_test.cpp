@@ -95,7 +95,7 @@ TEST(MessageJson, AProblemNamesTheItemTheInstanceAndTheField) {
               HasSubstr("'execution_id' is out of range"));
 }
 
-TEST(MessageJson, WhatIsNotOneKnownKindIsCorrupt) {
+TEST(MessageJson, AnUnknownKindIsCorrupt) {
   EXPECT_THAT(problem_of(R"({"Melt":{}})"), HasSubstr("unknown kind 'Melt'"));
   EXPECT_THAT(problem_of(reference_activities[0]), HasSubstr("unknown kind 'ActivityRequest'"));
   for (const char* text : {"", "null", "[]", "{}", R"({"CancelInstance":7})", R"({"CancelInstance":null})",

@@ -94,7 +94,7 @@ TEST(StoredEvents, AProblemNamesInstanceExecutionEventAndField) {
             "instance 'order-1', execution 4, event 5: unknown type 'Melted'");
 }
 
-TEST(StoredEvents, WhateverElseIsCorrupt) {
+TEST(StoredEvents, EverythingElseIsCorrupt) {
   for (const char* stored : {"",
                              "null",
                              "{}",

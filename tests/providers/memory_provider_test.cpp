@@ -78,7 +78,7 @@ TEST_F(MemoryProviderTest, AFinishedInstanceLeavesNothingButItself) {
   EXPECT_EQ(provider.snapshot().tombstones, 0u);
 }
 
-TEST_F(MemoryProviderTest, ParkedMessagesAreDroppedAndCountedWhenNobodyComes) {
+TEST_F(MemoryProviderTest, ParkedMessagesAreDroppedAndCountedWithoutAStart) {
   EXPECT_EQ(send("a"), EnqueueOutcome::parked);
   clock.advance(59s);
   EXPECT_EQ(send("a"), EnqueueOutcome::parked);
@@ -92,7 +92,7 @@ TEST_F(MemoryProviderTest, ParkedMessagesAreDroppedAndCountedWhenNobodyComes) {
   EXPECT_EQ(provider.snapshot().parked_messages, 0u);
 }
 
-TEST_F(MemoryProviderTest, AMessageThatWasParkedForTooLongIsNotDeliveredEvenIfNobodySwept) {
+TEST_F(MemoryProviderTest, AMessageParkedForTooLongIsNotDeliveredEvenWithoutASweep) {
   EXPECT_EQ(send("a"), EnqueueOutcome::parked);
   clock.advance(1min);
   start("a");
@@ -142,7 +142,7 @@ TEST_F(MemoryProviderTest, AStartForLaterHoldsBackWhatArrivesBeforeIt) {
   EXPECT_TRUE(std::holds_alternative<message::StartOrchestration>(child.messages[0].body));
 }
 
-TEST(ManualClock, MovesOnlyWhenTold) {
+TEST(ManualClock, MovesOnlyWhenTheTestMovesIt) {
   ManualClock clock;
   const TimePoint wall = clock.now();
   const LeaseTime lease = clock.lease_now();
@@ -187,7 +187,7 @@ TEST(MemoryProvider, CountsInstancesAsAProviderThatCanOnlyListThem) {
   }
 }
 
-TEST(ProviderThatCanOnlyList, LeavesOutWhatItCannotReadWhenItCounts) {
+TEST(ProviderThatCanOnlyList, CountsOnlyReadableInstances) {
   class Damaged final : public ForwardingProvider {
    public:
     using ForwardingProvider::ForwardingProvider;

@@ -162,7 +162,7 @@ class TellsNobody final : public PassThrough {
   }
 };
 
-TEST(PlantedBug, AnActivityThatIsNotToldIsFound) {
+TEST(PlantedBug, AMissingStopNoticeIsFound) {
   const std::string found =
       first_finding("cancel", [](SimulationOptions& options) { options.wrap_node = plant<TellsNobody>; });
   EXPECT_THAT(found, HasSubstr("is not told"));

@@ -53,7 +53,7 @@ TEST(SimulatedTime, ADeadlineBeforeTheTimerLeavesAnInstanceThatWaits) {
   EXPECT_EQ(simulation.instance("trial-1")->status, Status::running);
 }
 
-TEST(SimulatedTime, AnInstanceThatNobodyCanRunWaitsForNothing) {
+TEST(SimulatedTime, AnInstanceThatNoNodeCanRunWaitsForNothing) {
   testing::SimulationOptions options = relaxed(3);
   options.deadline = std::chrono::days{1};
   Simulation simulation(trial_registry(), options);

@@ -26,7 +26,7 @@ TEST(WithoutSecrets, ThePasswordOfAUriIsHidden) {
   });
 }
 
-TEST(WithoutSecrets, APasswordThatSomebodyForgotToEncodeIsHidden) {
+TEST(WithoutSecrets, AnUnencodedPasswordIsHidden) {
   expect_shown({
       {"postgres://user:hunt@er2@host/db", "postgres://user:***@host/db"},
       {"postgres://user:hunt/er2@host/db", "postgres://user:***@host/db"},
@@ -60,7 +60,7 @@ TEST(WithoutSecrets, SecretsBehindKeywordsAreHidden) {
   });
 }
 
-TEST(WithoutSecrets, TheyAreFoundInsideASentence) {
+TEST(WithoutSecrets, SecretsInsideASentenceAreHidden) {
   expect_shown({
       {"database \"postgres://u:hunter2@h/db\" does not exist",
        "database \"postgres://u:***@h/db\" does not exist"},

@@ -27,7 +27,7 @@ std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
 
 class RandomPrograms : public testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(RandomPrograms, DoTheSameHoweverTheyAreRun) {
+TEST_P(RandomPrograms, DoTheSameInEveryMode) {
   const std::uint64_t count = number_from("DURAMEN_PROPERTY_COUNT", programs_in_a_case);
   std::uint64_t first = GetParam() * count;
   std::uint64_t last = first + count;

@@ -92,7 +92,7 @@ TEST_F(Cancels, AfterTheEndNothingChanges) {
   EXPECT_EQ(world.client.read_history("q").value().size(), before);
 }
 
-TEST_F(Cancels, OfWhatDoesNotExistIsSaidSoAndDelaysNobody) {
+TEST_F(Cancels, AnUnknownInstanceIsNotFound) {
   add("quick", [](OrchestrationContext&, int value) -> Task<int> { co_return value; });
   world.run();
   for (int i = 0; i < 10; ++i) {
@@ -105,7 +105,7 @@ TEST_F(Cancels, OfWhatDoesNotExistIsSaidSoAndDelaysNobody) {
   EXPECT_EQ(world.client.queue_depths().value().parked, 20u);
 }
 
-TEST_F(Cancels, BeforeTheFirstTurnIsACancelAllTheSame) {
+TEST_F(Cancels, BeforeTheFirstTurnCancelTheInstance) {
   world.client.start("s", "sleeper").value();
   world.client.cancel("s", "never mind").value();
   world.run();
@@ -183,7 +183,7 @@ TEST_F(Cancels, TerminateEndsAGracefulOneAtOnceAndWithoutCleaningUp) {
   EXPECT_EQ(cleaned, 1);
 }
 
-TEST_F(Cancels, AForcedDeleteTellsRunningActivitiesWhy) {
+TEST_F(Cancels, AForcedDeleteCancelsRunningActivitiesWithItsReason) {
   add("wait", [](OrchestrationContext& ctx) -> Task<int> {
     co_return co_await ctx.schedule_activity<int>("Wait", 1);
   });

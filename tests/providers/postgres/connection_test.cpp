@@ -35,7 +35,7 @@ TEST(PostgresConnInfo, AStringThatCannotBeReadIsRefusedWithoutRepeatingIt) {
   }
 }
 
-TEST(PostgresConnInfo, SeveralHostsLookForTheOneThatCanBeWrittenTo) {
+TEST(PostgresConnInfo, SeveralHostsConnectToTheWritableOne) {
   EXPECT_EQ(value_of(detail::ConnInfo{"host=a,b"}, "target_session_attrs"), "read-write");
   EXPECT_EQ(value_of(detail::ConnInfo{"postgresql://a,b/db"}, "target_session_attrs"), "read-write");
   EXPECT_EQ(value_of(detail::ConnInfo{"host=a,b target_session_attrs=primary"}, "target_session_attrs"),
@@ -43,7 +43,7 @@ TEST(PostgresConnInfo, SeveralHostsLookForTheOneThatCanBeWrittenTo) {
   EXPECT_EQ(value_of(detail::ConnInfo{"host=a"}, "target_session_attrs"), "");
 }
 
-TEST(PostgresConnInfo, WhatTheStringSaysWinsOverOurDefaults) {
+TEST(PostgresConnInfo, ValuesOfTheStringWinOverOurDefaults) {
   EXPECT_EQ(value_of(detail::ConnInfo{"host=a"}, "connect_timeout"), "10");
   EXPECT_EQ(value_of(detail::ConnInfo{"host=a connect_timeout=3 sslmode=verify-full"}, "connect_timeout"),
             "3");
@@ -104,7 +104,7 @@ TEST(PostgresBackOff, PausesGrowToTheLongestAndAreNeverTheSameForAll) {
   EXPECT_LE(one.failed(), 100ms);
 }
 
-TEST(PostgresErrors, OnlyWhatMayWorkLaterIsRetryable) {
+TEST(PostgresErrors, OnlyErrorsThatMayPassAreRetryable) {
   const auto retryable = [](const char* state) {
     return detail::to_error(detail::SqlError(state, "x"), "op").retryable;
   };

@@ -140,7 +140,7 @@ TEST_F(PostgresLocks, AStartThatIsSentAndAMessageThatWaitsForItsInstanceDoNotWai
 }
 
 // It turned out late that a message had to be parked, when instances were locked already.
-TEST_F(PostgresLocks, AMessageWhoseInstanceIsJustDeletedIsParkedWithoutWaitingForThoseWhoStart) {
+TEST_F(PostgresLocks, AMessageWhoseInstanceIsJustDeletedIsParkedWithoutWaitingForStarts) {
   const auto store = open_watched();
   start(*store, "there");
   start(*store, "going");
@@ -162,7 +162,7 @@ TEST_F(PostgresLocks, AMessageWhoseInstanceIsJustDeletedIsParkedWithoutWaitingFo
 }
 
 // Both held the lock of those who create, and both wanted that of those who park.
-TEST_F(PostgresLocks, TurnsThatCreateInstancesAndSendToNobodyDoNotWaitForEachOther) {
+TEST_F(PostgresLocks, TurnsThatOnlyCreateInstancesDoNotWaitForEachOther) {
   const auto store = open_watched();
   start(*store, "there");
   Holder holder{*schema};
@@ -189,7 +189,7 @@ TEST_F(PostgresLocks, TurnsThatCreateInstancesAndSendToNobodyDoNotWaitForEachOth
 }
 
 // A turn that starts a child and sends it something parks nothing: it does not keep others from starting.
-TEST_F(PostgresLocks, ATurnThatSendsToTheChildItStartsLetsOthersStartMeanwhile) {
+TEST_F(PostgresLocks, ATurnThatSendsToItsNewChildDoesNotBlockOtherStarts) {
   const auto store = open_watched();
   start(*store, "there");
   Holder holder{*schema};

@@ -343,7 +343,7 @@ TEST_P(PostgresPlans, NoStatementReadsThroughAWholeTable) {
   expect_rows_looked_at(500);
 }
 
-TEST_P(PostgresPlans, AFetchBesideAGreatBacklogReadsNoMoreOfItThanItTakes) {
+TEST_P(PostgresPlans, AFetchReadsNoMoreOfABacklogThanItTakes) {
   const auto begin = [](Provider& provider, const std::string& tale, std::size_t count) {
     std::vector<StartRequest> starts;
     for (std::size_t i = 0; i < count; ++i) starts.push_back(start_of(tale + std::to_string(i)));
@@ -378,7 +378,7 @@ TEST_P(PostgresPlans, AFetchBesideAGreatBacklogReadsNoMoreOfItThanItTakes) {
 }
 
 // Twice the size, twice the work, and not four times.
-TEST_P(PostgresPlans, ACommitLooksAtEachRowAFewTimesHoweverManyItHas) {
+TEST_P(PostgresPlans, ACommitReadsEachRowAFewTimesAtAnySize) {
   const auto with_activities = [](Provider& provider, const std::string& id, std::uint64_t count) {
     start(provider, id);
     const auto item =
@@ -436,7 +436,7 @@ TEST_P(PostgresPlans, ACommitLooksAtEachRowAFewTimesHoweverManyItHas) {
   expect_rows_looked_at(10'000);
 }
 
-TEST_P(PostgresPlans, ABatchLooksAtEachRowAFewTimesHoweverManyItHas) {
+TEST_P(PostgresPlans, ABatchReadsEachRowAFewTimesAtAnySize) {
   const auto batches = [](Provider& provider, const std::string& tale, std::size_t count) {
     std::vector<StartRequest> starts;
     std::vector<OutboundMessage> messages;

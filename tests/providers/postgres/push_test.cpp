@@ -86,20 +86,20 @@ class PostgresPush : public OnPostgres {
   std::unique_ptr<Subscription> subscription_here;
 };
 
-TEST_F(PostgresPush, AStartIsHeardOfElsewhere) {
+TEST_F(PostgresPush, AStartNotifiesOtherNodes) {
   start(*here, "a");
   EXPECT_TRUE(ear.hears_turns());
   EXPECT_TRUE(ear.hears_changes());
 }
 
-TEST_F(PostgresPush, NewWorkIsHeardOfElsewhere) {
+TEST_F(PostgresPush, NewWorkNotifiesOtherNodes) {
   TurnCommit commit = fused_turn("a", 1);
   commit.new_activities.push_back(activity_of("a", {}, 2));
   ASSERT_TRUE(here->commit_turns({&commit, 1}));
   EXPECT_TRUE(ear.hears_work());
 }
 
-TEST_F(PostgresPush, AStolenLeaseIsHeardOfByItsHolderAndReadThere) {
+TEST_F(PostgresPush, AStolenLeaseNotifiesItsHolderWhichReadsIt) {
   TurnCommit commit = fused_turn("a", 1);
   commit.new_activities.push_back(activity_of("a", {}, 2));
   const Incarnation incarnation = here->commit_turns({&commit, 1}).value().at(0).incarnation;
@@ -138,7 +138,7 @@ TEST_F(PostgresPush, OneBatchIsOneNotification) {
   EXPECT_EQ(postgres::counters(*here).notifications_sent, before + 1);
 }
 
-TEST_F(PostgresPush, WhatCanWaitIsToldOnceInFiveMilliseconds) {
+TEST_F(PostgresPush, LessUrgentNotificationsAreSentOnceInFiveMilliseconds) {
   const auto before = postgres::counters(*here).notifications_sent;
   const auto began = std::chrono::steady_clock::now();
   for (int i = 0; i < 100; ++i) {
@@ -151,7 +151,7 @@ TEST_F(PostgresPush, WhatCanWaitIsToldOnceInFiveMilliseconds) {
   EXPECT_TRUE(ear.hears_changes());
 }
 
-TEST_F(PostgresPush, TheLastWordOfAProcessThatEndsIsHeardToo) {
+TEST_F(PostgresPush, TheLastNotificationOfAnEndingProcessArrives) {
   start(*here, "a");
   ASSERT_TRUE(ear.hears_turns() && ear.hears_changes());
   ear.forget();
@@ -162,7 +162,7 @@ TEST_F(PostgresPush, TheLastWordOfAProcessThatEndsIsHeardToo) {
   EXPECT_TRUE(ear.hears_changes());
 }
 
-TEST_F(PostgresPush, WhoWasCutOffIsToldToLookWhenItIsBack) {
+TEST_F(PostgresPush, AReconnectedListenerIsNotifiedOfEverything) {
   ear.forget();
   schema->connection().run(
       "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "

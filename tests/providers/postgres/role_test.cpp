@@ -73,7 +73,7 @@ TEST_F(PostgresRole, ItCannotChangeTheSchema) {
   EXPECT_THROW(connection.run("CREATE TABLE " + quoted_schema() + ".mine (x int)"), detail::SqlError);
 }
 
-TEST_F(PostgresRole, ARoleWithoutRightsIsToldWhatIsMissing) {
+TEST_F(PostgresRole, TheErrorNamesTheRightsThatARoleLacks) {
   schema->connection().script("REVOKE ALL ON ALL TABLES IN SCHEMA " + quoted_schema() + " FROM " + role);
   const auto opened = postgres::open_provider(as_role());
   ASSERT_FALSE(opened);

@@ -35,7 +35,7 @@ class PostgresSchemas : public OnPostgres {
 
 std::string unique(const std::string& name) { return name + std::to_string(::getpid()); }
 
-TEST_F(PostgresSchemas, TenantsOfOneDatabaseKnowNothingOfEachOther) {
+TEST_F(PostgresSchemas, TenantsOfOneDatabaseAreIsolated) {
   const auto one = open(options_for(unique("tenant one ")));
   const auto two = open(options_for(unique("Tenant\"; DROP TABLE x; -- ")));
   start(*one, "a");
@@ -45,7 +45,7 @@ TEST_F(PostgresSchemas, TenantsOfOneDatabaseKnowNothingOfEachOther) {
   EXPECT_EQ(one->get_metrics().value().total_instances(), 1u);
 }
 
-TEST_F(PostgresSchemas, ANameThatIsNoneIsRefused) {
+TEST_F(PostgresSchemas, AnInvalidNameIsRefused) {
   for (const std::string& name : {std::string(), std::string(64, 'x'), std::string("a\0b", 3)}) {
     postgres::Options options = schema->options();
     options.schema = name;
@@ -55,7 +55,7 @@ TEST_F(PostgresSchemas, ANameThatIsNoneIsRefused) {
   }
 }
 
-TEST_F(PostgresSchemas, ManyWhoComeAtOnceMakeItOnce) {
+TEST_F(PostgresSchemas, ManyConcurrentOpensCreateItOnce) {
   const postgres::Options options = options_for(unique("raced_"));
   std::atomic<int> opened = 0;
   {

@@ -34,7 +34,7 @@ TEST_F(PostgresValues, ATextWithANulIsRefusedBeforeItIsSent) {
   EXPECT_EQ(postgres::counters(*store).queries, before);
 }
 
-TEST_F(PostgresValues, WhatIsNoUtf8IsRefused) {
+TEST_F(PostgresValues, InvalidUtf8IsRefused) {
   const auto store = open();
   const StartRequest request{.instance = "\xff\xfe", .start = {.orchestration = "Orch"}};
   const auto started = store->start_instances({&request, 1});
@@ -72,7 +72,7 @@ TEST_F(PostgresValues, AnIdTooLongForAnIndexFailsItsOwnEntry) {
   EXPECT_EQ(results.at(2).outcome, CommitOutcome::committed);
 }
 
-TEST_F(PostgresValues, AMessageThatCannotBeReadIsToldOfAndGoesWithTheCommit) {
+TEST_F(PostgresValues, AnUnreadableMessageIsReportedAndDeletedWithTheCommit) {
   const auto store = open();
   start(*store, "a");
   schema->connection().run(
@@ -89,7 +89,7 @@ TEST_F(PostgresValues, AMessageThatCannotBeReadIsToldOfAndGoesWithTheCommit) {
   EXPECT_EQ(schema->number("SELECT count(*) FROM " + quoted_schema() + ".orchestrator_queue"), 0);
 }
 
-TEST_F(PostgresValues, AnActivityThatCannotBeReadComesWithItsKey) {
+TEST_F(PostgresValues, AnUnreadableActivityComesWithItsKey) {
   const auto store = open();
   TurnCommit commit = fused_turn("a", 1);
   commit.new_activities.push_back(activity_of("a", {}, 2));
@@ -101,7 +101,7 @@ TEST_F(PostgresValues, AnActivityThatCannotBeReadComesWithItsKey) {
   EXPECT_EQ(batch.items[0].request.key, (ActivityKey{committed[0].incarnation, ExecutionId{1}, EventId{2}}));
 }
 
-TEST(PostgresBulletin, SurvivesItsPayload) {
+TEST(PostgresAnnouncement, SurvivesItsPayload) {
   detail::Announcement announcement;
   announcement.activities_ready = true;
   announcement.stolen_from = {"node a", "node b"};
@@ -112,14 +112,14 @@ TEST(PostgresBulletin, SurvivesItsPayload) {
   EXPECT_FALSE(read.concerns("node c") || read.concerns({}));
 }
 
-TEST(PostgresBulletin, TooManyNodesBecomeAll) {
+TEST(PostgresAnnouncement, TooManyNodesBecomeAll) {
   detail::Announcement announcement;
   for (int i = 0; i < 1000; ++i) announcement.stolen_from.insert("node " + std::to_string(i));
   EXPECT_LT(announcement.to_payload().size(), 8000u);
   EXPECT_TRUE(detail::Announcement::from_payload(announcement.to_payload()).concerns("any"));
 }
 
-TEST(PostgresBulletin, LettersOfLaterVersionsAreIgnored) {
+TEST(PostgresAnnouncement, LettersOfLaterVersionsAreIgnored) {
   const auto read = detail::Announcement::from_payload("zoq\tn");
   EXPECT_TRUE(read.turns_ready);
   EXPECT_TRUE(read.concerns("n"));

@@ -56,7 +56,7 @@ class AtStatement {
   inline static std::function<void()> what_;
 };
 
-TEST(Batches, AHurryLeavesOutTheTurnsThatHaveNotBegun) {
+TEST(Batches, PreemptionLeavesOutTurnsThatHaveNotBegun) {
   constexpr std::uint64_t turns = 40;
   std::size_t partly = 0;
   for (int nth = 1; nth <= 400; nth += 13) {
@@ -123,7 +123,7 @@ TEST(Batches, TwoTurnsOfOneInstanceActAsIfSentOneAfterTheOther) {
   EXPECT_EQ(results[2].acks.at(0).outcome, AckOutcome::lease_lost);
 }
 
-TEST(Batches, AMessageOfOneTurnDoesNotStandInTheWayOfAnother) {
+TEST(Batches, AMessageOfOneTurnDoesNotBlockAnother) {
   const auto provider = open_at(":memory:");
   const TurnCommit first = first_turn("b", 1, LeaseToken{9});
   const auto incarnation = commit_one(*provider, first).incarnation;
@@ -140,7 +140,7 @@ TEST(Batches, AMessageOfOneTurnDoesNotStandInTheWayOfAnother) {
   EXPECT_EQ(provider->fetch_turns(fetch_turns()).value().items.at(0).instance, InstanceId{"b"});
 }
 
-TEST(Batches, SayWhetherTheyHadToWaitForAnotherStore) {
+TEST(Batches, ReportAWaitForAnotherStore) {
   const TempDir dir;
   const auto provider = open_at(dir.file("t.db"));
   start(*provider, "alone");
@@ -194,7 +194,7 @@ TEST(Batches, ManyCancelledActivitiesGoInOneStep) {
   EXPECT_EQ(provider->fetch_activities(fetch_work()).value().items.size(), 5u);
 }
 
-TEST(Messages, WhoseInstanceDoesNotComeWithinADayAreDroppedAndCounted) {
+TEST(Messages, WithoutAnInstanceForADayAreDroppedAndCounted) {
   ManualClock clock;
   const auto provider = open_at(":memory:", &clock);
   const auto send = [&](const char* target) {

@@ -53,7 +53,7 @@ class Recorder final : public ProviderListener {
   std::condition_variable changed_;
 };
 
-TEST(Listeners, OfTheSameStoreAreToldByTheCommittingThreadBeforeTheCallReturns) {
+TEST(Listeners, OfTheSameStoreAreNotifiedByTheCommittingThreadBeforeTheCallReturns) {
   const TempDir dir;
   const auto provider = open_at(dir.file("t.db"));
   Recorder recorder;
@@ -65,7 +65,7 @@ TEST(Listeners, OfTheSameStoreAreToldByTheCommittingThreadBeforeTheCallReturns) 
   EXPECT_EQ(recorder.worker_work, 1);
 }
 
-TEST(Listeners, HearNothingOnceTheirSubscriptionHasEnded) {
+TEST(Listeners, ReceiveNothingAfterTheirSubscriptionEnds) {
   const TempDir dir;
   const auto provider = open_at(dir.file("t.db"));
   Recorder recorder;
@@ -75,7 +75,7 @@ TEST(Listeners, HearNothingOnceTheirSubscriptionHasEnded) {
   EXPECT_EQ(recorder.orchestrator_work, 0);
 }
 
-TEST(Listeners, LearnOfATimerThatIsDueBeforeTheyMeantToComeBack) {
+TEST(Listeners, LearnOfATimerThatIsDueBeforeTheirNextPoll) {
   ManualClock clock;
   const auto provider = open_at(":memory:", &clock);
   start(*provider, "a");
@@ -111,7 +111,7 @@ TEST(Bell, WakesASecondStoreOnTheSameFileInTheSameProcess) {
   EXPECT_EQ(batch.items.size(), 1u);
 }
 
-TEST(Bell, TellsANodeOfAnotherStoreThatItsLeaseWasStolen) {
+TEST(Bell, NotifiesANodeOfAnotherStoreOfItsStolenLease) {
   const TempDir dir;
   const auto ours = open_at(dir.file("t.db"));
   const auto theirs = open_at(dir.file("t.db"));
@@ -143,7 +143,7 @@ TEST(Bell, WakesAStoreInAnotherProcess) {
   EXPECT_EQ(other.wait(), 0);
 }
 
-TEST(Bell, ACommitThatNobodyRangForIsNoticed) {
+TEST(Bell, ACommitWithoutABellIsNoticed) {
   const TempDir dir;
   const auto provider = open_at(dir.file("t.db"));
   Recorder recorder;

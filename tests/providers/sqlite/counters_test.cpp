@@ -83,7 +83,7 @@ TEST(Costs, AskingAnIdleStoreForWorkWritesNothing) {
   EXPECT_EQ(cost.rows() + cost.synced() + cost.unsynced(), 0u);
 }
 
-TEST(Costs, TheLogIsMovedIntoTheFileBeforeItGrowsLarge) {
+TEST(Costs, TheWalIsCheckpointedBeforeItGrowsLarge) {
   const TempDir dir;
   const auto provider = open_at(dir.file("t.db"));
   for (int i = 0; i < 120; ++i) {

@@ -86,7 +86,7 @@ TEST(StolenLeases, AreForgottenSomeTimeAfterTheLeaseWouldHaveEnded) {
   EXPECT_EQ(raw.text("SELECT group_concat(lease_token) FROM stolen_leases"), "200");
 }
 
-TEST(StolenLeases, OfTheCommittingNodeItselfCostNoRowAndAreExplainedAllTheSame) {
+TEST(StolenLeases, OfTheCommittingNodeCostNoRowAndKeepTheirReason) {
   const TempDir dir;
   const auto provider = open_at(dir.file("t.db"));
   const LeaseToken lease{5};

@@ -110,7 +110,7 @@ TEST(Deleting, AChildWhoseParentIsGoneIsPossible) {
   EXPECT_EQ(delete_one(*provider, "child", DeleteMode::finished).outcome, DeleteOutcome::deleted);
 }
 
-TEST(Deleting, IsHeardOfByTheHoldersInOtherProcesses) {
+TEST(Deleting, NotifiesTheHoldersInOtherProcesses) {
   const TempDir dir;
   const auto here = open_at(dir.file("t.db"));
   const auto there = open_at(dir.file("t.db"));
@@ -186,7 +186,7 @@ TEST(AList, FindsIdsByTheirBytes) {
   EXPECT_EQ(found(""), "a a% a%b a_ A% aé aê b ");
 }
 
-TEST(AList, TakesTextFromOutsideForTextAndNothingElse) {
+TEST(AList, TreatsTextFromOutsideAsTextOnly) {
   const auto provider = open_at(":memory:");
   start(*provider, "a");
   InstanceQuery query;

@@ -185,7 +185,7 @@ TEST(AFileOfVersion1, KeepsItsMessagesAndItsWork) {
   EXPECT_GT(again[0].fence, 1u);
 }
 
-TEST(AFileOfVersion1, HasTheLimitsOfItsActivitiesKeptFromNowOn) {
+TEST(AFileOfVersion1, HasTheLimitsOfItsActivitiesEnforcedFromNowOn) {
   const TempDir dir;
   {
     Version1File{dir.file("t.db")};
@@ -216,7 +216,7 @@ TEST(AFileOfVersion1, MayBeOpenedByManyAtOnce) {
   EXPECT_EQ(opened, 6);
 }
 
-TEST(AFileOfVersion1, StaysAsItIsWhenItCannotBeBroughtUp) {
+TEST(AFileOfVersion1, StaysUnchangedWhenItsMigrationFails) {
   const TempDir dir;
   {
     Version1File file{dir.file("t.db")};

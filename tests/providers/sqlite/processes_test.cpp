@@ -66,7 +66,7 @@ TEST(Processes, CreateOneNewFileTogetherAndWriteItAtTheSameTime) {
   EXPECT_EQ(raw.text("PRAGMA integrity_check"), "ok");
 }
 
-TEST(Processes, WhatAKilledProcessCommittedIsThere) {
+TEST(Processes, TheCommitsOfAKilledProcessAreThere) {
   const TempDir dir;
   const std::string path = dir.file("t.db");
   ChildProcess doomed{{"--second-process", "start-and-die", path}};

@@ -96,7 +96,7 @@ TEST(AFetch, DoesNotWalkThroughAHundredThousandRowsOfAnotherName) {
   EXPECT_LT(answer.steps, few);
 }
 
-TEST(AFetch, DoesNotWalkThroughAHundredThousandRowsOfSomebodyElsesSession) {
+TEST(AFetch, DoesNotWalkThroughAHundredThousandRowsOfAnotherNodesSession) {
   Queue queue;
   queue.fill(many, "'theirs'", "NULL", "'Greet'");
   queue.fill(3, "'ours'", "NULL", "'Greet'");
@@ -114,7 +114,7 @@ TEST(AFetch, DoesNotWalkThroughAHundredThousandRowsOfSomebodyElsesSession) {
   EXPECT_EQ(with.next_due, from_unix_ms(1'000'000) + 30s);  // their lease may end without a renewal
 }
 
-TEST(AFetch, TakesTheFirstOfAHundredThousandSessionsWithoutLookingAtAll) {
+TEST(AFetch, TakesTheFirstOfAHundredThousandSessionsWithoutReadingAll) {
   Queue queue;
   queue.fill(many, "'session ' || x", "NULL", "'Greet'");
   ActivityFetch request = fetch_work();
@@ -123,7 +123,7 @@ TEST(AFetch, TakesTheFirstOfAHundredThousandSessionsWithoutLookingAtAll) {
   EXPECT_EQ(answer.activities, (Activities{1, 2, 3}));
 }
 
-TEST(AFetch, KeepsTheOrderAndTheLimitOfSessionsHoweverItLooks) {
+TEST(AFetch, KeepsTheOrderAndTheLimitOfSessionsForAnyBacklog) {
   // The first rows are more than are looked at in the order of time.
   for (const int theirs : {10, 1'000}) {
     Queue queue;
@@ -185,7 +185,7 @@ TEST(Sessions, EndWithTheBootOfTheMachine) {
   EXPECT_EQ(provider->fetch_activities(fetch_as("y")).value().items.at(0).request.instance, InstanceId{"b"});
 }
 
-TEST(Sessions, AreSharedByEverybodyWhoHasTheFileOpen) {
+TEST(Sessions, AreSharedByEveryOpenStore) {
   const TempDir dir;
   const auto here = open_at(dir.file("t.db"));
   const auto there = open_at(dir.file("t.db"));
@@ -237,7 +237,7 @@ TEST(Limits, AreHintedAtBeforeTheyPassAndNotAfter) {
   EXPECT_EQ(provider->sweep(10).value().overdue, 1u);
 }
 
-TEST(Limits, TooLongToBeReckonedWithNeverPass) {
+TEST(Limits, OfTheLongestDurationNeverPass) {
   ManualClock clock;
   const auto provider = open_at(":memory:", &clock);
   const ActivityOptions endless{Duration::max(), Duration::max(), Duration::max()};
@@ -255,7 +255,7 @@ TEST(Limits, TooLongToBeReckonedWithNeverPass) {
   EXPECT_EQ(provider->sweep(10).value().overdue, 0u);
 }
 
-TEST(Fences, GrowAlsoWhenTheMachineForgotALease) {
+TEST(Fences, GrowEvenIfTheMachineForgotALease) {
   const TempDir dir;
   const ManualClock clock;
   std::uint64_t before = 0;

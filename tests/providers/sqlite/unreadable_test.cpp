@@ -34,7 +34,7 @@ TEST(AMessageThatCannotBeRead, IsReportedWithItsInstanceAndCountsAsAnAttempt) {
   EXPECT_EQ(provider->fetch_turns(fetch_turns()).value().items.at(0).attempt, 2u);
 }
 
-TEST(AMessageThatCannotBeRead, DoesNotHideThoseThatCan) {
+TEST(AMessageThatCannotBeRead, HidesNoReadableOne) {
   const TempDir dir;
   const auto provider = open_at(dir.file("t.db"));
   commit_one(*provider, first_turn("a", 1));
@@ -67,7 +67,7 @@ TEST(AMessageThatCannotBeRead, IsDeletedByTheCommitOfTheTurn) {
   EXPECT_EQ(raw.text("SELECT count(*) FROM orchestrator_queue"), "0");
 }
 
-TEST(AMessageThatCannotBeRead, IsDescribedButNotAThousandTimes) {
+TEST(AMessageThatCannotBeRead, IsDescribedOnlyAFewTimes) {
   const TempDir dir;
   const auto provider = open_at(dir.file("t.db"));
   commit_one(*provider, first_turn("a", 1));
@@ -79,7 +79,7 @@ TEST(AMessageThatCannotBeRead, IsDescribedButNotAThousandTimes) {
   EXPECT_LT(item.unreadable->size(), 2000u);
 }
 
-TEST(AnInstanceInAnUnknownStatus, IsListedWithWhatIsWrongAndHidesNoOther) {
+TEST(AnInstanceInAnUnknownStatus, IsListedWithItsErrorAndHidesNoOther) {
   const TempDir dir;
   const auto provider = open_at(dir.file("t.db"));
   for (const char* id : {"a", "b", "c"}) start(*provider, id);
@@ -181,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(Damage, AWorkRowThatCannotBeRead,
                                            "start_to_close = -5",
                                            "details = 'x', details_encoding = 'morse'"));
 
-TEST(AWorkRowThatStandsInNoLane, HoldsUpNobody) {
+TEST(AWorkRowThatStandsInNoLane, BlocksNoOtherRow) {
   for (const char* damage :
        {"name = x'01'", "tag = x'01'", "session_id = x'01', tag = x'01', name = x'01'"}) {
     const TempDir dir;

@@ -112,7 +112,7 @@ TEST_F(BadFiles, ANewerVersionIsRefused) {
   expect(error, ErrorCode::wrong_version, "use the newer Duramen");
 }
 
-TEST_F(BadFiles, ANewerVersionWithALogIsRefusedAndKeepsItsLog) {
+TEST_F(BadFiles, ANewerVersionWithAWalIsRefusedAndKeepsItsWal) {
   make_crashed_store([](RawConnection& raw) { raw.execute("PRAGMA user_version = 999"); });
   expect(refusal(path), ErrorCode::wrong_version, "999");
   EXPECT_GT(std::filesystem::file_size(log), 0u);
@@ -137,7 +137,7 @@ TEST_F(BadFiles, AStoreWithADamagedHeaderIsRefused) {
   expect(refusal(path), ErrorCode::corrupt, "restore the file from a backup");
 }
 
-TEST_F(BadFiles, AStoreWithADamagedHeaderAndALogIsRefused) {
+TEST_F(BadFiles, AStoreWithADamagedHeaderAndAWalIsRefused) {
   make_crashed_store();
   overwrite(path, 0, std::string(100, '\x5a'));
   overwrite(log, 32, std::string(64, '\x5a'));  // its first frame would bring the header back
@@ -240,27 +240,27 @@ TEST_F(BadFiles, AnEmptyFileBecomesAStore) {
   EXPECT_TRUE(open_at(path)->get_instance("a").value().has_value());
 }
 
-TEST_F(BadFiles, AnEmptyFileBesideALogIsRefusedAndKeepsTheLog) {
+TEST_F(BadFiles, AnEmptyFileWithAWalIsRefusedAndKeepsTheWal) {
   // SQLite deletes the log of an empty file, and with it everything that was committed.
   make_crashed_store();
   std::filesystem::resize_file(path, 0);
   expect(refusal(path), ErrorCode::corrupt, "put");
 }
 
-TEST_F(BadFiles, ALogWithoutItsFileIsRefusedAndKept) {
+TEST_F(BadFiles, AWalWithoutItsFileIsRefusedAndKept) {
   make_crashed_store();
   std::filesystem::remove(path);
   expect(refusal(path), ErrorCode::corrupt, "whose file is missing");
 }
 
-TEST_F(BadFiles, ALogThatIsNoneIsRefused) {
+TEST_F(BadFiles, AnInvalidWalIsRefused) {
   // SQLite takes it for an empty one, and what had been committed would be gone without a word.
   make_crashed_store();
   overwrite(log, 0, std::string(32, '\x5a'));
   expect(refusal(path), ErrorCode::corrupt, "move the log away");
 }
 
-TEST_F(BadFiles, ALogDamagedInTheMiddleCountsUpToThereAsAfterACrash) {
+TEST_F(BadFiles, ADamagedWalCountsUpToTheDamageAsAfterACrash) {
   // Nobody can tell a damaged frame from one that was being written when the power failed.
   make_crashed_store();
   overwrite(log, 32 + 30 * (24 + 4096), std::string(100, '\x5a'));
@@ -271,7 +271,7 @@ TEST_F(BadFiles, ALogDamagedInTheMiddleCountsUpToThereAsAfterACrash) {
   EXPECT_EQ(RawConnection{path}.text("PRAGMA integrity_check"), "ok");
 }
 
-TEST_F(BadFiles, ALogThatWasTakenAwayTakesWhatHadNotReachedTheFile) {
+TEST_F(BadFiles, ARemovedWalLosesWhatHadNotReachedTheFile) {
   // A store that was closed has no log either, so that this cannot be told from it.
   make_crashed_store();
   std::filesystem::remove(log);

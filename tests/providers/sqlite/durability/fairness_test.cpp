@@ -75,14 +75,14 @@ std::uint64_t nearly_all(const std::vector<std::uint64_t>& waits) {
   return waits[waits.size() * (under_sanitizer ? 90 : 99) / 100];
 }
 
-TEST(Fairness, AWriterOfOneRowGetsItsTurnBesideAProcessThatNeverStops) {
+TEST(Fairness, AWriterOfOneRowGetsItsTurnUnderTheLoadOfOneProcess) {
   const auto waits = commits_waited_for(1, amount("DURAMEN_FAIRNESS_STARTS", 300, 60));
   // The commit under way; one that was let in before we had been woken; one counted while the answer came. On
   // a busy machine we are woken late, and more are counted. Without the side lock there would be a thousand.
   EXPECT_LE(nearly_all(waits), 40u);
 }
 
-TEST(Fairness, AWriterOfOneRowGetsItsTurnBesideThreeProcessesThatNeverStop) {
+TEST(Fairness, AWriterOfOneRowGetsItsTurnUnderTheLoadOfThreeProcesses) {
   const auto waits = commits_waited_for(3, amount("DURAMEN_FAIRNESS_STARTS", 300, 60));
   // Whoever waits at the turnstile is woken with two others and is first in a third of all cases: 12 lost
   // rounds are one in a hundred, and a busy machine is no fair lottery. Without the side lock there would be

@@ -177,7 +177,7 @@ TEST(AFullDisk, OfItsOwnIsReportedAndWaitedFor) {
   EXPECT_EQ(find_contradiction(path), "");
 }
 
-TEST(AFullDisk, OfItsOwnKeepsAStoreFromBeingMadeAndSaysSo) {
+TEST(AFullDisk, OfItsOwnKeepsAStoreFromBeingCreatedAndIsReported) {
   SmallDisk disk;
   if (!disk.mounted()) GTEST_SKIP() << "no small file system to be had: " << disk.why_not();
   disk.fill();
@@ -190,7 +190,7 @@ TEST(AFullDisk, OfItsOwnKeepsAStoreFromBeingMadeAndSaysSo) {
   start(**provider, "a");
 }
 
-TEST(AFullDisk, OfItsOwnIsLeftToOthersByTheLogThatWantedToGrow) {
+TEST(AFullDisk, OfItsOwnIsNotFilledByTheWal) {
   SmallDisk disk;
   if (!disk.mounted()) GTEST_SKIP() << "no small file system to be had: " << disk.why_not();
   // Growing the log in advance is only a saving: it must not take the last megabytes.

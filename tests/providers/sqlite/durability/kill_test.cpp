@@ -53,7 +53,7 @@ Expected expected_after(const std::string& path, std::uint64_t seed, std::size_t
   return expected;
 }
 
-TEST(AKilledProcess, LosesNothingThatItWasAnswered) {
+TEST(AKilledProcess, LosesNothingThatWasAcknowledged) {
   const std::size_t rounds = amount("DURAMEN_KILL_ROUNDS", 100, 15);
   constexpr std::size_t rounds_per_file = 10;
   std::size_t answered = 0;

@@ -33,7 +33,7 @@ std::stop_token in_a_hurry() {
   return source.get_token();
 }
 
-TEST(TheLog, IsMovedIntoTheFileByWhoTidiesUp) {
+TEST(Wal, IsCheckpointedByMaintenance) {
   const TempDir dir;
   const auto provider = open_small(dir.file("t.db"));
   start_large(*provider, "a", pages << 12);
@@ -46,7 +46,7 @@ TEST(TheLog, IsMovedIntoTheFileByWhoTidiesUp) {
 }
 
 // It stood in line for a turn to write that it would give back unused, and the cancel stood behind it.
-TEST(TheLog, IsNotWaitedForByWhoIsInAHurry) {
+TEST(Wal, IsNotWaitedForByPreemptedMaintenance) {
   const TempDir dir;
   const auto provider = open_small(dir.file("t.db"));
   start_large(*provider, "a", pages << 12);
@@ -58,7 +58,7 @@ TEST(TheLog, IsNotWaitedForByWhoIsInAHurry) {
   EXPECT_TRUE(provider->wants_maintenance());
 }
 
-TEST(TheLog, StaysWhereItIsWhileItIsShort) {
+TEST(Wal, StaysWhereItIsWhileItIsShort) {
   const TempDir dir;
   const auto provider = open_small(dir.file("t.db"));
   start_large(*provider, "a", (pages << 12) / 2);
@@ -67,7 +67,7 @@ TEST(TheLog, StaysWhereItIsWhileItIsShort) {
   EXPECT_EQ(std::filesystem::file_size(dir.file("t.db")), before);
 }
 
-TEST(TheLog, IsMovedWhenItIsTooLongHoweverGreatTheHurry) {
+TEST(Wal, IsCheckpointedWhenItIsTooLongEvenIfPreempted) {
   const TempDir dir;
   const auto provider = open_small(dir.file("t.db"));
   constexpr std::size_t each = 400u << 10;
@@ -79,7 +79,7 @@ TEST(TheLog, IsMovedWhenItIsTooLongHoweverGreatTheHurry) {
   EXPECT_GT(std::filesystem::file_size(dir.file("t.db")), 4 * max_wal);
 }
 
-TEST(TheLog, IsLeftInTheMiddleOfBeingMovedWhenAHurryComes) {
+TEST(Wal, ACheckpointStopsWhenItIsPreempted) {
   const TempDir dir;
   SimulatedDisk disk;
   const std::string path = dir.file("t.db");
@@ -107,7 +107,7 @@ TEST(TheLog, IsLeftInTheMiddleOfBeingMovedWhenAHurryComes) {
   EXPECT_EQ(find_contradiction(path), "");
 }
 
-TEST(TheLog, MayBeLeftAtAnyMomentWithoutHarm) {
+TEST(Wal, ACheckpointMayStopAtAnyMomentWithoutHarm) {
   const TempDir dir;
   for (std::uint64_t at = 1; at < 60; at += 3) {
     SCOPED_TRACE(at);
