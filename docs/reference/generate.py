@@ -3,7 +3,9 @@
 
 usage: generate.py [--check]
 
-  --check   write nothing; fail if a page is out of date, or if something public has no comment
+  --check   write nothing; fail if something public has no comment. Needs no pages.
+
+The pages are not kept in the repository: `./dev docs` makes them.
 
 The headers are formatted by rule, so this reads them without a compiler: it follows braces and semicolons, keeps the
 `///` comments, and leaves out what is private, deleted, in a namespace `detail`, or behind a line `// For the engine`,
@@ -37,7 +39,7 @@ class Scope:
         self.hidden = False     # behind an internal mark
 
 
-def maintain(text):
+def one_line(text):
     """A declaration on one line."""
     text = re.sub(r"\s+", " ", text).strip()
     text = re.sub(r"\[\[nodiscard(\(\"[^\"]*\"\))?\]\] ?", "", text)
@@ -134,7 +136,7 @@ def parse(path):
     def add(text, doc, line):
         if not visible() or not text:
             return None
-        text = maintain(text)
+        text = one_line(text)
         plain = strip_template_head(text)
         if re.match(r"(friend|static_assert|namespace|extern)\b", plain) or re.match(r"using [\w:]*::\w+$", plain):
             return None
@@ -231,7 +233,7 @@ def parse(path):
                 scopes.append(Scope("detail" if name.split("::")[-1] in ("detail", "core") else "namespace", name=name))
                 buffer, doc = "", []
             elif re.match(r"(class|struct|enum class)\b", plain) and "(" not in re.sub(r"\[\[.*?\]\]|DURAMEN_API", "", plain).split(" : ")[0]:
-                head = maintain(text)
+                head = one_line(text)
                 m = re.search(r"(?:class|struct|enum class) (\w[\w:]*(?:<.*>)?)(?: final)?(?: :.*)?$", strip_template_head(head))
                 name = m[1] if m else "?"
                 if not visible() or name == "Awaiter":
@@ -258,7 +260,7 @@ def parse(path):
                 buffer, doc = "", []
             else:
                 # a function's body, or an initialiser in braces
-                name, is_function = declared_name(maintain(text))
+                name, is_function = declared_name(one_line(text))
                 if is_function or text.endswith("operator T() const"):
                     add(re.sub(r"\)( noexcept)? : \w.*$", r")\1", text) if is_function else text, doc, buffer_line)
                     buffer, doc, skip_depth = "", [], 1
@@ -339,7 +341,7 @@ def undocumented(entries, owner=""):
 
 
 def overlooked(path, text):
-    """A second, cruder look at a header: names of functions that its page does not have."""
+    """Reads a header a second time, more crudely: names of functions that its page does not have."""
     source = path.read_text()
     source = re.sub(r"namespace [\w: ]*detail \{.*?\n\}  // namespace [\w: ]*detail", "", source, flags=re.S)
     source = re.sub(r"\n\s*// For (the engine|the runtime|awaiters).*?(?=\n \w+:|\n\})", "", source, flags=re.S)
@@ -461,7 +463,7 @@ def main():
             continue
         intro, entries = parse(path)
         if not intro:
-            problems.append(f"include/duramen/{header}:1: the header says nothing about itself")
+            problems.append(f"include/duramen/{header}:1: the header has no comment at its top")
         for line, name in undocumented(entries):
             problems.append(f"include/duramen/{header}:{line}: {name} has no comment")
         file = header.replace("/", "_").replace(".hpp", ".md")
@@ -474,15 +476,7 @@ def main():
          "Every public header, with everything in it that a program may use. The comments are those of the headers.", "",
          "| | |", "|---|---|"] + index) + "\n"
 
-    if check:
-        for file, text in pages.items():
-            path = PAGES / file
-            if not path.exists() or path.read_text() != text:
-                problems.append(f"docs/reference/api/{file} is not what the headers say; run ./dev docs")
-        for path in PAGES.glob("*.md"):
-            if path.name not in pages:
-                problems.append(f"docs/reference/api/{path.name} belongs to no header; remove it")
-    else:
+    if not check:
         PAGES.mkdir(parents=True, exist_ok=True)
         for file, text in pages.items():
             (PAGES / file).write_text(text)

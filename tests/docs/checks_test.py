@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plants mistakes in a copy of the pages and headers; each must be noticed. usage: checks_test.py SOURCE_DIR"""
+"""Plants mistakes in a copy of the pages and headers; the checks must find each one. usage: checks_test.py SOURCE_DIR"""
 
 import pathlib
 import shutil
@@ -28,7 +28,11 @@ MISTAKES = {
     "a part that is gone": ("docs/pages.py", "examples/saga/saga.cpp", "// [/saga]", "// end"),
     "a function without a comment": ("docs/reference/generate.py", "include/duramen/version.hpp",
                                      "namespace duramen::inline v0 {", "namespace duramen::inline v0 {\nint bare();\n"),
-    "a comment that changed": ("docs/reference/generate.py", "include/duramen/version.hpp", "the version of", "a version of"),
+    "a type without a comment": ("docs/reference/generate.py", "include/duramen/version.hpp",
+                                 "namespace duramen::inline v0 {",
+                                 "namespace duramen::inline v0 {\nclass Bare {\n public:\n  /// Runs.\n  void run();\n};\n"),
+    "a header without a comment at its top": ("docs/reference/generate.py", "include/duramen/version.hpp",
+                                              "// ", "#define X "),
 }
 
 failed = False
@@ -36,7 +40,7 @@ with tempfile.TemporaryDirectory() as directory:
     copy = pathlib.Path(directory)
     for folder in ("docs", "examples", "include", "tests", "bench", "src", "cli", "fuzz"):
         if (SOURCE / folder).exists():
-            shutil.copytree(SOURCE / folder, copy / folder, ignore=shutil.ignore_patterns("corpus"))
+            shutil.copytree(SOURCE / folder, copy / folder, ignore=shutil.ignore_patterns("corpus", "api"))
     for page in SOURCE.glob("*"):
         if page.is_file():
             shutil.copy(page, copy)
@@ -44,13 +48,13 @@ with tempfile.TemporaryDirectory() as directory:
     for script in ("docs/pages.py", "docs/reference/generate.py"):
         result = run(script, copy)
         if result.returncode != 0:
-            print(f"wrong before anything was planted:\n{result.stderr}")
+            print(f"the checks fail before a mistake is planted:\n{result.stderr}")
             failed = True
     for name, (script, file, old, new) in MISTAKES.items():
         before = (copy / file).read_text()
         edit(copy / file, old, new)
         if run(script, copy).returncode == 0:
-            print(f"not noticed: {name}")
+            print(f"not found: {name}")
             failed = True
         (copy / file).write_text(before)
 sys.exit(1 if failed else 0)
