@@ -44,12 +44,12 @@ inline constexpr dm::Activity<std::string()> AskCourier{"courier"};
 inline constexpr dm::Activity<std::string(std::string)> Ship{"ship"};
 
 // [checkout]
-/// One order, from money to parcel. Wherever the process dies, the next one goes on at the line that was
-/// reached: what each `co_await` has returned is in the store.
+/// One order, from money to parcel. If the process dies, the next one continues at the line that was reached:
+/// the store has the result of each `co_await`.
 dm::Task<std::string> checkout(dm::OrchestrationContext& ctx, Order order) {
   std::string story;
   if (order.needs_approval()) {
-    // However long it takes, and whatever happens to this process meanwhile.
+    // This may take days. The process may end and start again meanwhile.
     const std::string boss = co_await ctx.schedule_wait(approval_event);
     story = "approved by " + boss + ", ";
   }
@@ -59,7 +59,7 @@ dm::Task<std::string> checkout(dm::OrchestrationContext& ctx, Order order) {
 
   std::string carrier = "post";
   if (order.express) {
-    // Whoever answers first. The other one is cancelled: a courier who is still thinking is told to stop.
+    // The first answer wins. The other one is cancelled: a slow courier is asked to stop.
     auto answer = co_await ctx.select2(ctx.schedule_activity(AskCourier), ctx.schedule_timer(300ms));
     carrier = answer.is_first() ? answer.first() : "post, courier too slow";
   }

@@ -10,7 +10,7 @@ void serve(const dm::Registry& registry);
 
 void serve(const dm::Registry& registry) {
   // [serve]
-  // First of all: threads that are made later inherit it.
+  // First of all: later threads inherit the mask.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
@@ -21,6 +21,7 @@ void serve(const dm::Registry& registry) {
   dm::Runtime runtime{store, registry};
   int signal = 0;
   sigwait(&signals, &signal);
-  runtime.shutdown(10s);  // what runs may end; what does not is given back
+  // Running activities may finish within this time; the others are released.
+  runtime.shutdown(10s);
   // [/serve]
 }
