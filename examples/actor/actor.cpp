@@ -21,9 +21,9 @@ dm::Task<int> account(dm::OrchestrationContext& ctx, int cents) {
     if (command.what == "close") co_return cents;
     if (command.what == "deposit") cents += command.cents;
     if (command.what == "withdraw" && command.cents <= cents) cents -= command.cents;
-    ctx.set_kv_value("balance", cents);  // for whoever looks; committed with the command it belongs to
+    ctx.set_kv_value("balance", cents);  // stored together with the command
   }
-  // A fresh history, with the balance as its input. Commands that nobody has taken yet go along.
+  // A fresh history, with the balance as its input. Commands that are still queued are carried forward.
   co_return co_await ctx.continue_as_new(cents);
 }
 // [/actor]

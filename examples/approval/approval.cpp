@@ -28,7 +28,7 @@ dm::Task<std::string> approval(dm::OrchestrationContext& ctx, Expense expense) {
   co_await ctx.schedule_activity(Notify, "please decide about " + expense.who);
   ctx.set_custom_status("waiting for a decision");
 
-  // Whichever comes first. An event that arrived before this line is found as well: none is lost.
+  // The first one wins. An event that arrived before this line is found: none is lost.
   auto answer = co_await ctx.select2(ctx.schedule_wait<Decision>("decision"),
                                      ctx.schedule_timer(std::chrono::milliseconds(expense.patience_ms)));
   if (answer.is_second()) {
@@ -54,7 +54,7 @@ int main() {
 
   client.start("ann", "approval", Expense{"Ann", 120'00, 60'000}).value();
   // [raise]
-  client.wait_for_status_change("ann", 0, 30s).value();  // until it says that it waits
+  client.wait_for_status_change("ann", 0, 30s).value();  // until it waits
   client.raise_event("ann", "decision", Decision{true, "the boss"}).value();
   // [/raise]
   tell_end("ann");

@@ -16,7 +16,7 @@ std::string why(const dm::ActivityContext& ctx) {
 }
 
 // [function]
-/// A function has a thread. It looks at its stop token, or hands it to whatever it waits in.
+/// A function has a thread. It checks its stop token, or passes it to the call in which it waits.
 std::string compute(dm::ActivityContext& ctx) {
   std::mutex mutex;
   std::condition_variable_any data_arrived;
@@ -24,14 +24,14 @@ std::string compute(dm::ActivityContext& ctx) {
   data_arrived.wait_for(lock, ctx.stop_token(), 1min, [] { return false; });
   if (ctx.is_cancelled()) {
     std::cout << "function: told to stop, " << why(ctx) << std::endl;
-    throw std::runtime_error("stopped");  // reaches nobody: whoever waited for the result is gone
+    throw std::runtime_error("stopped");  // dropped: the result is no longer wanted
   }
   return "computed";
 }
 // [/function]
 
 // [coroutine]
-/// A coroutine has no thread while it waits: one thread carries thousands of these.
+/// A coroutine has no thread while it waits: one thread runs thousands of them.
 dm::ActivityTask<std::string> ask(dm::ActivityContext& ctx) {
   const bool rested = co_await ctx.sleep(1min);
   if (!rested) {
@@ -43,7 +43,7 @@ dm::ActivityTask<std::string> ask(dm::ActivityContext& ctx) {
 // [/coroutine]
 
 // [process]
-/// A command is told with SIGTERM, and killed if it does not end by itself. Its children go with it.
+/// A command gets SIGTERM, and is killed if it does not end. Its child processes end with it.
 dm::ProcessActivity convert() {
   return dm::ProcessActivity(
              {"sh", "-c", "trap 'echo process: told to stop >&2; exit 1' TERM; sleep 60 & wait"})
@@ -52,7 +52,7 @@ dm::ProcessActivity convert() {
 // [/process]
 
 // [race]
-/// Waits for an activity, but only for a moment. Losing the race is what cancels it.
+/// Waits for an activity, but only for a moment. The loser of the race is cancelled.
 dm::Task<std::string> impatient(dm::OrchestrationContext& ctx, std::string activity) {
   auto winner = co_await ctx.select2(ctx.schedule_activity(activity, ""), ctx.schedule_timer(2s));
   co_return winner.is_first() ? winner.first() : activity + ": not waited for";

@@ -31,8 +31,8 @@ dm::Task<std::string> send_parcel(dm::OrchestrationContext& ctx, Parcel parcel) 
 // [/child]
 
 // [parent]
-/// One child for each parcel, all at once. A child has a history of its own, so that none grows with the
-/// number of parcels; it is cancelled if its parent is, and every failure reaches the parent as a
+/// One child for each parcel, all at once. Each child has its own history, so histories do not grow with the
+/// number of parcels. A child is cancelled with its parent, and its failure reaches the parent as a
 /// SubOrchestrationError.
 dm::Task<std::vector<std::string>> dispatch(dm::OrchestrationContext& ctx, std::vector<Parcel> parcels) {
   std::vector<dm::DurableFuture<dm::Result<std::string, dm::Failure>>> sent;

@@ -31,7 +31,7 @@ dm::Task<int> count_all(dm::OrchestrationContext& ctx, std::vector<std::string> 
 // [/all]
 
 // [some]
-/// The same for pages some of which are bad: each failure is a value, and nothing is thrown.
+/// The same if some pages are bad: each failure is a value, and nothing is thrown.
 dm::Task<std::string> count_good_ones(dm::OrchestrationContext& ctx, std::vector<std::string> pages) {
   std::vector<dm::DurableFuture<dm::Result<int, dm::Failure>>> counts;
   for (const std::string& page : pages) counts.push_back(ctx.schedule_activity(CountWords, page).as_result());
@@ -55,7 +55,7 @@ dm::Task<int> count_few_at_a_time(dm::OrchestrationContext& ctx, std::vector<std
     while (next < pages.size() && running.size() < width) {
       running.push_back(ctx.schedule_activity(CountWords, pages[next++]).start());
     }
-    std::vector<dm::DurableFuture<void>> race;  // references: who loses this race goes on running
+    std::vector<dm::DurableFuture<void>> race;  // references: a loser is not cancelled
     for (dm::DurableFuture<int>& count : running) race.push_back(dm::ref(count));
     const auto [first, nothing] = co_await ctx.select(std::move(race));
     const int count = co_await running[first];

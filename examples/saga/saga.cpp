@@ -55,7 +55,7 @@ std::string book(dm::ActivityContext& ctx, std::string what) {
 void cancel(dm::ActivityContext&, std::string what) { agency.cancel(what); }
 
 // [saga]
-/// Every step is noted before it is tried: one that is interrupted may have been done all the same.
+/// Notes every step before it is tried: an interrupted step may have taken effect.
 dm::Task<void> book_everything(dm::OrchestrationContext& ctx, Trip trip, std::vector<std::string>& tried) {
   const std::vector<std::string> wanted = {"hotel in " + trip.city, "flight to " + trip.city,
                                            trip.by_car ? "car" : "slow train"};
@@ -78,7 +78,7 @@ dm::Task<std::string> travel(dm::OrchestrationContext& ctx, Trip trip) {
   // C++ allows no co_await in a catch block, so the failure is taken as a value.
   const auto all = co_await dm::attempt(book_everything(ctx, trip, tried));
   if (!all) {
-    // Out of reach of a second cancellation, but not for ever.
+    // A second cancellation does not interrupt this; the limit does.
     co_await ctx.shield(10min, undo(ctx, tried));
     co_return "stays at home: " + all.error().describe();
   }

@@ -19,7 +19,7 @@ std::string train(dm::ActivityContext& ctx, std::string picture) {
 // [tag]
 dm::Task<std::string> learn(dm::OrchestrationContext& ctx, std::string picture) {
   const std::string small = co_await ctx.schedule_activity(Resize, picture);
-  // Only a node that takes this tag runs it. If none comes within the hour it fails, with kind `timeout`.
+  // Only a node that takes this tag runs it. After an hour without one it fails, with kind `timeout`.
   co_return co_await ctx.schedule_activity(Train, small).with_tag("gpu").schedule_to_start(1h);
 }
 // [/tag]

@@ -23,14 +23,14 @@ void check(bool holds, const std::string& what) {
 }
 
 // [clock]
-/// A runtime on a store in memory, whose clock stands still until it is moved.
+/// A runtime on a store in memory, whose clock stands still until the test moves it.
 struct World {
   dm::testing::ManualClock clock;
   dm::Store store{std::make_shared<dm::testing::MemoryProvider>(clock)};
   dm::Client client{store};
 
-  /// Lets days pass until something has come true. Never while something runs: a day is longer than any
-  /// lease, and the store would take a node that says nothing for a day for dead, and run its activity again.
+  /// Lets days pass until a condition is true, but not while an activity runs: a day is longer than any
+  /// lease, so the store would consider its node dead and run the activity again.
   void let_days_pass_until(const std::function<bool()>& so) {
     while (!so()) {
       const dm::QueueDepths now = client.queue_depths().value();
@@ -72,7 +72,7 @@ void test_with_a_clock() {
 // [/clock]
 
 // [simulation]
-/// The same code through crashes and faults. Each seed is another story; a bad one can be told again.
+/// The same code through crashes and faults. Each seed is another run, and a failing one can be repeated.
 void test_with_the_simulator() {
   for (const std::uint64_t seed : dm::testing::simulation_seeds(1, 50)) {
     dm::Registry registry;
@@ -80,8 +80,7 @@ void test_with_the_simulator() {
     registry.add(Mail, [](dm::ActivityContext&, std::string) {});
 
     dm::testing::SimulationOptions options{.seed = seed, .nodes = 2, .crash_rate = 0.05, .fault_rate = 0.05};
-    // A node looks around and renews its leases every few seconds; in two weeks that would be most of the
-    // work.
+    // A node polls and renews its leases every few seconds; in two weeks that would be most of the work.
     options.runtime.poll_interval = options.runtime.sweep_interval = options.runtime.slow_turn = 6h;
     options.runtime.activity_lease = options.runtime.session_lease = 6h;
     dm::testing::Simulation simulation(registry, options);

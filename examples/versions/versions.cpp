@@ -17,8 +17,8 @@ dm::Task<std::string> checkout_1_0(dm::OrchestrationContext& ctx) {
   co_return co_await ctx.schedule_activity(Do, "shipped");
 }
 
-/// A step more. Run against the history of an older instance it would be refused as nondeterminism; so it is
-/// a version of its own, and the older code stays until its instances have ended.
+/// One more step. It does not match the history of an older instance, which would fail as nondeterminism. So
+/// it is a version of its own, and the older code stays until its instances have ended.
 dm::Task<std::string> checkout_1_1(dm::OrchestrationContext& ctx) {
   co_await ctx.schedule_wait("paid");
   const std::string insured = co_await ctx.schedule_activity(Do, "insured");
@@ -26,7 +26,7 @@ dm::Task<std::string> checkout_1_1(dm::OrchestrationContext& ctx) {
   co_return insured + " and " + shipped;
 }
 
-/// What never ends changes its version when it begins anew.
+/// An orchestration that never ends changes its version when it continues as new.
 dm::Task<std::string> subscription_1_0(dm::OrchestrationContext& ctx) {
   co_await ctx.schedule_wait("month over");
   co_return co_await ctx.continue_as_new("", "1.1.0");
@@ -47,7 +47,7 @@ dm::Registry release_1() {
 }
 
 dm::Registry release_2() {
-  dm::Registry registry = release_1();  // what has instances stays
+  dm::Registry registry = release_1();  // code with instances stays
   registry.add("checkout", checkout_1_1, "1.1.0");
   registry.add("subscription", subscription_1_1, "1.1.0");
   return registry;
