@@ -1,4 +1,4 @@
-// Work items as interchange JSON.
+// Messages as interchange JSON.
 
 #include "format/samples.hpp"
 #include <duramen/message.hpp>
