@@ -1,4 +1,4 @@
-// What may be handed to a store: checked here, so that a bad argument costs no call and the error names it.
+// Argument checks before a store call, so that a bad argument costs no call and the error names it.
 #pragma once
 
 #include <duramen/management.hpp>
@@ -12,15 +12,16 @@
 
 namespace duramen::inline v0::client {
 
-/// `what` as in "an instance id".
+/// `what` is a noun like "an instance id".
 [[nodiscard]] Result<void> check_name(const char* operation, const char* what, std::string_view name);
 [[nodiscard]] Result<void> check_instance(const char* operation, const InstanceId& instance);
 [[nodiscard]] Result<void> check_start(const StartRequest& request, std::size_t max_payload_bytes);
 [[nodiscard]] Result<void> check_message(const OutboundMessage& message, std::size_t max_payload_bytes);
 [[nodiscard]] Result<void> check_cancel(const char* operation, std::string_view reason);
-/// Its ids and names could be there.
+/// Checks that its ids and names are valid.
 [[nodiscard]] Result<void> check_filter(const char* operation, const InstanceFilter& filter);
-/// The same, and it restricts something: nobody cancels or deletes everything by forgetting a line.
+/// Like check_filter(), and the filter must restrict something: a forgotten line must not cancel or delete
+/// everything.
 [[nodiscard]] Result<void> check_restricting(const char* operation, const InstanceFilter& filter);
 [[nodiscard]] Result<void> check_prune(const PruneOptions& options);
 

@@ -1,4 +1,4 @@
-// Starting, waiting, sending. Looking and looking after are in management.cpp, explaining in explain.cpp.
+// Starting, waiting, sending. Reading and managing are in management.cpp, explaining in explain.cpp.
 #include <duramen/client.hpp>
 
 #include "base/thread_executor.hpp"
@@ -37,7 +37,7 @@ Result<std::optional<InstanceInfo>> status_after(Provider& provider, const Insta
 
 Result<std::optional<Payload>> value_of(Provider& provider, const InstanceId& instance,
                                         const std::string& key) {
-  // In this order: what the instance wrote with its last turn must not be missed.
+  // In this order, so that a value written in the instance's last turn is not missed.
   auto info = provider.get_instance(instance);
   if (!info) return info.error();
   if (!*info) return client::no_instance("wait_for_key_value", instance);
@@ -50,14 +50,15 @@ Result<std::optional<Payload>> value_of(Provider& provider, const InstanceId& in
                false};
 }
 
-/// How long a runtime here has to take up a cancel before the store is asked. Real time: its loop may be held
-/// up by code that does not come to an end, and then nobody should wait for it.
+/// The time a runtime in this process has to take up a cancel before the store is called. Real time: code
+/// that never returns may block the runtime's loop, and then the caller should not wait for it.
 constexpr Duration patience{1000};
 
-/// Whether a runtime in this process has cancelled it, in one commit. If not, nothing has happened.
+/// True if a runtime in this process has cancelled it, in one commit. If false, nothing has happened.
 bool cancel_resident(detail::LocalHub& local_hub, const InstanceId& instance,
                      const message::CancelInstance& message) {
-  if (ThreadExecutor::is_this_thread()) return false;  // in a callback: the runtime may be waiting for us
+  // In a callback: the runtime may be waiting for this thread.
+  if (ThreadExecutor::is_this_thread()) return false;
   client::OneShot<bool> answer;
   auto request = std::make_shared<detail::LocalCancel>();
   request->instance = instance;
@@ -163,7 +164,7 @@ void Client::run_async(StartRequest request, WaitDone done) {
   if (Result<void> ok = client::check_start(request, impl_->options.max_payload_bytes); !ok)
     return done(ok.error());
   const InstanceId instance = request.instance;
-  // Waiting first: the end cannot be missed, and needs no look at the store.
+  // The wait is added first: then the end cannot be missed, and needs no check of the store.
   auto wait = impl_->waits->add_end(instance, std::move(done), false);
   start_async(std::move(request), [waits = impl_->waits, wait](Result<StartOutcome> outcome) {
     if (!outcome) return waits->fail(wait, outcome.error());

@@ -1,4 +1,4 @@
-// What a client says when a call cannot be done.
+// Common errors of client calls.
 #pragma once
 
 #include <duramen/ids.hpp>

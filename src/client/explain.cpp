@@ -1,5 +1,5 @@
-// Why an instance stands where it stands. What history left open says what it waits for; the queues say where
-// that is.
+// Explains the state of an instance. The open operations in its history are its waits; the queues show their
+// progress.
 #include "base/time_text.hpp"
 #include "client/arguments.hpp"
 #include "client/errors.hpp"
@@ -22,7 +22,7 @@ using client::name_of;
 using Finding = Explanation::Finding;
 using Kind = Waiting::Kind;
 
-/// How far down the tree a stuck child is looked for, and how many children of one parent.
+/// Limits of the search for a stuck child: depth of the tree, and children of one parent.
 constexpr int max_depth = 8;
 constexpr std::size_t max_children = 20;
 
@@ -47,7 +47,7 @@ class Explainer {
     }
     auto history = provider_.read_history(instance, result.info.execution, EventId{});
     if (!history && history.error().code == ErrorCode::corrupt && is_final(result.info.status)) {
-      // It need not go on, so it is not stuck.
+      // It need not continue, so it is not stuck.
       result = finished(std::move(result));
       result.text += "Its history cannot be read: " + history.error().message + "\n";
       return result;
@@ -57,7 +57,7 @@ class Explainer {
     }
     if (!history) return history.error();
     auto pending = provider_.list_pending_work(instance);
-    // A store that cannot list its queues leaves the explanation with what history says.
+    // If the store cannot list its queues, the explanation uses history alone.
     const bool blind = !pending && pending.error().code == ErrorCode::invalid_argument;
     if (!pending && !blind) return pending.error();
 
@@ -98,7 +98,7 @@ class Explainer {
     return result;
   }
 
-  /// A dropped timer leaves no event; what tells is that it is no longer on its way.
+  /// A dropped timer leaves no event; it is recognised because its message is no longer queued.
   static void drop_forgotten_timers(Explanation& result, const PendingWork& queues) {
     if (queues.more_messages) return;
     std::erase_if(result.waits, [&](const Waiting& wait) {
@@ -161,8 +161,8 @@ class Explainer {
     }
     if (wait.tag) wait.text += " that takes the tag '" + *wait.tag + "'";
     if (wait.session) wait.text += " (session '" + *wait.session + "')";
-    wait.text += row->attempt == 0 ? "; nobody has taken it yet"
-                                   : "; was handed out " + times(row->attempt) + " before";
+    wait.text +=
+        row->attempt == 0 ? "; not taken yet" : "; was handed out " + times(row->attempt) + " before";
   }
 
   Result<void> tell_child(Waiting& wait) {
@@ -183,8 +183,8 @@ class Explainer {
 
   [[nodiscard]] bool long_ago(TimePoint then) const { return now_ - then >= options_.long_time; }
 
-  /// The first thing that is in its way: what is its own before what is below it, what must be repaired
-  /// before what may come right.
+  /// The first obstacle: the instance's own before those below it, those that need a repair before those that
+  /// may resolve themselves.
   std::optional<Finding> hindrance(const Explanation& e, const PendingWork* queues, int depth) {
     const auto own = [&](Finding::Kind kind, std::string text) {
       return Finding{kind, e.info.instance, std::move(text)};
@@ -213,7 +213,7 @@ class Explainer {
       return own(Finding::Kind::stuck,
                  "it waits for nothing that could come; its code awaits something that is not recorded");
     }
-    // Anything else that it waits for, such as a timer, lets it go on.
+    // Any other wait, such as a timer, lets it continue.
     const auto mail = static_cast<std::size_t>(std::ranges::count_if(e.waits, is_mail));
     if (mail + below.size() != e.waits.size()) return std::nullopt;
     const bool recent = std::ranges::any_of(
@@ -242,9 +242,9 @@ class Explainer {
     }
     if (attempts >= options_.many_attempts) {
       return "its messages were handed out " + times(attempts) +
-             " and no turn came of it: the log of the runtime that took them says why (code that is not "
-             "registered, a "
-             "crash, a turn that never ends)";
+             " and no turn was stored: the log of the runtime that took them has the reason (code that is "
+             "not "
+             "registered, a crash, a turn that never ends)";
     }
     if (!waiting || queues.leased || queues.not_before > now_) return std::nullopt;
     if (!long_ago(std::max(waiting->visible_at, queues.not_before))) return std::nullopt;
@@ -272,15 +272,13 @@ class Explainer {
     return reason + "?";
   }
 
-  /// Handed out before, and not held by a node now. Where a node serves the store that lasts for a moment
-  /// only.
+  /// Handed out before, and not held by a node now. While a node serves the store this lasts only a moment.
   std::optional<std::string> let_go_activity(const InstanceInfo& info, const Waiting& wait,
                                              const PendingWork* queues) const {
     if (!queues || !wait.node.empty() || wait.attempt == 0 || wait.due || !long_ago(info.updated_at))
       return std::nullopt;
     return name_of(wait.kind, wait.event, wait.name) + " was handed out " + times(wait.attempt) +
-           ", came back without a result, and no worker has taken it since: a node died or gave it back; is "
-           "a "
+           ", came back without a result, and no worker has taken it since: a node died or released it; is a "
            "runtime up that has it registered?";
   }
 
@@ -293,7 +291,7 @@ class Explainer {
     return std::nullopt;
   }
 
-  /// What is in the way of the open children it waits for, at most one finding for each.
+  /// The obstacles of the open children it waits for, at most one finding for each.
   std::vector<Finding> hindered_children(const std::vector<Waiting>& waits, int depth) {
     std::vector<Finding> found;
     std::size_t looked_at = 0;
@@ -315,7 +313,7 @@ class Explainer {
       if (!names.empty()) names += ", ";
       names += (wait.kind == Kind::event ? "the event '" : "a message on the queue '") + wait.name + "'";
     }
-    return "it can only go on with " + names + ", which nobody has sent for " +
+    return "it can only go on with " + names + ", which has not been sent for " +
            base::in_words(now_ - waits.back().since) + "; send it, or cancel the instance";
   }
 
@@ -327,7 +325,7 @@ class Explainer {
     const char* const rest = ", so no instance takes its result; cancel it";
     if (!*parent) return name + "does not exist any more" + rest;
     if ((*parent)->incarnation != link.incarnation) return name + "was replaced by another instance" + rest;
-    // One that has just ended cancels its children; give that a moment.
+    // A parent that has just ended cancels its children; allow for that delay.
     if (!is_final((*parent)->status) || !long_ago((*parent)->updated_at)) return std::nullopt;
     return name + "has ended" + rest;
   }

@@ -138,7 +138,7 @@ std::string status_sentence(const InstanceInfo& info, TimePoint now) {
 
 std::string full_text(const Explanation& e, TimePoint now) {
   std::string text = "\"" + e.info.instance.value + "\" " + e.status + ".\n";
-  if (e.info.custom_status) text += "It says of itself: " + *e.info.custom_status + "\n";
+  if (e.info.custom_status) text += "Custom status: " + *e.info.custom_status + "\n";
   for (const Explanation::Finding& finding : e.findings) {
     text += "It " + std::string(in_words(finding.kind)) + ": " + finding.text + "\n";
   }

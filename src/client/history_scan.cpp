@@ -62,7 +62,7 @@ class Reader {
   }
 
  private:
-  /// Arrivals of one name go to the waits of that name in the order in which those were recorded.
+  /// Arrivals of one name are delivered to the waits of that name in the order these were recorded.
   struct Mailbox {
     std::size_t kept = 0;
     std::set<EventId> waits;

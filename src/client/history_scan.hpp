@@ -1,4 +1,4 @@
-// What a history says about what its instance still waits for, and what it gave up.
+// Reads from a history what its instance still waits for, and what it cancelled.
 #pragma once
 
 #include <duramen/explanation.hpp>
@@ -11,11 +11,11 @@
 namespace duramen::inline v0::client {
 
 struct HistoryScan {
-  /// Scheduled and not yet answered, oldest first; without words. A timer that was dropped leaves no trace in
-  /// history, so these may hold some that will never fire.
+  /// Scheduled and not yet answered, oldest first; without texts. A dropped timer leaves no trace in history,
+  /// so some timers may never fire.
   std::vector<Waiting> open;
   std::vector<CancelledStep> cancelled;
-  std::optional<CancelRequest> cancel_request;  ///< the last one, which is the one that counts
+  std::optional<CancelRequest> cancel_request;  ///< the last one, which applies
   std::optional<ParentLink> parent;
 };
 

@@ -1,4 +1,4 @@
-// What a Client is made of, for the files that implement it.
+// The parts of a Client, for the files that implement it.
 #pragma once
 
 #include "client/wait_registry.hpp"
@@ -17,7 +17,7 @@ class Client::Impl {
         provider(*store.provider()),
         waits(std::make_shared<client::WaitRegistry>(store)) {}
 
-  /// Refuse a call on a thread that it would wait for: it would never return.
+  /// Refuses a call on a thread that it would wait for: it would never return.
   [[nodiscard]] Result<void> check_may_wait_for_commit(const char* operation) const;
   [[nodiscard]] Result<void> check_may_wait_for_instance(const char* operation) const;
 
@@ -28,7 +28,7 @@ class Client::Impl {
 };
 
 namespace client {
-/// The instance, also if it is one that cannot be read (InstanceInfo::unreadable); absent if there is none.
+/// The instance, even if it cannot be read (InstanceInfo::unreadable); absent if it does not exist.
 [[nodiscard]] Result<std::optional<InstanceInfo>> find_instance(Provider& provider,
                                                                 const InstanceId& instance);
 }  // namespace client

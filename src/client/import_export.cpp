@@ -1,7 +1,7 @@
-// Instances out of a store and into another one.
+// Exports instances from a store and imports them into another.
 //
 // An import makes the commits that a runtime would have made, one per execution: the first creates the
-// instance, each further one goes on from where the one before ended. None of them leaves work behind, so no
+// instance, each further one continues where the previous one ended. None of them leaves work behind, so no
 // node ever sees it.
 #include "base/overloaded.hpp"
 #include "client/arguments.hpp"
@@ -25,7 +25,7 @@ CommitToken random_token() {
   return CommitToken{((high << 32u) | device()) >> 1u};
 }
 
-/// What the instance is after the execution, as its events tell.
+/// The state of the instance after the execution, derived from its events.
 class Effects {
  public:
   explicit Effects(const std::vector<Event>& events) {
@@ -77,9 +77,9 @@ const event::OrchestrationStarted* start_of(const RecordedExecution& execution) 
                                   : std::get_if<event::OrchestrationStarted>(&execution.events.front().body);
 }
 
-/// What makes it impossible to store it as it is; empty if nothing.
+/// The reason why it cannot be stored unchanged; empty if it can.
 std::string obstacle(const RecordedInstance& recorded) {
-  if (!recorded.has_ended()) return "has not ended; what it waits for cannot be carried over";
+  if (!recorded.has_ended()) return "has not ended; work in progress cannot be imported";
   if (recorded.executions.front().execution != ExecutionId{1}) {
     return "begins with execution " + std::to_string(recorded.executions.front().execution.value) +
            ": the ones before were pruned, so it cannot be stored as it was";
@@ -129,7 +129,7 @@ Result<void> Client::check_import(const RecordedInstance& recorded) {
 
 Result<ImportOutcome> Client::import_instance(RecordedInstance recorded) {
   if (Result<void> ok = check_import(recorded); !ok) return ok.error();
-  // Numbers of incarnations are each store's own.
+  // Incarnation numbers are specific to each store.
   const auto& parent = start_of(recorded.executions.front())->parent;
   Incarnation parent_here;
   if (parent) {

@@ -1,4 +1,4 @@
-// Looking at instances, and looking after them.
+// Reading and managing instances.
 #include "client/arguments.hpp"
 #include "client/errors.hpp"
 #include "client/impl.hpp"
@@ -13,12 +13,12 @@ namespace duramen::inline v0 {
 
 namespace {
 
-/// How many instances one call to the store finds, cancels or deletes: enough to make the calls few, few
-/// enough to keep each of them short.
+/// The number of instances that one store call finds, cancels or deletes: large enough for few calls, small
+/// enough for short ones.
 constexpr std::size_t page_size = 100;
 
-/// Calls `use` with the ids of each page of instances that match, newest first: what is created meanwhile is
-/// not met, and what is deleted meanwhile does not move the place where the next page begins.
+/// Calls `use` with the ids of each page of matching instances, newest first. Instances created during the
+/// loop are not visited, and deletions do not move the start of the next page.
 template <class Use>
 Result<void> for_each_page(Provider& provider, const InstanceFilter& filter, std::size_t limit, Use use) {
   InstanceQuery query;
@@ -59,7 +59,7 @@ Result<std::optional<InstanceInfo>> client::find_instance(Provider& provider, co
   return std::optional(std::move(page->instances.front()));
 }
 
-// -- look ---------------------------------------------------------------------------------------------------
+// -- read ---------------------------------------------------------------------------------------------------
 
 Result<InstanceInfo> Client::get_instance(const InstanceId& instance) {
   if (Result<void> ok = client::check_instance("get_instance", instance); !ok) return ok.error();
@@ -70,8 +70,7 @@ Result<InstanceInfo> Client::get_instance(const InstanceId& instance) {
 }
 
 Result<InstancePage> Client::list(const InstanceQuery& query) {
-  if (query.limit == 0)
-    return client::bad_argument("list", "a page of 0 instances says nothing; ask for at least 1");
+  if (query.limit == 0) return client::bad_argument("list", "a page must have at least 1 instance");
   if (Result<void> ok = client::check_filter("list", query.filter); !ok) return ok.error();
   return impl_->provider.list_instances(query);
 }
@@ -119,9 +118,9 @@ Result<std::vector<Event>> Client::read_history(const InstanceId& instance, Exec
         "instance \"" + instance.value + "\" has no execution " + std::to_string(execution.value) + why,
         false};
   };
-  if (execution > current) return missing(": it has not come so far");
+  if (execution > current) return missing(": the instance has not reached it");
   auto history = impl_->provider.read_history(instance, execution, EventId{});
-  // A pending execution has no events yet; one of the past without any is gone.
+  // A pending execution has no events yet; an earlier execution without events was pruned.
   if (history && history->empty() && execution < current) return missing(" any more: it was pruned");
   return history;
 }
@@ -192,15 +191,16 @@ Result<DeleteResult> Client::delete_instance(const InstanceId& instance, DeleteM
   if (!result) return result.error();
   switch (result->outcome) {
     case DeleteOutcome::deleted:
-      impl_->waits->check_all();  // whoever waits for it need not wait for the poll
+      // So that waiters need not wait for the poll.
+      impl_->waits->check_all();
       return result;
     case DeleteOutcome::not_found:
       return client::no_instance(operation, instance);
     case DeleteOutcome::has_parent:
-      return client::bad_argument(operation,
-                                  "\"" + instance.value +
-                                      "\" is a sub-orchestration and goes with the root of its tree; delete "
-                                      "that, or cancel this one");
+      return client::bad_argument(
+          operation, "\"" + instance.value +
+                         "\" is a sub-orchestration and is deleted with the root of its tree; delete "
+                         "that, or cancel this one");
     case DeleteOutcome::not_finished:
       break;
   }
@@ -215,8 +215,8 @@ Result<DeleteReport> Client::delete_instances(InstanceFilter filter, DeleteMode 
   constexpr const char* operation = "delete_instances";
   if (Result<void> ok = client::check_restricting(operation, filter); !ok) return ok.error();
   if (filter.parent) {
-    return client::bad_argument(operation,
-                                "sub-orchestrations go with the root of their tree; filter for roots");
+    return client::bad_argument(
+        operation, "sub-orchestrations are deleted with the root of their tree; filter for roots");
   }
   filter.roots_only = true;
   if (mode == DeleteMode::finished && filter.statuses.empty()) {

@@ -25,21 +25,21 @@ Result<std::optional<InstanceState>> end_of(Provider& provider, const InstanceId
       InstanceState{(*info)->status, std::move((*info)->output), std::move((*info)->failure)});
 }
 
-// Fewer are looked at one by one: that also finds out what has become of one that is gone.
+// Below this number instances are read one by one; that also detects deleted ones.
 constexpr std::size_t many = 4;
-constexpr std::size_t ids_per_question = 1000;
-// Looking takes a tenth of the time at most, unless it takes very long.
-constexpr int pause_for_each_look = 10;
+constexpr std::size_t ids_per_query = 1000;
+// Checks take at most a tenth of the time, unless the pause reaches its limit.
+constexpr int pause_factor = 10;
 constexpr Duration longest_pause{200};
 
-/// Those that have ended, with one question for many; all of them where it is not worth asking or the answer
-/// is missing.
+/// The instances that have ended, found by one query for many ids; all ids if a query is not worthwhile or
+/// fails.
 std::vector<InstanceId> ended_among(Provider& provider, std::vector<InstanceId> ids) {
   if (ids.size() < many) return ids;
   std::vector<InstanceId> ended;
-  for (std::size_t from = 0; from < ids.size(); from += ids_per_question) {
+  for (std::size_t from = 0; from < ids.size(); from += ids_per_query) {
     const auto begin = ids.begin() + static_cast<std::ptrdiff_t>(from);
-    const std::size_t count = std::min(ids_per_question, ids.size() - from);
+    const std::size_t count = std::min(ids_per_query, ids.size() - from);
     InstanceQuery query;
     query.filter.ids.emplace(begin, begin + static_cast<std::ptrdiff_t>(count));
     query.filter.statuses = {Status::completed, Status::failed, Status::cancelled};
@@ -64,31 +64,32 @@ WaitRegistry::WaitRegistry(Store store)
 void WaitRegistry::close() {
   subscription_.reset();
   background_.stop();
-  // Whoever still waits is told so, rather than never.
+  // Pending waits fail instead of waiting forever.
   std::vector<Handle> left;
   {
     std::lock_guard lock(mutex_);
     for (auto& [instance, waits] : open_) left.insert(left.end(), waits.begin(), waits.end());
   }
   for (const Handle& wait : left) {
-    fail(wait, Error{ErrorCode::shutting_down, "wait", "the client is gone", false});
+    fail(wait, Error{ErrorCode::shutting_down, "wait", "the client was destroyed", false});
   }
 }
 
-// -- who waits ----------------------------------------------------------------------------------------------
+// -- pending waits ------------------------------------------------------------------------------------------
 
 void WaitRegistry::add(const Handle& wait) {
   std::lock_guard lock(mutex_);
   open_[wait->instance].push_back(wait);
 }
 
-WaitRegistry::Handle WaitRegistry::add_end(const InstanceId& instance, Client::WaitDone done, bool look_now) {
+WaitRegistry::Handle WaitRegistry::add_end(const InstanceId& instance, Client::WaitDone done,
+                                           bool check_now) {
   auto wait = std::make_shared<WaitForEnd>(instance, Interest::end, end_of, std::move(done));
-  wait->started = look_now;
+  wait->started = check_now;
   add(wait);
   const std::uint64_t ticket = store_.local_hub()->await_end(
       instance, [self = shared_from_this(), wait](const detail::EndedInstance& ended) {
-        if (self->claim(wait)) wait->tell(InstanceState{ended.status, ended.output, ended.failure});
+        if (self->claim(wait)) wait->complete(InstanceState{ended.status, ended.output, ended.failure});
       });
   bool too_late = false;
   {
@@ -96,10 +97,9 @@ WaitRegistry::Handle WaitRegistry::add_end(const InstanceId& instance, Client::W
     wait->ticket = ticket;
     too_late = wait->ended;
   }
-  // It may have ended before the ticket was known; then there is nothing left to take back but the ticket
-  // itself.
+  // The wait may have ended before the ticket was known; then only the ticket must be returned.
   if (too_late) store_.local_hub()->stop_waiting(instance, ticket);
-  if (look_now) look(wait);
+  if (check_now) check_store(wait);
   return wait;
 }
 
@@ -111,7 +111,7 @@ Result<InstanceState> WaitRegistry::wait_for_end(const InstanceId& instance, Dur
 
 void WaitRegistry::started(const Handle& wait, bool before) {
   wait->started = true;
-  if (before) look(wait);
+  if (before) check_store(wait);
 }
 
 void WaitRegistry::fail(const Handle& wait, Error error) {
@@ -142,14 +142,14 @@ Error WaitRegistry::timed_out(const PendingWait& wait, Duration timeout, const c
       true};
 }
 
-// -- looking ------------------------------------------------------------------------------------------------
+// -- checking the store -------------------------------------------------------------------------------------
 
-void WaitRegistry::look(const Handle& wait) {
-  if (wait->look_queued.exchange(true)) return;  // that look will see it
+void WaitRegistry::check_store(const Handle& wait) {
+  if (wait->check_queued.exchange(true)) return;  // the queued check will see it
   background_.post([this, wait] {
-    wait->look_queued = false;
+    wait->check_queued = false;
     if (wait->ended) return;
-    if (auto answer = wait->look(provider_); answer && claim(wait)) (*answer)();
+    if (auto answer = wait->check_store(provider_); answer && claim(wait)) (*answer)();
   });
 }
 
@@ -160,14 +160,14 @@ void WaitRegistry::instances_changed(std::span<const ChangedInstance> instances)
     for (const auto& [instance, status, decided_by] : instances) {
       const auto found = open_.find(instance);
       if (found == open_.end()) continue;
-      // An end that a runtime here has committed is announced by it, in a moment and with its result.
-      const bool worth_a_look = is_final(status) && !store_.local_hub()->announces(decided_by);
+      // A runtime in this process announces the ends it commits, with the result.
+      const bool needs_check = is_final(status) && !store_.local_hub()->announces(decided_by);
       for (const Handle& wait : found->second) {
-        if (wait->interest == Interest::any_change || worth_a_look) concerned.push_back(wait);
+        if (wait->interest == Interest::any_change || needs_check) concerned.push_back(wait);
       }
     }
   }
-  for (const Handle& wait : concerned) look(wait);
+  for (const Handle& wait : concerned) check_store(wait);
 }
 
 void WaitRegistry::unknown_instances_changed() {
@@ -184,16 +184,16 @@ void WaitRegistry::check_all() {
     std::lock_guard lock(mutex_);
     for (const auto& [instance, waits] : open_) all.insert(all.end(), waits.begin(), waits.end());
   }
-  for (const Handle& wait : all) look(wait);
+  for (const Handle& wait : all) check_store(wait);
 }
 
-/// Another process has changed something, and most of it concerns nobody here: whoever waits for an end is
-/// looked at only if it has come.
+/// Another process has changed instances, most of them without a waiter here: a wait for an end is checked
+/// only if the instance has ended.
 void WaitRegistry::check_after_hint() {
   const Clock& clock = provider_.clock();
   const LeaseTime began = clock.lease_now();
-  if (began < next_look_) return background_.post_at(next_look_, [this] { check_after_hint(); });
-  std::vector<Handle> to_look_at;
+  if (began < next_check_) return background_.post_at(next_check_, [this] { check_after_hint(); });
+  std::vector<Handle> to_check;
   std::unordered_map<InstanceId, std::vector<Handle>> ends;
   {
     std::lock_guard lock(mutex_);
@@ -203,7 +203,7 @@ void WaitRegistry::check_after_hint() {
         if (wait->interest == Interest::end) {
           ends[instance].push_back(wait);
         } else {
-          to_look_at.push_back(wait);
+          to_check.push_back(wait);
         }
       }
     }
@@ -212,14 +212,13 @@ void WaitRegistry::check_after_hint() {
   for (const auto& [instance, waits] : ends) ids.push_back(instance);
   for (const InstanceId& ended : ended_among(provider_, std::move(ids))) {
     const std::vector<Handle>& waits = ends[ended];
-    to_look_at.insert(to_look_at.end(), waits.begin(), waits.end());
+    to_check.insert(to_check.end(), waits.begin(), waits.end());
   }
-  for (const Handle& wait : to_look_at) look(wait);
-  // Behind all those looks: how long did they take?
+  for (const Handle& wait : to_check) check_store(wait);
+  // Runs after all those checks and measures their duration.
   background_.post([this, &clock, began] {
     const LeaseTime now = clock.lease_now();
-    if (clock.moves_by_itself())
-      next_look_ = now + std::min((now - began) * pause_for_each_look, longest_pause);
+    if (clock.moves_by_itself()) next_check_ = now + std::min((now - began) * pause_factor, longest_pause);
   });
 }
 

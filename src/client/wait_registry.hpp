@@ -1,15 +1,16 @@
-// Everyone in this client who waits for something to happen to an instance.
+// The pending waits of a client for changes of instances.
 //
-// What is waited for is learnt in one of three ways, whichever is first: a runtime in this process announces
-// an end, the provider says that the instance changed and a look at the store finds it so, or the slow poll
-// does.
+// A wait is completed by the first of three: a runtime in this process announces the end, the provider
+// reports a change and a check of the store confirms it, or the slow poll finds it.
 #pragma once
 
+#include "base/longest_wait.hpp"
 #include "base/thread_executor.hpp"
 #include <duramen/client.hpp>
 #include <duramen/provider.hpp>
 #include <duramen/store.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -40,9 +41,7 @@ class OneShot {
   }
   [[nodiscard]] std::optional<T> wait_for(Duration timeout) {
     std::unique_lock lock(state_->mutex);
-    // A deadline that is out of the clock's range would overflow; nobody waits that long.
-    constexpr Duration longest = std::chrono::hours{24 * 365 * 10};
-    if (!state_->set.wait_for(lock, std::min(timeout, longest),
+    if (!state_->set.wait_for(lock, std::min(timeout, base::longest_wait),
                               [this] { return state_->value.has_value(); })) {
       return std::nullopt;
     }
@@ -58,10 +57,10 @@ class OneShot {
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-/// Which changes of an instance are worth a look.
+/// The changes of an instance that need a check.
 enum class Interest : std::uint8_t { end, any_change };
 
-/// One who waits. Ended once, by whoever comes first.
+/// One pending wait. Ended once, by the first thread that claims it.
 class PendingWait {
  public:
   PendingWait(InstanceId i, Interest interest) : instance(std::move(i)), interest(interest) {}
@@ -69,25 +68,26 @@ class PendingWait {
 
   const InstanceId instance;
   const Interest interest;
-  std::uint64_t ticket = 0;  // from the local_hub, if it was asked; guarded by Waits::mutex_
+  // From the local hub, if registered there; guarded by WaitRegistry::mutex_.
+  std::uint64_t ticket = 0;
   std::atomic<bool> ended{false};
-  std::atomic<bool> started{
-      true};  // false: its start is still on its way, so that the store need not know it yet
-  std::atomic<bool> look_queued{false};
+  // False: its start is not durable yet, so the store may not know the instance.
+  std::atomic<bool> started{true};
+  std::atomic<bool> check_queued{false};
 
  protected:
   friend class WaitRegistry;
-  /// Reads the store, without a lock. The answer to give, if there is one now.
+  /// Reads the store, without a lock. Returns the answer to deliver, if there is one now.
   using Answer = UniqueFunction<void()>;
-  [[nodiscard]] virtual std::optional<Answer> look(Provider& provider) = 0;
+  [[nodiscard]] virtual std::optional<Answer> check_store(Provider& provider) = 0;
   virtual void fail(Error error) = 0;
 };
 
-/// One who waits for a T.
+/// A wait for a T.
 template <class T>
 class PendingWaitFor final : public PendingWait {
  public:
-  /// What the store holds: the T; nothing, if it is not there yet; an error, if waiting makes no sense.
+  /// Reads the store: the T; nothing if it is not there yet; an error if waiting makes no sense.
   using Condition = std::function<Result<std::optional<T>>(Provider&, const InstanceId&)>;
   using Done = UniqueFunction<void(Result<T>)>;
 
@@ -96,17 +96,16 @@ class PendingWaitFor final : public PendingWait {
         condition_(std::move(condition)),
         done_(std::move(done)) {}
 
-  void tell(Result<T> result) { done_(std::move(result)); }
+  void complete(Result<T> result) { done_(std::move(result)); }
 
  private:
-  std::optional<Answer> look(Provider& provider) override {
-    // Asked before the store is: a start that becomes durable while the store is read was not there to be
-    // found.
+  std::optional<Answer> check_store(Provider& provider) override {
+    // Read before the store: a start that becomes durable during the read may be missing from it.
     const bool was_started = started;
     Result<std::optional<T>> found = condition_(provider, instance);
     if (found && !*found) return std::nullopt;
     if (!found) {
-      if (found.error().retryable) return std::nullopt;  // the poll looks again
+      if (found.error().retryable) return std::nullopt;  // the poll checks again
       if (found.error().code == ErrorCode::not_found && !was_started) return std::nullopt;
       return Answer([this, error = found.error()]() mutable { done_(std::move(error)); });
     }
@@ -120,21 +119,21 @@ class PendingWaitFor final : public PendingWait {
 
 using WaitForEnd = PendingWaitFor<InstanceState>;
 
-/// Shared with whoever may still call back: a runtime may be about to announce an end while the client goes
-/// away.
+/// Shared with callbacks: a runtime may be about to announce an end while the client is destroyed.
 class WaitRegistry final : public ProviderListener, public std::enable_shared_from_this<WaitRegistry> {
  public:
   using Handle = std::shared_ptr<PendingWait>;
 
   explicit WaitRegistry(Store store);
-  /// Tells whoever still waits that the client is gone. After this nothing is called back.
+  /// Fails all pending waits. No callback runs after this.
   void close();
 
-  /// Waits for the end of an instance. `look_now`: it exists, and may have ended before. Otherwise its start
-  /// is on its way: see started().
-  Handle add_end(const InstanceId& instance, Client::WaitDone done, bool look_now);
+  /// Waits for the end of an instance. `check_now`: the instance exists, and may have ended before. Otherwise
+  /// its start is not durable yet: see started().
+  Handle add_end(const InstanceId& instance, Client::WaitDone done, bool check_now);
   [[nodiscard]] Result<InstanceState> wait_for_end(const InstanceId& instance, Duration timeout);
-  /// Waits for anything else that the store can tell. `what` completes the sentence "instance x has not ...".
+  /// Waits for any other condition that the store can answer. `what` completes the sentence "instance x has
+  /// not ...".
   template <class T>
   [[nodiscard]] Result<T> wait_for(const InstanceId& instance, Duration timeout, const char* operation,
                                    const std::string& what, typename PendingWaitFor<T>::Condition condition) {
@@ -142,20 +141,20 @@ class WaitRegistry final : public ProviderListener, public std::enable_shared_fr
     const auto wait = std::make_shared<PendingWaitFor<T>>(instance, Interest::any_change,
                                                           std::move(condition), answer.setter());
     add(wait);
-    look(wait);
+    check_store(wait);
     return answer_of(answer, wait, timeout, operation, what);
   }
 
-  /// The start is durable; `before`: it had been all along.
+  /// The start is durable; `before`: it was durable before this call.
   void started(const Handle& wait, bool before);
   void fail(const Handle& wait, Error error);
-  /// Looks at the store for everyone, in the background.
+  /// Checks the store for every wait, in the background.
   void check_all();
-  /// The same after a hint that does not say what was changed. Hints may come faster than looks are worth
-  /// their while: a look that took long is followed by a pause.
+  /// Like check_all(), after a hint that names no instance. Hints may come faster than checks are worthwhile:
+  /// a long check is followed by a pause.
   void check_after_hint();
   void run_in_background(Job job) { background_.post(std::move(job)); }
-  /// Whether the caller is the thread that looks at the store, and calls back.
+  /// True on the thread that checks the store and runs callbacks.
   [[nodiscard]] bool is_background() const noexcept { return ThreadExecutor::current() == &background_; }
 
   void turns_ready() override {}
@@ -171,14 +170,15 @@ class WaitRegistry final : public ProviderListener, public std::enable_shared_fr
                       const std::string& what) {
     if (auto result = answer.wait_for(timeout)) return std::move(*result);
     if (claim(wait)) return timed_out(*wait, timeout, operation, what);
-    return answer.wait();  // it came at the last moment, and is being told
+    // Another thread claimed it and is completing it.
+    return answer.wait();
   }
   static Error timed_out(const PendingWait& wait, Duration timeout, const char* operation,
                          const std::string& what);
   void add(const Handle& wait);
-  /// Looks at the store, in the background, and ends the wait if it holds what is waited for.
-  void look(const Handle& wait);
-  /// True for the one who may end the wait. After that nobody looks on its behalf.
+  /// Checks the store, in the background, and ends the wait if its condition holds.
+  void check_store(const Handle& wait);
+  /// True for the one caller that may end the wait. After that no check runs for it.
   bool claim(const Handle& wait);
   void poll();
 
@@ -187,8 +187,10 @@ class WaitRegistry final : public ProviderListener, public std::enable_shared_fr
 
   std::mutex mutex_;
   std::unordered_map<InstanceId, std::vector<Handle>> open_;  // guarded by mutex_
-  bool looking_ = false;                                      // guarded by mutex_: a look at all is queued
-  LeaseTime next_look_{};  // the background's: before it, hints that name nothing are not followed
+  // Guarded by mutex_: a check of all is queued.
+  bool looking_ = false;
+  // Used on the background thread: earlier hints that name no instance are postponed.
+  LeaseTime next_check_{};
 
   ThreadExecutor background_;
   std::unique_ptr<Subscription> subscription_;

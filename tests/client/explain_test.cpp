@@ -53,9 +53,8 @@ TEST_P(Explain, AnActivityWaitsThenRunsThenHasAnAnswerOnItsWay) {
   ASSERT_THAT(e.waits, SizeIs(1));
   EXPECT_EQ(e.waits[0].kind, Waiting::Kind::activity);
   EXPECT_EQ(e.waits[0].event, EventId{2});
-  EXPECT_EQ(
-      e.waits[0].text,
-      "activity 'Charge' (event 2), scheduled 10.000 s ago: waits for a worker; nobody has taken it yet");
+  EXPECT_EQ(e.waits[0].text,
+            "activity 'Charge' (event 2), scheduled 10.000 s ago: waits for a worker; not taken yet");
   EXPECT_FALSE(e.stuck);
 
   const ActivityBatch batch = take_work("node-b");
@@ -76,8 +75,7 @@ TEST_P(Explain, AnActivityThatNoNodeTakesIsStuckAndTheReasonNamesItsTag) {
   clock.advance(2min);
   EXPECT_THAT(take_work("node-a", TagFilter::default_only()).items, IsEmpty());
   const Explanation e = explain("a");
-  EXPECT_THAT(e.waits.at(0).text,
-              HasSubstr("waits for a worker that takes the tag 'gpu'; nobody has taken it yet"));
+  EXPECT_THAT(e.waits.at(0).text, HasSubstr("waits for a worker that takes the tag 'gpu'; not taken yet"));
   EXPECT_EQ(e.stuck,
             "no worker has taken activity 'Render' (event 2) in 2 min: is a runtime up that has it "
             "registered and takes "
@@ -139,8 +137,8 @@ TEST_P(Explain, AnInstanceThatNeedsAnUnsentMessageWaitsForAnAnswerAndIsNotStuck)
   EXPECT_EQ(e.findings[0].kind, Explanation::Finding::Kind::unsent);
   EXPECT_EQ(e.findings[0].instance, "a");
   EXPECT_EQ(e.findings[0].text,
-            "it can only go on with the event 'approved', a message on the queue 'orders', which nobody has "
-            "sent for 2 h; send it, or cancel the instance");
+            "it can only go on with the event 'approved', a message on the queue 'orders', which has not "
+            "been sent for 2 h; send it, or cancel the instance");
   EXPECT_THAT(e.text, HasSubstr("It waits for an answer from outside: it can only go on with"));
 }
 
@@ -216,7 +214,7 @@ TEST_P(Explain, MessagesThatAreHandedOutAgainAndAgainMakeItStuck) {
     const TurnRelease back{{item.incarnation, item.lease}, {}, true};
     provider->release_turns(std::span(&back, 1)).value();
   }
-  EXPECT_THAT(stuck("a"), HasSubstr("its messages were handed out 3 times and no turn came of it"));
+  EXPECT_THAT(stuck("a"), HasSubstr("its messages were handed out 3 times and no turn was stored"));
 }
 
 TEST_P(Explain, AnInstanceThatANodeWorksOnIsNotStuck) {
@@ -292,11 +290,11 @@ TEST_P(Explain, TheTextHoldsStatusStuckAndWaits) {
   EXPECT_EQ(
       explain("a").text,
       "\"a\" is running: 'orch' 1.0.0, execution 1, 4 events, last turn 1 min ago.\n"
-      "It says of itself: step 2 of 3\n"
+      "Custom status: step 2 of 3\n"
       "It is stuck: no worker has taken activity 'Charge' (event 2) in 1 min: is a runtime up that has it "
       "registered?\n"
       "It waits for\n"
-      "  - activity 'Charge' (event 2), scheduled 1 min ago: waits for a worker; nobody has taken it yet\n"
+      "  - activity 'Charge' (event 2), scheduled 1 min ago: waits for a worker; not taken yet\n"
       "  - event 'approved' (event 3), since 1 min\n");
 }
 

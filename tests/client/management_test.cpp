@@ -92,7 +92,7 @@ TEST_P(Management, EveryExecutionHasItsHistory) {
 
   const auto later = client.read_history("a", ExecutionId{3});
   EXPECT_EQ(later.error().code, ErrorCode::not_found);
-  EXPECT_THAT(later.error().message, HasSubstr("has not come so far"));
+  EXPECT_THAT(later.error().message, HasSubstr("has not reached it"));
   EXPECT_EQ(client.read_history("a", ExecutionId{}).error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(client.list_executions("nobody").error().code, ErrorCode::not_found);
 }
