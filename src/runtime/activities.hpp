@@ -1,14 +1,14 @@
 // Runs activities and asks them to stop. All calls and callbacks are on the loop; user code never is.
 //
 //   run ─▶ queued ─┬─ begins ─▶ runs ─┬─ returns ─▶ finished
-//                  │                  └─ asked to stop ─┬─ returns ─▶ dropped, or given back
+//                  │                  └─ asked to stop ─┬─ returns ─▶ dropped or released
 //                  │                                    └─ grace is over ─▶ destroyed or abandoned
-//                  └─ asked to stop, or its lease is over ─▶ dropped, or given back: it never begins
+//                  └─ asked to stop, or its lease is over ─▶ dropped or released: it never begins
 //
-// Dropped: it was cancelled or its lease was lost, and nobody waits for a result. Given back: at a shutdown,
-// for another node. Destroyed: a coroutine that sleeps. Abandoned: anything else; its place is free, and it
-// is counted until it returns. At a shutdown, a function is waited for instead, and the lease of an abandoned
-// coroutine is given back.
+// Dropped: it was cancelled or its lease was lost, so its result is not awaited. Released: at a shutdown, for
+// another node. Destroyed: a coroutine that sleeps. Abandoned: any other; its place is free, and it is
+// counted until it returns. A shutdown waits for functions instead, and releases the lease of an abandoned
+// coroutine.
 #pragma once
 
 #include "runtime/activity_state.hpp"
@@ -36,7 +36,7 @@
 
 namespace duramen::inline v0::runtime {
 
-/// An activity that came to its end while this node still held it.
+/// An activity that ended while this node still held its lease.
 struct FinishedActivity {
   InstanceId instance;
   ActivityLease lease;
@@ -54,17 +54,25 @@ struct ActivityCapacity {
   Duration lease{};
 };
 
+/// What the rest of the node does when an activity ends. On the loop.
+class ActivityEvents {
+ public:
+  virtual void activity_finished(FinishedActivity activity) = 0;
+  /// The runtime is stopping: another node is to run the activity.
+  virtual void activity_released(ActivityRenewal activity) = 0;
+  /// A place became free. Called before activity_finished().
+  virtual void place_freed() = 0;
+
+ protected:
+  ~ActivityEvents() = default;
+};
+
 class Activities {
  public:
-  struct Events {
-    UniqueFunction<void(FinishedActivity)> finished;
-    UniqueFunction<void(ActivityRenewal)> given_back;  ///< the runtime is stopping: it is to be run elsewhere
-    UniqueFunction<void()> place_free;                 ///< called at each end, before anybody is told of it
-  };
-  Activities(const detail::ActivityHost& host, const Registry& registry, ActivityCapacity limits,
-             const Instruments& instruments, Events events);
-  /// After the env has stopped. Destroys coroutines that sleep in one of our awaitables; one that waits in an
-  /// awaitable of the user's stays until that resumes it, and is named in the log.
+  Activities(const detail::ActivityHost& host, const Registry& registry, ActivityCapacity capacity,
+             const Instruments& instruments, ActivityEvents& events);
+  /// After the env has stopped. Destroys coroutines that sleep in an awaitable of Duramen. A coroutine that
+  /// waits in an awaitable of the user stays until that resumes it; the log names it.
   ~Activities();
   Activities(const Activities&) = delete;
   Activities& operator=(const Activities&) = delete;
@@ -72,37 +80,37 @@ class Activities {
   [[nodiscard]] bool can_run(const std::string& name) const {
     return registry_.find_activity(name) != nullptr;
   }
-  /// Of those that nothing runs in and that are not reserved.
+  /// Places that are neither used nor reserved.
   [[nodiscard]] std::size_t free_places() const noexcept {
-    if (abandoned_.size() >= limits_.max_abandoned) return 0;
+    if (abandoned_.size() >= capacity_.max_abandoned) return 0;
     const std::size_t taken = running_.size() + reserved_places_;
-    return taken >= limits_.places ? 0 : limits_.places - taken;
+    return taken >= capacity_.places ? 0 : capacity_.places - taken;
   }
-  /// For activities that a commit or a fetch on its way may bring. Released when its answer is there, each
-  /// right before its activity is run; given up if they will not be.
+  /// Places for activities that a commit or a fetch under way may bring. Each is released right before its
+  /// activity runs, and cancelled if none comes.
   void reserve(std::size_t places) noexcept { reserved_places_ += places; }
   void release(std::size_t places) noexcept { reserved_places_ -= places; }
-  void give_up(std::size_t places) {
+  void cancel_reservation(std::size_t places) {
     release(places);
-    if (places > 0) events_.place_free();
+    if (places > 0) events_.place_freed();
   }
   [[nodiscard]] std::size_t running() const noexcept { return running_.size(); }
   /// Any thread.
   [[nodiscard]] std::size_t abandoned() const noexcept { return abandoned_count_.load(); }
-  /// Sessions that have an activity here.
+  /// Sessions with an activity on this node.
   [[nodiscard]] std::vector<std::string> active_sessions() const;
 
-  /// `since`: when the call that gave the lease was sent. After stop_all() it is given back instead.
-  void run(LeasedActivity work, LeaseTime since);
-  /// Asks the activity held under `lease` to stop. One that is not known yet is remembered while a fetch or a
-  /// commit that may bring it is under way: the news of a stolen lease can overtake the news that we have it.
-  /// `decided`: when, if it was decided here.
+  /// `since`: when the call that returned the lease was sent. After stop_all() the lease is released instead.
+  void run(LeasedActivity leased, LeaseTime since);
+  /// Asks the activity held under `lease` to stop. The news of a stolen lease can overtake the lease itself:
+  /// while a fetch or a commit that may bring it is under way, it is remembered. `decided`: when this node
+  /// decided the stop, if it did.
   void stop(const ActivityLease& lease, StopCause cause, CancelReason reason,
             std::optional<LeaseTime> decided = std::nullopt);
-  /// The same by identity, for what runs here whatever its token.
+  /// Asks the activity to stop, whatever its lease token.
   void stop(const ActivityKey& key, CancelReason reason);
   void stop_execution(Incarnation incarnation, ExecutionId execution, CancelReason reason);
-  /// The runtime is stopping. From now on nothing begins.
+  /// The runtime is stopping: from now on no activity begins.
   void stop_all();
 
  private:
@@ -110,49 +118,60 @@ class Activities {
     std::shared_ptr<detail::ActivityState> state;
     std::shared_ptr<const ActivityHandler> handler;
     LeaseTime began;
-    LeaseTime asked{};  // to stop
+    LeaseTime stop_asked{};
     [[nodiscard]] const ActivityLease& lease() const noexcept { return state->work().lease; }
   };
   using AttemptKey = std::pair<ActivityKey, LeaseToken>;
   struct CoroutineRun;
+  using Outcome = std::variant<Payload, Failure>;
   void run_function(const Running& running);
   void run_coroutine(const Running& running);
-  void coroutine_ended(CoroutineRun& run);
   [[nodiscard]] std::shared_ptr<detail::ActivityState> begin(
       const std::weak_ptr<detail::ActivityState>& queued);
   void ask_to_stop(const ActivityKey& key, StopCause cause, CancelReason reason,
                    std::optional<LeaseTime> decided);
-  void ended(const ActivityLease& lease, std::variant<Payload, Failure> result);
-  void deliver(const Running& running, std::optional<Heartbeat> unsent,
-               std::variant<Payload, Failure> result);
-  void condemn(LeasedActivity work);
-  void look_after_grace(const ActivityLease& lease, LeaseTime when);
-  void grace_over(const ActivityLease& lease);
-  void destroy_or_abandon(const ActivityLease& lease);
+  void ended(const ActivityLease& lease, Outcome result);
+  void deliver(const Running& running, std::optional<Heartbeat> unsent, Outcome result);
+  void condemn(LeasedActivity leased);
+  void check_grace_at(const ActivityLease& lease, LeaseTime when);
+  void check_grace(const ActivityLease& lease);
   void abandon(const ActivityLease& lease);
+  void leave_session(const Running& running);
+  void count_abandoned();
+
+  // On a thread of the activities' lane.
+  void call_function(const std::weak_ptr<detail::ActivityState>& queued, const ActivityHandler& handler);
+  // On the activity loop.
+  void begin_coroutine(const std::weak_ptr<detail::ActivityState>& queued,
+                       const std::shared_ptr<const ActivityHandler>& handler);
+  void coroutine_ended(CoroutineRun& run);
+  void destroy_or_abandon(const ActivityLease& lease);
+  // Where a coroutine ends: on any thread, perhaps after the end of this object.
+  static void coroutine_returned(Activities* self, detail::ActivityLink& link,
+                                 std::shared_ptr<CoroutineRun>& run);
 
   // Fixed at construction.
   const detail::ActivityHost host_;
   Env& env_;
   const Registry& registry_;
-  const ActivityCapacity limits_;
+  const ActivityCapacity capacity_;
   const Instruments& instruments_;
-  Events events_;
-  const std::shared_ptr<detail::ActivityLink> link_;  // for activities; they may outlive us
+  ActivityEvents& events_;
+  const std::shared_ptr<detail::ActivityLink> link_;  // activities share it: they may outlive us
   StopNotifier notifier_;
 
   // The loop's.
   std::unordered_map<ActivityKey, Running> running_;
   std::size_t reserved_places_ = 0;
-  std::map<std::string, std::size_t> sessions_;  // with how many activities here
+  std::map<std::string, std::size_t> sessions_;  // how many activities each has here
   std::map<AttemptKey, Running> abandoned_;
   EarlyNews stolen_early_;
   LaneThreads threads_;
   bool stopping_ = false;
   std::atomic<std::size_t> abandoned_count_{0};  // written by the loop
 
-  // The activity loop's. With the lease token: an activity may be here twice, if its lease was lost and had
-  // again.
+  // The activity loop's. The key includes the lease token: an activity whose lease was lost and returned is
+  // here twice.
   std::map<AttemptKey, std::shared_ptr<CoroutineRun>> coroutines_;
 };
 

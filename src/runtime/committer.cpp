@@ -11,61 +11,47 @@
 namespace duramen::inline v0::runtime {
 
 namespace {
-// At this many waiting turns a batch leaves at once, so that the store works while the loop goes on making
-// more.
+// At this many waiting turns a batch leaves at once, so that the store works while the loop makes more.
 constexpr std::size_t early_flush = 64;
-// A batch that stops something is small, so that it is quick: so much of the rest goes with it.
-constexpr std::size_t beside_urgent = 32;
-constexpr std::size_t told_at_once = 32;
-// Fewer than this wait for what else the loop is about to have. With few in flight there would else be two
-// groups of them in turn, each waiting for the sync of the other; with many, the store should work while the
+// At most this many other turns and results join an urgent batch, so that it stays quick.
+constexpr std::size_t joining_urgent = 32;
+constexpr std::size_t notified_at_once = 32;
+// A batch below this size waits for entries that the loop is about to add. Otherwise few turns in flight
+// would form two groups, each waiting for the sync of the other. With many, the store should work while the
 // loop does.
 constexpr std::size_t few = 8;
-// So often the loop goes through its queue meanwhile, at most.
+// A small batch waits for at most this many rounds of the loop.
 constexpr int most_rounds = 4;
 constexpr Duration longest_pause{1000};
-
-template <class Queued, class Entry, class Done>
-void move_some(std::deque<Queued>& from, std::size_t most, std::vector<Entry>& entries,
-               std::vector<Done>& done) {
-  for (; most > 0 && !from.empty(); --most) {
-    entries.push_back(std::move(from.front().entry));
-    done.push_back(std::move(from.front().done));
-    from.pop_front();
-  }
-}
-
-template <class Queued, class Entry, class Done>
-void move_back(std::size_t kept, std::vector<Entry>& entries, std::vector<Done>& done,
-               std::deque<Queued>& to) {
-  for (; entries.size() > kept; entries.pop_back(), done.pop_back()) {
-    to.push_front({std::move(entries.back()), std::move(done.back())});
-  }
-}
 }  // namespace
 
-Committer::Committer(Env& env, Provider& provider, Options options, const Log& log,
+Committer::Committer(Env& env, Provider& provider, Options options, CommitEvents& events, const Log& log,
                      const Instruments& instruments)
-    : env_(env), provider_(provider), options_(options), log_(log), instruments_(instruments) {}
+    : env_(env),
+      provider_(provider),
+      options_(options),
+      events_(events),
+      log_(log),
+      instruments_(instruments) {}
 
-void Committer::add(TurnCommit commit, TurnDone done) {
-  turns_.push_back({std::move(commit), std::move(done)});
+void Committer::add(PendingTurn turn) {
+  turns_.push_back(std::move(turn));
   if (!in_flight_ && turns_.size() >= early_flush) return flush();
   flush_soon();
 }
 
-void Committer::add_urgent(TurnCommit commit, TurnDone done) {
-  urgent_.push_back({std::move(commit), std::move(done)});
+void Committer::add_urgent(PendingTurn turn) {
+  urgent_.push_back(std::move(turn));
   preempt_.request_stop();
   if (!in_flight_) env_.loop().post_first([this] { flush(); });
 }
 
-void Committer::add(ActivityAck ack, AckDone done) {
-  acks_.push_back({std::move(ack), std::move(done)});
+void Committer::add(ActivityAck ack) {
+  acks_.push_back(std::move(ack));
   flush_soon();
 }
 
-/// While another process writes, a batch waits for its turn anyway, and its turn should carry much.
+/// While another process writes, a batch waits anyway, and a larger one costs no more.
 bool Committer::should_gather() const noexcept {
   if (in_flight_ || !urgent_.empty()) return false;
   const std::size_t waiting = turns_.size() + acks_.size();
@@ -73,26 +59,26 @@ bool Committer::should_gather() const noexcept {
   return waiting < few || provider_.is_contended();
 }
 
-/// Lets what the loop has queued already join the batch.
+/// Entries that the loop has queued already join the batch.
 void Committer::flush_soon() {
   if (in_flight_ || std::exchange(flush_posted_, true)) return;
-  flush_when_gathered(0);
+  env_.loop().post([this] { gather_or_flush(0); });
 }
 
-void Committer::flush_when_gathered(int rounds) {
-  env_.loop().post([this, rounds] {
-    if (rounds < most_rounds && should_gather() && !env_.loop_is_idle())
-      return flush_when_gathered(rounds + 1);
-    flush_posted_ = false;
-    flush();
-  });
+void Committer::gather_or_flush(int rounds) {
+  if (rounds < most_rounds && should_gather() && !env_.loop_is_idle()) {
+    env_.loop().post([this, rounds] { gather_or_flush(rounds + 1); });
+    return;
+  }
+  flush_posted_ = false;
+  flush();
 }
 
 void Committer::flush() {
   if (in_flight_ || nothing_waits()) return;
   auto batch = next_batch();
-  // A store that is tidying up would make the loop wait, and then nobody could tell it of a preempt; so would
-  // one that waits for another process.
+  // During maintenance the call would block the loop, and the loop could not preempt the maintenance. While
+  // another process writes, the call would block the loop as well.
   if (in_flight_size_ == 1 && !maintaining_ && !provider_.is_contended() && env_.loop_is_idle()) {
     store(*batch);
     finish(batch);
@@ -109,30 +95,40 @@ std::shared_ptr<Committer::Batch> Committer::next_batch() {
   else
     batch->preempt = preempt_.get_token();
   const std::size_t limit =
-      urgent ? std::min(options_.max_batch, urgent_.size() + beside_urgent) : options_.max_batch;
+      urgent ? std::min(options_.max_batch, urgent_.size() + joining_urgent) : options_.max_batch;
   const std::size_t most = std::min(urgent_.size() + turns_.size(), limit);
   batch->commits.reserve(most);
-  batch->commit_done.reserve(most);
-  move_some(urgent_, limit, batch->commits, batch->commit_done);
-  move_some(turns_, limit - batch->commits.size(), batch->commits, batch->commit_done);
-  move_some(acks_, urgent ? beside_urgent : options_.max_batch, batch->acks, batch->ack_done);
+  batch->turns.reserve(most);
+  while (batch->commits.size() < limit && !(urgent_.empty() && turns_.empty())) {
+    auto& from = urgent_.empty() ? turns_ : urgent_;
+    batch->commits.push_back(std::move(from.front().commit));
+    batch->turns.push_back(std::move(from.front()));
+    from.pop_front();
+  }
+  const std::size_t most_acks = urgent ? joining_urgent : options_.max_batch;
+  for (; batch->acks.size() < most_acks && !acks_.empty(); acks_.pop_front())
+    batch->acks.push_back(std::move(acks_.front()));
   if (!urgent_.empty()) preempt_.request_stop();
-  batch->give_up = env_.clock().lease_now() + options_.retry_for;
+  batch->retry_until = env_.clock().lease_now() + options_.retry_for;
   in_flight_ = true;
   in_flight_size_ = batch->commits.size() + batch->acks.size();
   return batch;
 }
 
 void Committer::send(std::shared_ptr<Batch> batch) {
-  env_.run_elsewhere(Lane::store, [this, batch = std::move(batch)]() mutable {
-    store(*batch);
-    // First: the next batch waits for it, and whoever is to be stopped by this one.
-    env_.loop().post_first([this, batch = std::move(batch)] { finish(batch); });
-  });
+  env_.run_elsewhere(Lane::store,
+                     [this, batch = std::move(batch)]() mutable { store_and_finish(std::move(batch)); });
 }
 
-/// On the store's thread, or on the loop if that is quicker. What was stored before a failed part is
-/// remembered and not sent again.
+/// On the store's lane.
+void Committer::store_and_finish(std::shared_ptr<Batch> batch) {
+  store(*batch);
+  // Before other jobs of the loop: the next batch waits for this, and so does every activity it stops.
+  env_.loop().post_first([this, batch = std::move(batch)] { finish(batch); });
+}
+
+/// On the store's lane, or on the loop if that is quicker. A part that was stored before another part failed
+/// is not sent again.
 void Committer::store(Batch& batch) {
   const auto began = std::chrono::steady_clock::now();
   std::size_t stored = 0;
@@ -157,30 +153,34 @@ void Committer::finish(const std::shared_ptr<Batch>& batch) {
   const Error* error = !batch->commit_results ? &batch->commit_results.error()
                        : !batch->ack_results  ? &batch->ack_results.error()
                                               : nullptr;
-  if (error != nullptr && error->retryable && env_.clock().lease_now() + batch->pause < batch->give_up) {
-    log_(LogLevel::warning, "the store could not commit and will be asked again",
-         {{"error", error->describe()}});
-    const LeaseTime when = env_.clock().lease_now() + batch->pause;
-    batch->pause = std::min(batch->pause * 2, longest_pause);
-    batch->preempt = {};  // it may be stored already, and whether it is should be known soon
-    env_.loop().post_at(when, [this, batch]() mutable { send(std::move(batch)); });
-    return;
-  }
-  if (error != nullptr) log_(LogLevel::error, "the store did not commit", {{"error", error->describe()}});
+  if (error != nullptr && retry(batch, *error)) return;
+  if (error != nullptr) log_(LogLevel::error, "a commit failed for good", {{"error", error->describe()}});
 
   in_flight_ = false;
   in_flight_size_ = 0;
   maintain_if_due();
-  // What gathered meanwhile leaves first, so that the store works while the loop tells everyone.
+  // The next batch leaves before the answers are passed on, so that the store works meanwhile.
   if (should_gather()) {
     flush_soon();
   } else if (!nothing_waits()) {
     send(next_batch());
   }
-  tell(batch, 0);
+  notify(batch, 0);
 }
 
-/// A provider may be anybody's. Fewer answers than entries are for a hurry alone.
+/// Sends the batch again after a pause. False if that would be useless or too late.
+bool Committer::retry(const std::shared_ptr<Batch>& batch, const Error& error) {
+  const LeaseTime when = env_.clock().lease_now() + batch->pause;
+  if (!error.retryable || when >= batch->retry_until) return false;
+  log_(LogLevel::warning, "a commit failed; retrying", {{"error", error.describe()}});
+  batch->pause = std::min(batch->pause * 2, longest_pause);
+  // The batch may be stored already: its answers are needed soon.
+  batch->preempt = {};
+  env_.loop().post_at(when, [this, batch]() mutable { send(std::move(batch)); });
+  return true;
+}
+
+/// Any provider may be in use. Only a preempted one may return fewer answers than entries.
 void Committer::check_answer_count(Batch& batch) {
   const auto check = [&](auto& results, std::size_t entries, const char* operation) {
     if (!results || results->size() == entries) return;
@@ -191,40 +191,46 @@ void Committer::check_answer_count(Batch& batch) {
   check(batch.ack_results, batch.acks.size(), "ack_activities");
 }
 
+/// Entries that a preempted store has skipped wait again, before all others.
 void Committer::requeue_skipped(Batch& batch) {
-  if (batch.commit_results) move_back(batch.commit_results->size(), batch.commits, batch.commit_done, turns_);
-  if (batch.ack_results) move_back(batch.ack_results->size(), batch.acks, batch.ack_done, acks_);
+  if (batch.commit_results) {
+    for (; batch.commits.size() > batch.commit_results->size(); batch.commits.pop_back()) {
+      PendingTurn& turn = turns_.emplace_front(std::move(batch.turns.back()));
+      turn.commit = std::move(batch.commits.back());
+      batch.turns.pop_back();
+    }
+  }
+  if (batch.ack_results) {
+    for (; batch.acks.size() > batch.ack_results->size(); batch.acks.pop_back())
+      acks_.push_front(std::move(batch.acks.back()));
+  }
   in_flight_size_ = batch.commits.size() + batch.acks.size();
 }
 
 void Committer::maintain_if_due() {
   if (maintaining_ || !urgent_.empty() || !provider_.wants_maintenance()) return;
   maintaining_ = true;
-  env_.run_elsewhere(Lane::store, [this, preempt = preempt_.get_token()] {
-    provider_.maintain(preempt);
-    env_.loop().post([this] { maintaining_ = false; });
-  });
+  env_.run_elsewhere(Lane::store, [this, preempt = preempt_.get_token()] { maintain(preempt); });
 }
 
-/// Tells whoever waits for the batch, from the `from`-th on: a few at a time, so that a cancel need not wait
-/// for all.
-void Committer::tell(const std::shared_ptr<Batch>& batch, std::size_t from) {
-  const std::size_t commits = batch->commit_done.size();
-  const std::size_t all = commits + batch->ack_done.size();
-  const std::size_t end = std::min(all, from + told_at_once);
+/// On the store's lane.
+void Committer::maintain(const std::stop_token& preempt) {
+  provider_.maintain(preempt);
+  env_.loop().post([this] { maintained(); });
+}
+
+/// Passes the answers on, from the `from`-th turn on: a few at a time, so that a cancel need not wait for
+/// all.
+void Committer::notify(const std::shared_ptr<Batch>& batch, std::size_t from) {
+  const std::size_t all = batch->turns.size();
+  const std::size_t end = std::min(all, from + notified_at_once);
   for (std::size_t i = from; i < end; ++i) {
-    if (i < commits) {
-      batch->commit_done[i](batch->commit_results
-                                ? Result<CommitResult>{std::move((*batch->commit_results)[i])}
-                                : Result<CommitResult>{batch->commit_results.error()},
-                            batch->commits[i]);
-    } else {
-      const std::size_t at = i - commits;
-      batch->ack_done[at](batch->ack_results ? Result<AckResult>{(*batch->ack_results)[at]}
-                                             : Result<AckResult>{batch->ack_results.error()});
-    }
+    batch->turns[i].commit = std::move(batch->commits[i]);
+    events_.turn_answered(std::move(batch->turns[i]),
+                          batch->commit_results ? Result<CommitResult>{std::move((*batch->commit_results)[i])}
+                                                : Result<CommitResult>{batch->commit_results.error()});
   }
-  if (end < all) env_.loop().post_first([this, batch, end] { tell(batch, end); });
+  if (end < all) env_.loop().post_first([this, batch, end] { notify(batch, end); });
 }
 
 }  // namespace duramen::inline v0::runtime

@@ -1,38 +1,45 @@
-// The end of an instance that cannot go on: handed out too often, its history cannot be read, or the store
-// cannot hold its next turn.
+// The end of an instance that cannot continue: it was handed out too often, its history is unreadable, or the
+// store cannot hold its next turn.
 //
-// Whatever is left readable decides who must be told: with a history the engine ends it from there; without
-// one, the instance's row knows its parent and the store its children.
+// With a readable history the engine ends the instance from there. Without one, the instance's row names the
+// parent and the store lists the children.
 #pragma once
 
 #include "core/execution.hpp"
+#include "runtime/pending_turn.hpp"
+#include "runtime/turn_builder.hpp"
 #include <duramen/history.hpp>
 #include <duramen/provider.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace duramen::inline v0::runtime {
 
+/// The failure of an instance or an activity that was handed out too often or is unreadable.
+[[nodiscard]] Failure poison_failure(const LeasedInstance& leased, std::uint32_t max_attempts);
+[[nodiscard]] Failure poison_failure(const LeasedActivity& leased, std::uint32_t max_attempts);
+
 struct Condemned {
-  std::optional<std::vector<Event>> history;  ///< absent: it cannot be read
+  std::optional<std::vector<Event>> history;  ///< absent: it is unreadable
   std::string why_not;                        ///< without a history
   bool retry_later = false;                   ///< the store failed for now
   std::optional<ParentLink> parent;           ///< without a history
-  std::vector<InstanceInfo> children;         ///< likewise: those that have not ended
+  std::vector<InstanceInfo> children;         ///< without a history: those that have not ended
 };
 
-/// A history read from `after` on, if it reaches as far as the instance has come. A store that has lost rows
-/// would else have the code run again from an earlier point, and the messages for what came later be ignored.
-[[nodiscard]] Result<std::vector<Event>> whole_history(Provider& provider, const LeasedInstance& item,
+/// Returns `history`, read from `after` on, if it reaches the last event of the instance. Otherwise the store
+/// has lost rows: running the code from an earlier point would ignore the messages for the later events.
+[[nodiscard]] Result<std::vector<Event>> whole_history(Provider& provider, const LeasedInstance& leased,
                                                        EventId after, Result<std::vector<Event>> history);
 
-/// Reads what is needed, on the store's lane.
-[[nodiscard]] Condemned read_condemned(Provider& provider, const LeasedInstance& item);
+/// Reads what condemned_turn needs. On the store's lane.
+[[nodiscard]] Condemned read_condemned(Provider& provider, const LeasedInstance& leased);
 
-/// The last turn of an instance whose history cannot be read. Token, node and basis are the caller's.
-[[nodiscard]] TurnCommit unread_end(const core::ExecutionIdentity& identity, const LeasedInstance& item,
-                                    const Condemned& condemned, Failure failure, TimePoint now);
+/// The last turn of the instance: no code runs. The caller sets the basis.
+[[nodiscard]] PendingTurn condemned_turn(TurnBuilder& builder, LeasedInstance& leased,
+                                         const Condemned& condemned, Failure failure, TimePoint now);
 
 }  // namespace duramen::inline v0::runtime

@@ -5,7 +5,7 @@
 namespace duramen::inline v0::runtime {
 
 namespace {
-// Beyond this the oldest give way. An activity whose news is lost stops at the next renewal of its lease.
+// Above this the oldest are dropped. An activity whose news is lost stops at the next renewal of its lease.
 constexpr std::size_t most = 65'536;
 }  // namespace
 

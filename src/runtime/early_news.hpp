@@ -1,7 +1,7 @@
 // News of cancelled activities that overtook the news that this node has them.
 //
-// Each is kept for as long as its lease can still arrive and be of use: for the length of a lease. One that
-// arrives later is over by then, and its activity does not begin.
+// Each is kept for the length of a lease. A lease that arrives later than that is over, and its activity does
+// not begin.
 #pragma once
 
 #include <duramen/failure.hpp>
@@ -23,7 +23,7 @@ class EarlyNews {
   explicit EarlyNews(Duration keep) : keep_(keep) {}
 
   void remember(const ActivityLease& lease, CancelReason reason, LeaseTime now);
-  /// Why `lease` was taken away, if that is known; then forgets it.
+  /// The reason why `lease` was stolen, if it is known; then forgets it.
   [[nodiscard]] std::optional<CancelReason> take(const ActivityLease& lease, LeaseTime now);
   [[nodiscard]] std::size_t size() const noexcept { return reasons_.size(); }
 

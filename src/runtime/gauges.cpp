@@ -29,56 +29,56 @@ Lane lane() { return detail::mutant("gauges_share_the_store_lane") ? Lane::store
 
 }  // namespace
 
-Gauges::Gauges(Env& env, Provider& provider, detail::LocalHub& local_hub, Duration interval, const Log& log)
-    : env_(env), provider_(provider), neighbourhood_(local_hub), interval_(interval), log_(log) {}
+Gauges::Gauges(Env& env, Provider& provider, detail::LocalHub& hub, Duration interval, const Log& log)
+    : env_(env), provider_(provider), hub_(hub), interval_(interval), log_(log) {}
 
 Gauges::~Gauges() { stop(); }
 
 void Gauges::stop() {
   stopped_ = true;
-  if (std::exchange(counting_, false)) neighbourhood_.end_count(std::nullopt);
+  if (std::exchange(counting_, false)) hub_.end_count(std::nullopt);
 }
 
 void Gauges::start() {
   if (stopped_) return;
   const LeaseTime now = env_.clock().lease_now();
   env_.loop().post_at(now + interval_, [this] { start(); });
-  if (counting_ || !neighbourhood_.begin_count(now, interval_)) return;
+  if (counting_ || !hub_.begin_count(now, interval_)) return;
   counting_ = true;
   open_ = 0;
-  count_depths();
+  env_.run_elsewhere(lane(), [this] { call_get_queue_depths(); });
 }
 
-void Gauges::count_depths() {
-  env_.run_elsewhere(lane(), [this] {
-    auto depths = provider_.get_queue_depths();
-    env_.loop().post([this, depths = std::move(depths)] {
-      gauges_ = {};
-      if (depths) gauges_.depths = *depths;
-      count_part({});
-    });
-  });
+void Gauges::call_get_queue_depths() {
+  auto depths = provider_.get_queue_depths();
+  env_.loop().post([this, depths = std::move(depths)] { take_depths(depths); });
+}
+
+void Gauges::take_depths(const Result<QueueDepths>& depths) {
+  gauges_ = {};
+  if (depths) gauges_.depths = *depths;
+  count_part({});
 }
 
 void Gauges::count_part(Incarnation after) {
   if (stopped_) return;
-  const std::size_t limit =
-      detail::mutant("gauges_count_in_one_go") ? std::numeric_limits<std::int32_t>::max() : part_size_;
-  env_.run_elsewhere(lane(), [this, after, limit] {
-    const LeaseTime began = env_.clock().lease_now();
-    auto part = provider_.count_instances(after, limit);
-    const Duration took = env_.clock().lease_now() - began;
-    env_.loop().post([this, part = std::move(part), took] {
-      part_size_ = next_size(part_size_, took);
-      take_part(part);
-    });
-  });
+  env_.run_elsewhere(lane(), [this, after, size = part_size_] { call_count_instances(after, size); });
 }
 
-void Gauges::take_part(const Result<InstanceCount>& part) {
+void Gauges::call_count_instances(Incarnation after, std::size_t size) {
+  const std::size_t limit =
+      detail::mutant("gauges_count_in_one_go") ? std::numeric_limits<std::int32_t>::max() : size;
+  const LeaseTime began = env_.clock().lease_now();
+  auto part = provider_.count_instances(after, limit);
+  const Duration took = env_.clock().lease_now() - began;
+  env_.loop().post([this, part = std::move(part), took] { take_part(part, took); });
+}
+
+void Gauges::take_part(const Result<InstanceCount>& part, Duration took) {
+  part_size_ = next_size(part_size_, took);
   if (stopped_) return;
   if (!part) {
-    log_(LogLevel::warning, "the instances in the store could not be counted; the next interval tries again",
+    log_(LogLevel::warning, "counting the instances in the store failed; retrying at the next interval",
          {{"error", part.error().describe()}});
     return finish();
   }
@@ -94,7 +94,7 @@ void Gauges::take_part(const Result<InstanceCount>& part) {
 
 void Gauges::finish() {
   counting_ = false;
-  neighbourhood_.end_count(gauges_);
+  hub_.end_count(gauges_);
 }
 
 }  // namespace duramen::inline v0::runtime

@@ -20,7 +20,7 @@ std::string_view name_of(ActivityOutcome outcome) {
       return "cancelled";
     case ActivityOutcome::lease_lost:
       return "lease_lost";
-    case ActivityOutcome::given_back:
+    case ActivityOutcome::released:
       return "given_back";
     case ActivityOutcome::poison:
       return "poison";

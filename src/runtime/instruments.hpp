@@ -1,4 +1,4 @@
-// Everything the runtime counts, in one place: each thing once, where it becomes true.
+// Everything the runtime counts, in one place. Each thing is counted once, where it becomes true.
 #pragma once
 
 #include <duramen/failure.hpp>
@@ -23,9 +23,9 @@ struct TurnLabels {
   const std::string& version;
 };
 
-enum class ActivityOutcome : std::uint8_t { success, app_error, cancelled, lease_lost, given_back, poison };
+enum class ActivityOutcome : std::uint8_t { success, app_error, cancelled, lease_lost, released, poison };
 
-/// Calls cost nothing without a sink. Exceptions of the sink end in them. Any thread.
+/// Without a sink calls cost nothing. Exceptions of the sink do not leave a call. Any thread.
 class Instruments {
  public:
   explicit Instruments(std::shared_ptr<Metrics> sink);

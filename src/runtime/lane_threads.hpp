@@ -1,4 +1,4 @@
-// Threads of a lane that are stuck in user code, and those that take their place.
+// Threads of a lane that are stuck in user code, and the threads that replace them.
 #pragma once
 
 #include "runtime/log.hpp"
@@ -12,17 +12,17 @@ namespace duramen::inline v0::runtime {
 /// Any thread.
 class LaneThreads {
  public:
-  /// `threads`: what the log calls them.
+  /// `threads`: their name in the log.
   LaneThreads(Env& env, Lane lane, std::string threads, const Log& log)
       : env_(env), lane_(lane), threads_(std::move(threads)), log_(log) {}
 
   void lost() {
     const bool refused = !env_.thread_lost(lane_);
-    // Once, until one is granted again: there may be many in a row.
+    // Logged once, until a thread is granted again: there may be many refusals in a row.
     if (!refused_.exchange(refused) && refused) {
       log_(LogLevel::warning,
            "the system refuses another thread for " + threads_ +
-               "; work goes on with fewer: raise the process's limit of threads or memory");
+               "; work continues with fewer: raise the process's limit of threads or memory");
     }
   }
   void found() { env_.thread_found(lane_); }

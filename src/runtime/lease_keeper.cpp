@@ -8,8 +8,8 @@
 
 namespace duramen::inline v0::runtime {
 
-LeaseKeeper::LeaseKeeper(Env& env, Provider& provider, Duration lease, OnGone on_gone, const Log& log)
-    : env_(env), provider_(provider), lease_(lease), on_gone_(std::move(on_gone)), log_(log) {}
+LeaseKeeper::LeaseKeeper(Env& env, Provider& provider, Duration lease, LeaseEvents& events, const Log& log)
+    : env_(env), provider_(provider), lease_(lease), events_(events), log_(log) {}
 
 void LeaseKeeper::start() {
   std::lock_guard lock(mutex_);
@@ -47,11 +47,11 @@ void LeaseKeeper::beat(const ActivityLease& lease, std::optional<Payload> detail
   const LeaseTime now = env_.clock().lease_now();
   std::lock_guard lock(mutex_);
   const auto found = kept_.find(lease.key);
-  if (found == kept_.end() || found->second.token != lease.token) return;  // nobody counts on it any more
+  if (found == kept_.end() || found->second.token != lease.token) return;  // lost or released
   KeptLease& kept = found->second;
   if (!kept.heartbeat) {
-    // At once if the last one is a while ago, so that one in time stays in time; else not more often than
-    // needed.
+    // At once if the last one was long ago, so that a heartbeat in time arrives in time. Otherwise no more
+    // often than needed.
     const Duration limit =
         kept.heartbeat_limit > Duration{} ? std::min(kept.heartbeat_limit, lease_) : lease_;
     kept.heartbeat.emplace();
@@ -67,8 +67,8 @@ void LeaseKeeper::schedule(LeaseTime when) {
   env_.lease_loop().post_at(when, [this, when] { renew(when); });
 }
 
-/// What is old enough to be renewed, and heartbeats that are due. Young leases wait for the next round: a
-/// short activity is never renewed at all.
+/// Leases that are old enough to be renewed, and heartbeats that are due. A young lease waits for the next
+/// round: the lease of a short activity is never renewed.
 std::vector<ActivityRenewal> LeaseKeeper::take_due(LeaseTime now) {
   std::vector<ActivityRenewal> due;
   for (auto& [key, kept] : kept_) {
@@ -112,11 +112,12 @@ void LeaseKeeper::renew(LeaseTime planned) {
         kept_.erase(found);
         gone.emplace_back(due[i].lease, result);
       } else if (due[i].heartbeat && !found->second.heartbeat) {
-        found->second.heartbeat = std::move(due[i].heartbeat);  // not sent after all
+        found->second.heartbeat = std::move(due[i].heartbeat);  // it was not sent
         found->second.send_at = now;
       }
     }
-    // Counted from when it was sent, like the lease. After a failure again soon, well before the deadline.
+    // Counted from when this round was sent, like the lease. After a failure the next round is soon, well
+    // before the deadline.
     LeaseTime next = results ? std::max(now, sent + lease_ / 3) : now + std::min(lease_ / 12, Duration{1000});
     if (results) {
       for (const auto& [key, kept] : kept_) {
@@ -126,9 +127,9 @@ void LeaseKeeper::renew(LeaseTime planned) {
     schedule(next);
   }
   if (!results)
-    log_(LogLevel::warning, "leases could not be renewed and are held on",
+    log_(LogLevel::warning, "lease renewal failed; leases stay valid until their deadline",
          {{"error", results.error().describe()}});
-  for (const auto& [lease, why] : gone) on_gone_(lease, why);
+  for (const auto& [lease, why] : gone) events_.lease_gone(lease, why);
 }
 
 }  // namespace duramen::inline v0::runtime

@@ -1,4 +1,4 @@
-// How the runtime's parts speak to the host's log.
+// The host's log, for the parts of the runtime.
 #pragma once
 
 #include "base/guarded.hpp"

@@ -1,12 +1,12 @@
 // A node: everything one runtime does on its loop, put together.
 //
-// Decides when to ask the store for work, and passes on what comes: instances to Turns, activities to
-// Activities, ends of leases to whoever held them. It is the same code in production and in the simulator;
-// only the Env differs.
+// It decides when to fetch work, and passes on what arrives: instances to Turns, activities to Activities,
+// stolen and lost leases to Activities::stop. Production and simulator run the same code; only the Env
+// differs.
 #pragma once
 
 #include "runtime/activities.hpp"
-#include "runtime/committer.hpp"
+#include "runtime/fetch_gate.hpp"
 #include "runtime/gauges.hpp"
 #include "runtime/instruments.hpp"
 #include "runtime/lease_keeper.hpp"
@@ -20,7 +20,6 @@
 #include <duramen/registry.hpp>
 #include <duramen/runtime.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -29,7 +28,11 @@
 
 namespace duramen::inline v0::runtime {
 
-class Node final : public ProviderListener, public detail::LocalRuntime {
+class Node final : public ProviderListener,
+                   public detail::LocalRuntime,
+                   private TurnEvents,
+                   private ActivityEvents,
+                   private LeaseEvents {
  public:
   /// `options` must be complete: node id and log set.
   Node(Env& env, Store store, Registry registry, RuntimeOptions options);
@@ -37,12 +40,12 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
 
   /// Begins to take work. Called once, from any thread.
   void run();
-  /// Names turns that take too long, by the clock on the wall: nothing for a simulated one.
+  /// Logs turns that take too long by the real clock. Not called in a simulation.
   void watch_turns() { watchdog_.start(); }
   /// Any thread.
   [[nodiscard]] std::size_t abandoned_activities() const noexcept { return activities_.abandoned(); }
-  /// Takes no more work; `done` is called on the loop when nothing of this node is under way. After
-  /// `deadline` running activities are told to stop.
+  /// Takes no more work. Calls `done` on the loop when nothing of this node is under way. After `deadline`
+  /// running activities are asked to stop.
   void shut_down(Duration deadline, UniqueFunction<void()> done);
 
   // ProviderListener: any thread.
@@ -61,35 +64,68 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
   void counted(const detail::StoreGauges& gauges) override;
 
  private:
-  /// Asking for one kind of work: at most one question at a time, and one more if something came up
-  /// meanwhile.
-  struct Asking {
-    bool under_way = false;
-    bool again = false;
-    std::atomic<bool> hinted{false};  // a hint is on its way to the loop
-  };
-  void hint(Asking& asking, void (Node::*ask)());
-  [[nodiscard]] bool begin(Asking& asking) const;
-  void ask_for_turns();
-  void ask_for_activities();
-  void turns_arrived(Result<TurnBatch> batch);
-  void activities_arrived(Result<ActivityBatch> batch, LeaseTime sent, std::size_t reserved);
-  void answered(Asking& asking, bool ask_again, void (Node::*ask)());
-  void wake_at(TimePoint due);
+  // TurnEvents: the loop.
+  void timer_created(TimePoint due) override;
+  void activity_limited(TimePoint due) override;
+  void commit_stole(const StolenLease& stolen, LeaseTime decided) override;
+  void instance_ended(const InstanceId& instance, const detail::EndedInstance& end) override;
+
+  // ActivityEvents: the loop.
+  void activity_finished(FinishedActivity activity) override;
+  void activity_released(ActivityRenewal activity) override;
+  void place_freed() override;
+
+  // LeaseEvents: the lease executor.
+  void lease_gone(const ActivityLease& lease, const RenewResult& why) override;
+
+  // Fetching work: the loop.
+  void begin_work();
   void poll();
+  void follow_turn_hint();
+  void follow_activity_hint();
+  void fetch_turns();
+  void fetch_turns_later();
+  void fetch_postponed_turns();
+  void turns_arrived(Result<TurnBatch> batch);
+  void turn_fetch_finished(bool more);
+  void fetch_activities();
+  void activities_arrived(Result<ActivityBatch> batch, LeaseTime sent, std::size_t reserved);
+  void take_activity(LeasedActivity leased, LeaseTime sent);
+  void activity_fetch_finished(bool more);
+  void wake_at(TimePoint due);
+  void wake(TimePoint due);
+
+  // Other work: the loop.
+  void stop_lost(const ActivityLease& lease, const RenewResult& why);
+  void stop_stolen(const std::vector<StolenLease>& stolen);
+  void run_cancel(detail::LocalCancel& request);
   void sweep_at(TimePoint due);
+  void sweep_if_due(TimePoint due);
   void sweep();
-  void read_stolen();
-  void lease_gone(const ActivityLease& lease, const RenewResult& why);
-  void give_back(ActivityRenewal work);
+  void swept(const Result<SweepResult>& result);
+  void report_gauges(const detail::StoreGauges& gauges);
+  void begin_shutdown(Duration deadline, UniqueFunction<void()> done);
   void check_drained();
+  void finish_if_drained();
+  [[nodiscard]] bool is_drained() const;
+
+  // On the store's lane.
+  void call_fetch_turns();
+  void call_fetch_activities(std::size_t places, std::optional<SessionClaim> claim);
+  void call_read_stolen_leases();
+  void call_sweep();
+  void call_release_activity(const ActivityRenewal& activity);
+  void call_release_sessions(UniqueFunction<void()> done);
+  void check_drained_later();
+
   [[nodiscard]] std::string session_owner() const;
+  [[nodiscard]] TurnOptions turn_options() const;
 
   // Fixed at construction.
   Env& env_;
   const Store store_;
   const Instruments instruments_;
-  const std::shared_ptr<Provider> metered_;  // if anybody counts
+  const std::shared_ptr<Provider> metered_;  // null without metrics
   Provider& provider_;
   const Registry registry_;
   const RuntimeOptions options_;
@@ -101,15 +137,14 @@ class Node final : public ProviderListener, public detail::LocalRuntime {
   Watchdog watchdog_;
   LeaseKeeper leases_;
   SessionKeeper sessions_;
-  Committer committer_;
   Activities activities_;
   Turns turns_;
   Gauges gauges_;
-  Asking asking_turns_;
-  Asking asking_activities_;
-  bool asking_later_ = false;       // a timer will ask for turns, when fewer are being stored
-  std::optional<TimePoint> wake_;   // when the next timer is looked for
-  std::optional<TimePoint> sweep_;  // when overdue work is looked for
+  FetchGate turn_gate_;
+  FetchGate activity_gate_;
+  bool fetching_later_ = false;     // a timer will fetch turns, when fewer are being stored
+  std::optional<TimePoint> wake_;   // when the next timer is due
+  std::optional<TimePoint> sweep_;  // when the next sweep is due
   bool sweeping_ = false;
   bool stopping_ = false;
   UniqueFunction<void()> drained_;

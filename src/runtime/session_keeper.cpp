@@ -20,9 +20,10 @@ void SessionKeeper::schedule() {
 void SessionKeeper::renew() {
   if (released_.load()) return;
   const auto kept = provider_.renew_sessions({&owner_, 1}, lease_, idle_);
-  if (!kept) log_(LogLevel::warning, "sessions could not be renewed", {{"error", kept.error().describe()}});
+  if (!kept)
+    log_(LogLevel::warning, "session renewal failed; retrying", {{"error", kept.error().describe()}});
   if (kept && *kept == 0) {
-    keeping_.store(false);  // all idle: the next claim begins again
+    keeping_.store(false);  // all idle: the next claim starts it again
     return;
   }
   schedule();
@@ -32,7 +33,8 @@ void SessionKeeper::release() {
   if (!ever_.load() || released_.exchange(true)) return;
   const auto released = provider_.release_sessions(owner_);
   if (!released)
-    log_(LogLevel::warning, "sessions could not be released", {{"error", released.error().describe()}});
+    log_(LogLevel::warning, "releasing sessions failed; they end at their deadline",
+         {{"error", released.error().describe()}});
 }
 
 }  // namespace duramen::inline v0::runtime

@@ -1,7 +1,7 @@
 // Keeps this node's sessions its own while they are used.
 //
-// A session is claimed by fetching its work; what keeps it is this renewal, made only while the node has any.
-// On the lease executor, like the leases of activities.
+// A fetch of a session's activities claims the session; this renewal keeps it. It runs only while the node
+// has sessions, on the lease executor, like the renewal of activity leases.
 #pragma once
 
 #include "runtime/log.hpp"
@@ -18,9 +18,9 @@ class SessionKeeper {
   SessionKeeper(Env& env, Provider& provider, std::string owner, Duration lease, Duration idle,
                 const Log& log);
 
-  /// Work of a session was taken. Any thread.
+  /// An activity of a session was fetched. Any thread.
   void claimed();
-  /// Gives all sessions back, so that others may go on with them at once. On the store's lane.
+  /// Releases all sessions, so that other nodes can claim them at once. On the store's lane.
   void release();
 
  private:

@@ -1,27 +1,44 @@
 #include "runtime/stop_notifier.hpp"
 
+#include <chrono>
 #include <string>
 #include <utility>
 
 namespace duramen::inline v0::runtime {
 
-StopNotifier::StopNotifier(Env& env, const Log& log)
-    : env_(env), log_(log), threads_(env, Lane::cancellation, "stop callbacks", log) {}
+StopNotifier::StopNotifier(Env& env, const Log& log, const Instruments& instruments)
+    : env_(env),
+      log_(log),
+      instruments_(instruments),
+      threads_(env, Lane::cancellation, "stop callbacks", log) {}
 
-void StopNotifier::notify(std::shared_ptr<detail::ActivityState> state, UniqueFunction<void()> after) {
+void StopNotifier::notify(std::shared_ptr<detail::ActivityState> state) {
+  env_.run_elsewhere(Lane::cancellation, [this, state = std::move(state)] { fire(state); });
+}
+
+void StopNotifier::notify_cancel(std::shared_ptr<detail::ActivityState> state, const Cancel& cancel) {
   env_.run_elsewhere(Lane::cancellation,
-                     [this, state = std::move(state), after = std::move(after)]() mutable {
-                       const Notices::iterator notice = begin(state);
-                       state->request_stop(env_.clock().lease_now());
-                       end(notice);
-                       if (after) after();
-                     });
+                     [this, state = std::move(state), cancel] { fire_cancel(state, cancel); });
+}
+
+/// On the cancellation lane.
+void StopNotifier::fire(const std::shared_ptr<detail::ActivityState>& state) {
+  const Notices::iterator notice = begin(state);
+  state->request_stop(env_.clock().lease_now());
+  end(notice);
+}
+
+void StopNotifier::fire_cancel(const std::shared_ptr<detail::ActivityState>& state, const Cancel& cancel) {
+  fire(state);
+  if (!instruments_.on()) return;
+  const std::chrono::duration<double> took = *state->notified_at() - cancel.since;
+  instruments_.cancel_delivered(took.count(), cancel.decided_here);
 }
 
 StopNotifier::Notices::iterator StopNotifier::begin(std::shared_ptr<detail::ActivityState> state) {
   const LeaseTime now = env_.clock().lease_now();
   std::lock_guard lock(mutex_);
-  if (!planned_) watch(now + slow_callback);
+  if (!planned_) check_at(now + slow_callback);
   return under_way_.insert(under_way_.end(), Notice{std::move(state), now});
 }
 
@@ -37,14 +54,14 @@ void StopNotifier::end(Notices::iterator notice) {
 }
 
 /// With mutex_ held. Both loops call the store and may hang there: the first that is free does the check.
-void StopNotifier::watch(LeaseTime when) {
+void StopNotifier::check_at(LeaseTime when) {
   planned_ = when;
   env_.lease_loop().post_at(when, [this, when] { check(when); });
   if (detail::mutant("a_hung_renewal_holds_up_stop_notices")) return;
   env_.loop().post_at(when, [this, when] { check(when); });
 }
 
-/// On one of the two loops. Planned while callbacks are under way that are not known to be slow.
+/// On one of the two loops. Planned while a callback is under way that is not known to be slow.
 void StopNotifier::check(LeaseTime planned) {
   const LeaseTime now = env_.clock().lease_now();
   std::vector<std::shared_ptr<detail::ActivityState>> slow;
@@ -56,7 +73,7 @@ void StopNotifier::check(LeaseTime planned) {
     for (Notice& notice : under_way_) {
       if (notice.slow) continue;
       if (now < notice.began + slow_callback) {
-        watch(notice.began + slow_callback);
+        check_at(notice.began + slow_callback);
         break;  // the others are younger
       }
       notice.slow = true;
@@ -72,7 +89,7 @@ void StopNotifier::check(LeaseTime planned) {
     log_(LogLevel::warning,
          "a stop callback of activity '" + state->request().name + "' has run for over " +
              std::to_string(slow_callback.count()) +
-             " ms; let it only wake the activity, and do what takes time there",
+             " ms; it should only wake the activity, which then does the slow work",
          {{"instance_id", state->request().instance.value},
           {"activity_name", state->request().name},
           {"activity_id", std::to_string(state->request().key.activity.value)}});

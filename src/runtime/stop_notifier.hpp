@@ -1,16 +1,16 @@
 // Fires the stop tokens of activities, away from the loops: stop callbacks are user code.
 //
-// A callback should only wake somebody. One that blocks keeps its thread, and two of them would keep all: so
-// a warning names a callback that takes too long, and another thread takes the place of its thread until
-// it returns. At most max_replaced do: callbacks that block without end must not fill the process with
-// threads.
+// A callback should only wake its activity. A callback that blocks keeps its thread, and two of them would
+// keep all threads of the lane. So a warning names a callback that takes too long, and another thread
+// replaces its thread until it returns. At most max_replaced threads are replaced: callbacks that block
+// without end must not fill the process with threads.
 #pragma once
 
 #include "runtime/activity_state.hpp"
+#include "runtime/instruments.hpp"
 #include "runtime/lane_threads.hpp"
 #include "runtime/log.hpp"
 #include <duramen/env.hpp>
-#include <duramen/function.hpp>
 
 #include <cstddef>
 #include <list>
@@ -26,28 +26,38 @@ class StopNotifier {
   static constexpr Duration slow_callback{50};
   static constexpr std::size_t max_replaced = 64;
 
-  StopNotifier(Env& env, const Log& log);
+  StopNotifier(Env& env, const Log& log, const Instruments& instruments);
   StopNotifier(const StopNotifier&) = delete;
   StopNotifier& operator=(const StopNotifier&) = delete;
 
-  /// Fires the activity's stop token on the cancellation lane, then calls `after` there, if it is given.
-  void notify(std::shared_ptr<detail::ActivityState> state, UniqueFunction<void()> after = {});
+  /// When a cancel was decided or arrived, and whether this node decided it.
+  struct Cancel {
+    LeaseTime since;
+    bool decided_here = false;
+  };
+  /// Fires the activity's stop token on the cancellation lane.
+  void notify(std::shared_ptr<detail::ActivityState> state);
+  /// The same, and records how long the cancel took to arrive.
+  void notify_cancel(std::shared_ptr<detail::ActivityState> state, const Cancel& cancel);
 
  private:
   struct Notice {
     std::shared_ptr<detail::ActivityState> state;
     LeaseTime began;
     bool slow = false;
-    bool replaced = false;  // another thread has the place of its thread
+    bool replaced = false;  // another thread works in place of its thread
   };
   using Notices = std::list<Notice>;
+  void fire(const std::shared_ptr<detail::ActivityState>& state);
+  void fire_cancel(const std::shared_ptr<detail::ActivityState>& state, const Cancel& cancel);
   [[nodiscard]] Notices::iterator begin(std::shared_ptr<detail::ActivityState> state);
   void end(Notices::iterator notice);
-  void watch(LeaseTime when);
+  void check_at(LeaseTime when);
   void check(LeaseTime planned);
 
   Env& env_;
   const Log& log_;
+  const Instruments& instruments_;
   LaneThreads threads_;
 
   std::mutex mutex_;

@@ -5,12 +5,12 @@
 
 namespace duramen::inline v0::runtime {
 
-void Watchdog::look_later() {
+void Watchdog::check_later() {
   const Duration pause = std::max(limit_ / 2, Duration{1});
-  env_.lease_loop().post_at(env_.clock().lease_now() + pause, [this] { look(); });
+  env_.lease_loop().post_at(env_.clock().lease_now() + pause, [this] { check(); });
 }
 
-void Watchdog::look() {
+void Watchdog::check() {
   std::optional<Turn> slow;
   {
     std::lock_guard lock(mutex_);
@@ -23,10 +23,10 @@ void Watchdog::look() {
   if (slow) {
     log_(LogLevel::warning,
          "a turn takes longer than " + std::to_string(limit_.count()) +
-             " ms and holds up all others: orchestration code must not block; move the work into an activity",
+             " ms and delays all others: orchestration code must not block; move the work into an activity",
          {{"instance_id", slow->instance.value}});
   }
-  look_later();
+  check_later();
 }
 
 }  // namespace duramen::inline v0::runtime

@@ -1,5 +1,5 @@
-// Names the instance whose turn takes too long: code that blocks, or computes for seconds, holds up every
-// other one.
+// Logs the instance whose turn takes too long: code that blocks, or computes for seconds, delays every other
+// instance.
 #pragma once
 
 #include "runtime/log.hpp"
@@ -15,7 +15,7 @@ class Watchdog {
  public:
   Watchdog(Env& env, Duration limit, const Log& log) : env_(env), limit_(limit), log_(log) {}
 
-  void start() { look_later(); }
+  void start() { check_later(); }
   /// Any thread.
   void stop() {
     std::lock_guard lock(mutex_);
@@ -38,8 +38,8 @@ class Watchdog {
     LeaseTime began;
     bool named;
   };
-  void look_later();
-  void look();
+  void check_later();
+  void check();
 
   Env& env_;
   const Duration limit_;

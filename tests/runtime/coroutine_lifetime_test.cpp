@@ -94,7 +94,7 @@ class CoroutineLifetime : public ::testing::Test {
     options.log = [this](const LogRecord& record) {
       if (ended) ++lines_after_the_end;
       if (record.source == LogSource::activity) ++traced;
-      if (record.message.find("the runtime leaves coroutine activities behind") == std::string_view::npos)
+      if (record.message.find("coroutine activities outlive the runtime") == std::string_view::npos)
         return;
       std::lock_guard lock(mutex);
       left_behind.emplace_back(record.message);

@@ -1,0 +1,54 @@
+#include "runtime/pending_turn.hpp"
+
+#include <duramen/detail/mutant.hpp>
+
+#include <algorithm>
+
+namespace duramen::inline v0::runtime {
+
+namespace {
+
+/// The store's answer to a first turn, as the answer to the start that was stored with it.
+Result<StartOutcome> start_outcome(const Result<CommitResult>& result, const InstanceId& instance) {
+  if (!result) return result.error();
+  switch (result->outcome) {
+    case CommitOutcome::committed:
+    case CommitOutcome::already_committed:
+      return StartOutcome::created;
+    case CommitOutcome::start_refused:
+      return result->start;
+    case CommitOutcome::invalid:
+      if (detail::mutant("an_invalid_start_is_created")) return StartOutcome::created;
+      return Error{ErrorCode::invalid_argument, "start",
+                   "the store cannot hold the first turn of \"" + instance.value +
+                       "\", so nothing was started: " + result->message,
+                   false};
+    case CommitOutcome::lease_lost:
+    case CommitOutcome::condition_failed:
+      break;
+  }
+  return Error{ErrorCode::internal, "start",
+               "the provider answered the start of \"" + instance.value +
+                   "\" with an outcome that only an existing instance can have; correct the provider",
+               false};
+}
+
+}  // namespace
+
+bool is_stored(const Result<CommitResult>& result) {
+  return result &&
+         (result->outcome == CommitOutcome::committed || result->outcome == CommitOutcome::already_committed);
+}
+
+std::size_t PendingTurn::born_leased() const noexcept {
+  return static_cast<std::size_t>(
+      std::count_if(commit.new_activities.begin(), commit.new_activities.end(),
+                    [](const NewActivity& activity) { return activity.born_leased.has_value(); }));
+}
+
+void PendingTurn::notify_caller(const Result<CommitResult>& result) {
+  if (on_started) on_started(start_outcome(result, commit.instance));
+  if (on_cancelled) on_cancelled(is_stored(result));
+}
+
+}  // namespace duramen::inline v0::runtime

@@ -1,0 +1,43 @@
+// A turn that was run and is not stored yet.
+//
+// TurnBuilder makes it, Committer carries it to the store and back, Turns acts on the answer. It is one
+// struct on the whole way: nothing is copied out of it.
+#pragma once
+
+#include "core/execution.hpp"
+#include <duramen/function.hpp>
+#include <duramen/provider.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace duramen::inline v0::runtime {
+
+/// Labels and numbers of a turn that its commit does not contain. Filled only while metrics are on.
+struct TurnStats {
+  std::size_t replayed = 0;
+  std::string name;
+  std::string version;
+  TimePoint began;
+};
+
+struct PendingTurn {
+  TurnCommit commit;
+  std::vector<core::TraceLine> traces;  ///< logged once the turn is stored
+  LeaseTime sent{};                     ///< when it was given to the committer
+  bool condemned = false;               ///< it ends the instance without its code
+  TurnStats stats;
+  UniqueFunction<void(Result<StartOutcome>)> on_started;  ///< the caller of a start, if there is one
+  UniqueFunction<void(bool stored)> on_cancelled;         ///< the caller of a cancel, if there is one
+
+  [[nodiscard]] const InstanceId& instance() const noexcept { return commit.instance; }
+  /// Activities that this node runs as soon as the turn is stored.
+  [[nodiscard]] std::size_t born_leased() const noexcept;
+  /// Notifies the caller of a start or a cancel, if there is one.
+  void notify_caller(const Result<CommitResult>& result);
+};
+
+[[nodiscard]] bool is_stored(const Result<CommitResult>& result);
+
+}  // namespace duramen::inline v0::runtime

@@ -1,0 +1,99 @@
+#include "runtime/turn_builder.hpp"
+
+#include <duramen/detail/mutant.hpp>
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace duramen::inline v0::runtime {
+
+std::unique_ptr<core::Execution> TurnBuilder::make_execution(
+    const core::ExecutionIdentity& identity, std::shared_ptr<const OrchestrationHandler> handler,
+    KeyValues key_values) const {
+  core::ExecutionOptions options;
+  options.max_actions_per_turn = options_.max_actions;
+  if (!detail::mutant("the_payload_limit_is_fixed")) options.max_payload_bytes = options_.max_payload_bytes;
+  options.key_values = std::move(key_values);
+  return std::make_unique<core::Execution>(identity, std::move(handler), std::move(options));
+}
+
+PendingTurn TurnBuilder::run(core::Execution& execution, std::span<const Event> history,
+                             std::span<const MessageBody> messages, const Failure* condemned) {
+  core::TurnOutcome outcome =
+      run_timed(execution, {history, messages, env_.clock().now(), env_.random(), condemned});
+  for (const std::string& warning : outcome.warnings) {
+    log_(LogLevel::warning, warning, {{"instance_id", execution.identity().instance.value}});
+  }
+  PendingTurn turn;
+  turn.traces = std::move(outcome.traces);
+  if (instruments_.on()) {
+    turn.stats = {.replayed = outcome.replayed_events,
+                  .name = execution.name(),
+                  .version = execution.version(),
+                  .began = execution.started_at()};
+  }
+  TurnCommit& commit = turn.commit;
+  sign(commit);
+  commit.instance = execution.identity().instance;
+  commit.incarnation = execution.identity().incarnation;
+  commit.execution = execution.identity().execution;
+  commit.change.status = outcome.status;
+  commit.change.output = std::move(outcome.output);
+  commit.change.failure = std::move(outcome.failure);
+  commit.change.custom_status = std::move(outcome.custom_status);
+  commit.change.key_values = std::move(outcome.key_values);
+  if (!outcome.events.empty()) {
+    if (const auto* started = std::get_if<event::OrchestrationStarted>(&outcome.events.front().body)) {
+      commit.change.version = started->version;
+      commit.change.engine_version = started->engine_version;
+      commit.change.parent = started->parent;
+    }
+  }
+  commit.events = std::move(outcome.events);
+  commit.messages = std::move(outcome.messages);
+  commit.cancelled_activities = std::move(outcome.cancelled_activities);
+  commit.cancel_rest = outcome.cancel_rest;
+  commit.dropped_timers = std::move(outcome.dropped_timers);
+  commit.activity_lease = options_.activity_lease;
+  commit.new_activities.reserve(outcome.activities.size());
+  for (ActivityRequest& activity : outcome.activities)
+    commit.new_activities.push_back({std::move(activity), {}});
+  lease_activities(commit);
+  return turn;
+}
+
+core::TurnOutcome TurnBuilder::run_timed(core::Execution& execution, const core::TurnInput& input) {
+  watchdog_.enter(execution.identity().instance);
+  const auto began = std::chrono::steady_clock::now();
+  core::TurnOutcome outcome = execution.run_turn(input);
+  watchdog_.leave();
+  if (instruments_.on()) {
+    instruments_.turn_ran(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+  }
+  return outcome;
+}
+
+void TurnBuilder::sign(TurnCommit& commit) {
+  commit.token = CommitToken{random_token()};
+  commit.node = options_.node;
+}
+
+/// Never zero, and below 2^63 like every number.
+std::uint64_t TurnBuilder::random_token() { return (env_.random() >> 1u) | 1u; }
+
+/// An activity that this node can run at once is born leased to it, and begins without a fetch when the
+/// commit returns.
+void TurnBuilder::lease_activities(TurnCommit& commit) {
+  if (!dispatching_) return;
+  for (NewActivity& activity : commit.new_activities) {
+    if (activities_.free_places() == 0) break;
+    // Another node may own the session: only a fetch finds out.
+    if (activity.request.session_id || !options_.tags.accepts(activity.request.tag)) continue;
+    if (!activities_.can_run(activity.request.name)) continue;
+    activity.born_leased = LeaseToken{random_token()};
+    activities_.reserve(1);
+  }
+}
+
+}  // namespace duramen::inline v0::runtime
