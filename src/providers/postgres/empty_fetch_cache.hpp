@@ -23,18 +23,36 @@ class EmptyFetchCache {
   /// An answer is good for so long.
   static constexpr std::chrono::milliseconds good_for{4500};
 
-  /// Something was written here, or was heard of: whoever asks next asks the server.
+  /// Something was written here or announced: the next fetch asks the server.
   void invalidate() noexcept { ++generation_; }
-  /// To be read before the server is asked.
-  [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
 
+  /// Returns an empty batch if the server would return one again; else calls `fetch`, which asks the server.
+  template <class Fetch>
+  auto ask(const std::string& key, const Clock& clock, Fetch&& fetch) -> decltype(fetch()) {
+    if (const auto known = answer(key, clock.now())) {
+      decltype(fetch()) nothing;
+      nothing.next_due = known->next_due;
+      return nothing;
+    }
+    const std::uint64_t generation = generation_;  // read before the server is asked
+    auto batch = fetch();
+    if (batch.items.empty()) remember(key, generation, {batch.next_due});
+    return batch;
+  }
+
+ private:
   struct Answer {
     std::optional<TimePoint> next_due;
   };
-  /// What the server said to the same question, if it would say the same again.
-  [[nodiscard]] std::optional<Answer> answer(const std::string& question, TimePoint now) {
+  struct Entry {
+    Answer answer;
+    std::uint64_t generation;
+    Steady::time_point asked;
+  };
+
+  [[nodiscard]] std::optional<Answer> answer(const std::string& key, TimePoint now) {
     const std::lock_guard lock(mutex_);
-    const auto known = answers_.find(question);
+    const auto known = answers_.find(key);
     if (known == answers_.end()) return std::nullopt;
     const Entry& entry = known->second;
     const bool good = entry.generation == generation_ && Steady::now() < entry.asked + good_for &&
@@ -43,18 +61,11 @@ class EmptyFetchCache {
     answers_.erase(known);
     return std::nullopt;
   }
-  void remember(const std::string& question, std::uint64_t generation, Answer nothing) {
+  void remember(const std::string& key, std::uint64_t generation, Answer nothing) {
     const std::lock_guard lock(mutex_);
     if (answers_.size() >= 64) answers_.clear();  // of nodes long gone
-    answers_.insert_or_assign(question, Entry{nothing, generation, Steady::now()});
+    answers_.insert_or_assign(key, Entry{nothing, generation, Steady::now()});
   }
-
- private:
-  struct Entry {
-    Answer answer;
-    std::uint64_t generation;
-    Steady::time_point asked;
-  };
 
   std::atomic<std::uint64_t> generation_ = 0;
   std::mutex mutex_;

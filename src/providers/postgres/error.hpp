@@ -47,6 +47,19 @@ using providers::StoreError;
 /// True if the session is of no use any more, though the server still answered.
 [[nodiscard]] bool ends_session(const SqlError& error) noexcept;
 
+/// Sends a call again while other calls overtake it.
+template <class Call>
+auto until_not_overtaken(Call call) -> decltype(call()) {
+  constexpr int most_attempts = 5;  // two are rare
+  for (int attempt = 1;; ++attempt) {
+    try {
+      return call();
+    } catch (const SqlError& error) {
+      if (!was_overtaken(error) || attempt == most_attempts) throw;
+    }
+  }
+}
+
 [[nodiscard]] Error to_error(const SqlError& error, const std::string& operation);
 
 /// The same for any exception.

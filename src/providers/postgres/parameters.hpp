@@ -3,6 +3,8 @@
 
 #include "providers/postgres/wire.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -110,6 +112,8 @@ class Parameters {
   }
   Parameters& number(std::optional<std::int64_t> value);
   Parameters& index(std::size_t value);
+  /// A number of rows that SQL's LIMIT accepts.
+  Parameters& limit(std::size_t rows) { return index(std::min<std::size_t>(rows, 1u << 30)); }
   Parameters& flag(bool value);
   Parameters& text(std::optional<std::string_view> value);
   Parameters& no_texts() {

@@ -95,6 +95,8 @@ class PostgresProvider final : public Provider {
   [[nodiscard]] bool receives_announcements() const noexcept {
     return options_.clock == nullptr && announcer_.is_listening();
   }
+  [[nodiscard]] TurnBatch query_turns(const TurnFetch& request);
+  [[nodiscard]] ActivityBatch query_activities(const ActivityFetch& request);
   [[nodiscard]] LeasedInstance read_leased_instance(const Rows& rows, int row);
   [[nodiscard]] std::vector<Incarnation> reserve_numbers(std::span<const TurnCommit> commits);
   /// Which of the ids of detached starts belong to instances already. Looked up before the commit, because

@@ -68,7 +68,7 @@ Result<SweepResult> PostgresProvider::sweep(std::size_t limit) {
     const Rows found = read(queries_.look_for_overdue, look);
     SweepResult result;
     const int last = found.count() - 1;
-    if (!found.is_null(last, next_due)) result.next_due = from_unix_ms(found.integer(last, next_due));
+    result.next_due = found.optional_time(last, next_due);
     if (limit == 0 || (last == 0 && !found.flag(last, more))) return result;
 
     // How an overdue activity fails is the same for all stores, so it is said here and not by the server.
@@ -150,7 +150,7 @@ Result<std::vector<ExecutionInfo>> PostgresProvider::list_executions(const Insta
       info.version = rows.string(row, 2);
       info.last_event_id = EventId{rows.number(row, 3)};
       info.started_at = from_unix_ms(rows.integer(row, 4));
-      if (!rows.is_null(row, 5)) info.ended_at = from_unix_ms(rows.integer(row, 5));
+      info.ended_at = rows.optional_time(row, 5);
       info.failure = read_failure(rows, row, 6, info.unreadable);
       info.output = read_output(rows, row, 6);
     }

@@ -31,6 +31,9 @@ class Rows {
   [[nodiscard]] std::string_view text(int row, int column) const;
   [[nodiscard]] std::string string(int row, int column) const { return std::string(text(row, column)); }
   [[nodiscard]] std::optional<std::string> optional_string(int row, int column) const;
+  [[nodiscard]] std::optional<TimePoint> optional_time(int row, int column) const {
+    return is_null(row, column) ? std::nullopt : std::optional(from_unix_ms(integer(row, column)));
+  }
   [[nodiscard]] std::vector<std::int64_t> integers(int row, int column) const;
   /// As long as the rows live.
   [[nodiscard]] std::vector<std::string_view> texts(int row, int column) const;

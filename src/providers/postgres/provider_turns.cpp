@@ -1,0 +1,380 @@
+// The part of the Provider interface that leases and commits turns.
+#include "providers/common/unreadable_messages.hpp"
+#include "providers/common/unreadable_row.hpp"
+#include "providers/postgres/encoding.hpp"
+#include "providers/postgres/error.hpp"
+#include "providers/postgres/provider.hpp"
+#include "providers/postgres/turn_columns.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace duramen::inline v0::postgres::detail {
+
+namespace {
+
+// No holder keeps a lease for longer than this without a renewal.
+constexpr Duration own_stolen_kept_for = std::chrono::minutes{10};
+
+/// A start that nobody is told of if it is refused.
+bool is_detached_start(const OutboundMessage& message) {
+  return std::holds_alternative<message::StartOrchestration>(message.body) && !message.if_refused;
+}
+
+/// `taken` are ids that were taken before the batch.
+void note_refused_starts(std::span<const TurnCommit> commits, std::set<InstanceId> taken,
+                         std::vector<CommitResult>& results) {
+  for (std::size_t i = 0; i < commits.size(); ++i) {
+    if (results[i].outcome == CommitOutcome::committed &&
+        std::holds_alternative<FusedStart>(commits[i].basis))
+      taken.insert(commits[i].instance);
+  }
+  for (std::size_t i = 0; i < commits.size(); ++i) {
+    if (results[i].outcome != CommitOutcome::committed) continue;
+    for (const OutboundMessage& message : commits[i].messages) {
+      if (!std::holds_alternative<message::StartOrchestration>(message.body)) continue;
+      const bool free = taken.insert(message.target).second;
+      if (!free && is_detached_start(message)) results[i].refused_starts.push_back(message.target);
+    }
+  }
+}
+
+/// For comparing; no event has so large a number that it makes a difference.
+std::int64_t event_number(EventId id) {
+  return static_cast<std::int64_t>(std::min<std::uint64_t>(id.value, (1ull << 63) - 2));
+}
+
+/// The events of rows `from` to `to`, each of which holds a turn, without those that were not asked for.
+Result<std::vector<Event>> read_events(const Rows& rows, int from, int to, const HistoryRequest& request) {
+  std::vector<Event> events;
+  for (int row = from; row < to; ++row) {
+    const EventContext context{request.instance, request.execution};
+    if (auto decoded = decode_events(rows.text(row, 0), context, events); !decoded) return decoded.error();
+  }
+  const auto first =
+      std::ranges::find_if(events, [&](const Event& event) { return event.id > request.after; });
+  events.erase(events.begin(), first);
+  return events;
+}
+
+}  // namespace
+
+LeasedInstance PostgresProvider::read_leased_instance(const Rows& rows, int row) {
+  enum {
+    key,
+    instance_id,
+    orchestration,
+    version,
+    status,
+    execution,
+    last_event_id,
+    message_ids,
+    attempts,
+    items,
+    keys,
+    values,
+    encodings,
+    updated_at,
+    token
+  };
+  LeasedInstance item{.instance = InstanceId{rows.text(row, instance_id)},
+                      .incarnation = Incarnation{rows.number(row, key)},
+                      .lease = LeaseToken{rows.number(row, token)},
+                      .execution = ExecutionId{rows.number(row, execution)},
+                      .status = providers::status_or_running(rows.text(row, status)),
+                      .name = rows.string(row, orchestration),
+                      .version = rows.string(row, version),
+                      .last_event_id = EventId{rows.number(row, last_event_id)}};
+  const auto ids = rows.integers(row, message_ids);
+  const auto counts = rows.integers(row, attempts);
+  const auto texts = rows.texts(row, items);
+  providers::UnreadableMessages unreadable;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto attempt = static_cast<std::uint32_t>(counts.at(i));
+    item.attempt = std::max(item.attempt, attempt);
+    auto message = message_from_json(texts[i], item.instance);
+    if (message) {
+      item.messages.push_back({std::move(*message), attempt});
+    } else {
+      unreadable.add(ids.at(i), message.error().message);
+    }
+  }
+  item.unreadable = unreadable.description();
+  counters_.unreadable_messages += unreadable.count();
+  const auto value_keys = rows.texts(row, keys);
+  const auto value_texts = rows.texts(row, values);
+  const auto value_encodings = rows.texts(row, encodings);
+  const auto value_times = rows.integers(row, updated_at);
+  for (std::size_t i = 0; i < value_keys.size(); ++i) {
+    item.key_values.emplace(value_keys[i],
+                            KeyValueEntry{make_payload(value_texts.at(i), value_encodings.at(i)),
+                                          from_unix_ms(value_times.at(i))});
+  }
+  return item;
+}
+
+Result<TurnBatch> PostgresProvider::fetch_turns(const TurnFetch& request) {
+  return guarded("fetch_turns", [&]() -> Result<TurnBatch> {
+    if (request.limit == 0) return TurnBatch{};
+    if (!receives_announcements()) return query_turns(request);
+    return empty_fetches_.ask(cache_key(request), clock(), [&] { return query_turns(request); });
+  });
+}
+
+TurnBatch PostgresProvider::query_turns(const TurnFetch& request) {
+  const LeaseTime sent = clock().lease_now();
+  const TransactionTime now = transaction_time();
+  Parameters parameters;
+  parameters.number(now.now).number(now.lease_now).limit(request.limit).number(whole(request.lease));
+  parameters.number(new_token());
+  parameters.index(std::min(request.min_engine_version, 0x7fff'ffffu));
+  parameters.index(std::min(request.max_engine_version, 0x7fff'ffffu));
+  if (request.orchestrations) {
+    TextColumn names, versions;
+    for (const RegisteredOrchestration& known : *request.orchestrations) {
+      if (known.versions.empty()) {
+        names.add(known.name);
+        versions.add(std::nullopt);
+      }
+      for (const std::string& version : known.versions) {
+        names.add(known.name);
+        versions.add(version);
+      }
+    }
+    parameters.add(std::move(names)).add(std::move(versions));
+  } else {
+    parameters.no_texts().no_texts();
+  }
+  const Rows rows = run(queries_.fetch_turns, parameters);
+  TurnBatch batch;
+  for (int row = 0; row < rows.count(); ++row) {
+    if (rows.is_null(row, 0)) {
+      batch.next_due = rows.optional_time(row, 15);
+      continue;
+    }
+    LeasedInstance item = read_leased_instance(rows, row);
+    item.lease_until = sent + Duration{whole(request.lease)};
+    batch.items.push_back(std::move(item));
+  }
+  return batch;
+}
+
+Result<std::vector<Event>> PostgresProvider::read_history(const InstanceId& instance, ExecutionId execution,
+                                                          EventId after) {
+  return guarded("read_history", [&]() -> Result<std::vector<Event>> {
+    Parameters parameters;
+    parameters.text(instance.value).number(static_cast<std::int64_t>(execution.value));
+    parameters.number(event_number(after));
+    const Rows rows = read(queries_.history, parameters);
+    return read_events(rows, 0, rows.count(), {instance, execution, after});
+  });
+}
+
+std::vector<Result<std::vector<Event>>> PostgresProvider::read_histories(
+    std::span<const HistoryRequest> requests) {
+  if (requests.empty()) return {};
+  auto all = guarded("read_histories", [&]() -> Result<std::vector<Result<std::vector<Event>>>> {
+    TextColumn instances;
+    BigintColumn executions, afters;
+    for (const HistoryRequest& request : requests) {
+      instances.add(request.instance.value);
+      executions.add(request.execution.value);
+      afters.add(event_number(request.after));
+    }
+    Parameters parameters;
+    parameters.add(std::move(instances)).add(std::move(executions)).add(std::move(afters));
+    const Rows rows = read(queries_.histories, parameters);
+    std::vector<Result<std::vector<Event>>> histories;
+    histories.reserve(requests.size());
+    int from = 0;
+    for (std::size_t place = 0; place < requests.size(); ++place) {
+      int to = from;
+      while (to < rows.count() && rows.number(to, 1) == place + 1) ++to;
+      histories.push_back(read_events(rows, from, to, requests[place]));
+      from = to;
+    }
+    return histories;
+  });
+  if (all) return std::move(*all);
+  // One of them cannot be asked for; the others can.
+  if (!all.error().retryable) return Provider::read_histories(requests);
+  return std::vector<Result<std::vector<Event>>>(requests.size(), Result<std::vector<Event>>{all.error()});
+}
+
+std::vector<Incarnation> PostgresProvider::reserve_numbers(std::span<const TurnCommit> commits) {
+  std::vector<Incarnation> numbers(commits.size());
+  const auto wanted = static_cast<std::size_t>(std::ranges::count_if(commits, needs_number));
+  if (wanted == 0) return numbers;
+  Parameters parameters;
+  parameters.index(wanted);
+  const Rows rows = run(queries_.reserve_numbers, parameters);
+  int next = 0;
+  for (std::size_t i = 0; i < commits.size(); ++i) {
+    if (needs_number(commits[i])) numbers[i] = Incarnation{rows.number(next++, 0)};
+  }
+  return numbers;
+}
+
+std::set<InstanceId> PostgresProvider::ids_taken_before(std::span<const TurnCommit> commits) {
+  std::set<InstanceId> taken;
+  TextColumn ids;
+  bool any = false;
+  for (const TurnCommit& commit : commits) {
+    for (const OutboundMessage& message : commit.messages) {
+      if (!is_detached_start(message)) continue;
+      ids.add(message.target.value);
+      any = true;
+    }
+  }
+  if (!any) return taken;
+  Parameters parameters;
+  parameters.add(std::move(ids));
+  const Rows rows = read(queries_.taken_ids, parameters);
+  for (int row = 0; row < rows.count(); ++row) taken.insert(InstanceId(std::string(rows.text(row, 0))));
+  return taken;
+}
+
+void PostgresProvider::collect_notices(std::span<const TurnCommit> commits,
+                                       const std::vector<CommitResult>& results,
+                                       providers::Notices& notices) {
+  const LeaseTime now = clock().lease_now();
+  for (std::size_t i = 0; i < commits.size(); ++i) {
+    if (results[i].outcome != CommitOutcome::committed) continue;
+    const TurnCommit& commit = commits[i];
+    notices.instances.push_back({commit.instance, commit.change.status, commit.node});
+    if (!commit.cancel_rest) {
+      notices.activities_ready |= std::ranges::any_of(
+          commit.new_activities, [](const NewActivity& item) { return !item.born_leased; });
+    }
+    for (const StolenLease& stolen : results[i].stolen) {
+      if (stolen.owner == commit.node) {
+        own_stolen_.add(stolen.lease, stolen.reason, now + own_stolen_kept_for, now);
+      } else {
+        notices.stolen.push_back(stolen);
+      }
+    }
+  }
+}
+
+Result<std::vector<CommitResult>> PostgresProvider::commit_turns(std::span<const TurnCommit> commits,
+                                                                 const std::stop_token& preempt) {
+  return guarded("commit_turns", [&]() -> Result<std::vector<CommitResult>> {
+    // One statement for all of them: once it is on its way, it cannot be cut short.
+    if (commits.empty() || preempt.stop_requested()) return std::vector<CommitResult>{};
+    const std::vector<Incarnation> numbers = reserve_numbers(commits);
+    std::set<InstanceId> taken = ids_taken_before(commits);
+    TurnColumns batch;
+    for (std::size_t i = 0; i < commits.size(); ++i) batch.add(commits[i], numbers[i]);
+    providers::Notices notices;
+    std::vector<CommitResult> results;
+    try {
+      TurnAnswer answer =
+          read_turn_answer(write(queries_.commit_turns, batch.take(transaction_time())), commits);
+      results = std::move(answer.results);
+      notices.stolen = std::move(answer.erased);
+      notices.turns_ready = answer.work_ready;
+    } catch (const SqlError& error) {
+      if (!concerns_one_entry(error)) throw;
+      // One of them cannot be stored. Savepoints would cost every batch something; so only this one pays for
+      // them.
+      results = until_not_overtaken([&] {
+        notices = {};
+        return commit_each(commits, numbers, notices);
+      });
+    }
+    note_refused_starts(commits, std::move(taken), results);
+    collect_notices(commits, results, notices);
+    for (std::size_t i = 0; i < commits.size(); ++i) {
+      for (std::size_t a = 0; a < results[i].acks.size(); ++a)
+        explain(commits[i].activity_acks[a].lease, results[i].acks[a]);
+    }
+    announce(notices);
+    return results;
+  });
+}
+
+std::vector<CommitResult> PostgresProvider::commit_each(std::span<const TurnCommit> commits,
+                                                        std::span<const Incarnation> numbers,
+                                                        providers::Notices& notices) {
+  const Pool::Loan connection = pool_.take();
+  std::vector<CommitResult> results;
+  TurnColumns all;
+  for (std::size_t i = 0; i < commits.size(); ++i) all.add(commits[i], numbers[i]);
+  connection->run("BEGIN");
+  try {
+    connection->run(queries_.lock_turns, all.locks());
+    for (std::size_t i = 0; i < commits.size(); ++i) {
+      TurnColumns batch;
+      batch.add(commits[i], numbers[i]);
+      connection->run("SAVEPOINT entry");
+      try {
+        const std::span<const TurnCommit> one = commits.subspan(i, 1);
+        TurnAnswer answer =
+            read_turn_answer(connection->run(queries_.commit_turns, batch.take(transaction_time())), one);
+        results.push_back(std::move(answer.results.front()));
+        std::ranges::move(answer.erased, std::back_inserter(notices.stolen));
+        notices.turns_ready |= answer.work_ready;
+      } catch (const SqlError& error) {
+        if (!concerns_one_entry(error)) throw;
+        connection->run("ROLLBACK TO entry");
+        results.push_back({.outcome = CommitOutcome::invalid,
+                           .incarnation = commits[i].incarnation,
+                           .message = to_error(error, "").message});
+      }
+      connection->run("RELEASE entry");
+    }
+    connection->run("COMMIT");
+    empty_fetches_.invalidate();
+  } catch (const SqlError&) {
+    if (connection->usable()) connection->run("ROLLBACK");
+    throw;
+  }
+  return results;
+}
+
+Result<void> PostgresProvider::release_turns(std::span<const TurnRelease> items) {
+  return guarded("release_turns", [&]() -> Result<void> {
+    if (items.empty()) return {};
+    BigintColumn key, token, delay;
+    IntegerColumn uncount;
+    for (const TurnRelease& item : items) {
+      key.add(item.lease.incarnation.value);
+      token.add(item.lease.token.value);
+      delay.add(whole(item.delay));
+      uncount.add(item.count_attempt ? 0u : 1u);
+    }
+    const TransactionTime now = transaction_time();
+    Parameters parameters;
+    parameters.number(now.now).number(now.lease_now);
+    parameters.add(std::move(key)).add(std::move(token)).add(std::move(delay)).add(std::move(uncount));
+    providers::Notices notices;
+    notices.turns_ready = write(queries_.abandon_turns, parameters).integer(0, 0) > 0;
+    announce(notices);
+    return {};
+  });
+}
+
+Result<std::vector<bool>> PostgresProvider::renew_turns(std::span<const TurnLease> leases, Duration extend) {
+  return guarded("renew_turns", [&]() -> Result<std::vector<bool>> {
+    std::vector<bool> renewed;
+    if (leases.empty()) return renewed;
+    BigintColumn key, token;
+    for (const TurnLease& lease : leases) {
+      key.add(lease.incarnation.value);
+      token.add(lease.token.value);
+    }
+    Parameters parameters;
+    parameters.number(transaction_time().lease_now)
+        .number(whole(extend))
+        .add(std::move(key))
+        .add(std::move(token));
+    for (const std::int64_t held : run(queries_.renew_turns, parameters).integers(0, 0))
+      renewed.push_back(held != 0);
+    return renewed;
+  });
+}
+
+}  // namespace duramen::inline v0::postgres::detail
