@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t frame_bytes = 4096 + 24;
 // A checkpoint waits this long for readers; then the log goes on growing until the next try.
 constexpr int checkpoint_patience_ms = 20;
-constexpr int busy_timeout_ms = 5000;
+constexpr int write_lock_timeout_ms = 5000;
 constexpr int open_attempts = 500;
 
 bool is_memory(const std::string& path) { return path == ":memory:"; }
@@ -219,7 +219,7 @@ int Writer::checkpoint(const std::stop_token& preempt) {
     const std::stop_callback interrupt{preempt, [handle] { sqlite3_interrupt(handle); }};
     code = sqlite3_wal_checkpoint_v2(handle, nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
   }
-  sqlite3_busy_timeout(handle, busy_timeout_ms);
+  sqlite3_busy_timeout(handle, write_lock_timeout_ms);
   return code == SQLITE_BUSY && preempt.stop_requested() ? SQLITE_INTERRUPT : code;
 }
 
