@@ -12,7 +12,7 @@ namespace duramen::inline v0::client {
 
 namespace {
 
-using Kind = Waiting::Kind;
+using WaitKind = Waiting::Kind;
 
 class Reader {
  public:
@@ -24,18 +24,18 @@ class Reader {
                          CancelRequest{e.reason, e.mode, e.origin, std::nullopt, event.timestamp};
                    },
                    [&](const event::ActivityScheduled& e) {
-                     Waiting& wait = open(event, Kind::activity, e.name);
+                     Waiting& wait = open(event, WaitKind::activity, e.name);
                      wait.tag = e.tag;
                      wait.session = e.session_id;
                    },
-                   [&](const event::TimerCreated& e) { open(event, Kind::timer, {}).due = e.fire_at; },
+                   [&](const event::TimerCreated& e) { open(event, WaitKind::timer, {}).due = e.fire_at; },
                    [&](const event::SubOrchestrationScheduled& e) {
-                     open(event, Kind::child, e.name).child = e.instance;
+                     open(event, WaitKind::child, e.name).child = e.instance;
                    },
-                   [&](const event::ExternalSubscribed& e) { subscribe(event, Kind::event, e.name); },
-                   [&](const event::QueueSubscribed& e) { subscribe(event, Kind::queue, e.name); },
-                   [&](const event::ExternalEvent& e) { arrive(Kind::event, e.name); },
-                   [&](const event::QueueEventDelivered& e) { arrive(Kind::queue, e.name); },
+                   [&](const event::ExternalSubscribed& e) { subscribe(event, WaitKind::event, e.name); },
+                   [&](const event::QueueSubscribed& e) { subscribe(event, WaitKind::queue, e.name); },
+                   [&](const event::ExternalEvent& e) { arrive(WaitKind::event, e.name); },
+                   [&](const event::QueueEventDelivered& e) { arrive(WaitKind::queue, e.name); },
                    [&](const event::ActivityCompleted&) { close(event.source); },
                    [&](const event::ActivityFailed&) { close(event.source); },
                    [&](const event::TimerFired&) { close(event.source); },
@@ -71,11 +71,12 @@ class Reader {
   void started(const event::OrchestrationStarted& e) {
     steps_.parent = e.parent;
     for (const CarriedEvent& carried : e.carry_forward) {
-      ++boxes_[{carried.kind == CarriedEvent::Kind::queue ? Kind::queue : Kind::event, carried.name}].kept;
+      ++boxes_[{carried.kind == CarriedEvent::Kind::queue ? WaitKind::queue : WaitKind::event, carried.name}]
+            .kept;
     }
   }
 
-  Waiting& open(const Event& event, Kind kind, const std::string& name) {
+  Waiting& open(const Event& event, WaitKind kind, const std::string& name) {
     Waiting wait;
     wait.kind = kind;
     wait.event = event.id;
@@ -85,7 +86,7 @@ class Reader {
   }
   void close(EventId id) { open_.erase(id); }
 
-  void subscribe(const Event& event, Kind kind, const std::string& name) {
+  void subscribe(const Event& event, WaitKind kind, const std::string& name) {
     Mailbox& box = boxes_[{kind, name}];
     if (box.kept > 0) {
       --box.kept;
@@ -94,7 +95,7 @@ class Reader {
     box.waits.insert(event.id);
     open(event, kind, name);
   }
-  void arrive(Kind kind, const std::string& name) {
+  void arrive(WaitKind kind, const std::string& name) {
     Mailbox& box = boxes_[{kind, name}];
     if (box.waits.empty()) {
       ++box.kept;
@@ -109,14 +110,14 @@ class Reader {
     if (found == open_.end()) return;
     const Waiting& wait = found->second;
     steps_.cancelled.push_back({wait.kind, wait.event, wait.name, reason, event.timestamp});
-    if (wait.kind == Kind::event || wait.kind == Kind::queue)
+    if (wait.kind == WaitKind::event || wait.kind == WaitKind::queue)
       boxes_[{wait.kind, wait.name}].waits.erase(wait.event);
     open_.erase(found);
   }
 
   HistoryScan steps_;
   std::map<EventId, Waiting> open_;
-  std::map<std::pair<Kind, std::string>, Mailbox> boxes_;
+  std::map<std::pair<WaitKind, std::string>, Mailbox> boxes_;
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace duramen::inline v0 {
 
 namespace {
 
-constexpr const char* operation = "import_instance";
+constexpr const char* import_operation = "import_instance";
 
 CommitToken random_token() {
   std::random_device device;
@@ -120,9 +120,9 @@ Result<RecordedInstance> Client::export_instance(const InstanceId& instance) {
 }
 
 Result<void> Client::check_import(const RecordedInstance& recorded) {
-  if (Result<void> ok = client::check_instance(operation, recorded.instance); !ok) return ok.error();
+  if (Result<void> ok = client::check_instance(import_operation, recorded.instance); !ok) return ok.error();
   if (const std::string why = obstacle(recorded); !why.empty()) {
-    return client::bad_argument(operation, "\"" + recorded.instance.value + "\" " + why);
+    return client::bad_argument(import_operation, "\"" + recorded.instance.value + "\" " + why);
   }
   return {};
 }
@@ -160,18 +160,18 @@ Result<ImportOutcome> Client::import_instance(RecordedInstance recorded) {
     }
     commit.events = std::move(execution.events);
 
-    const auto answer = base::the_one(operation, impl_->provider.commit_turns(std::span(&commit, 1)));
+    const auto answer = base::the_one(import_operation, impl_->provider.commit_turns(std::span(&commit, 1)));
     if (!answer) return answer.error();
     const CommitResult& result = *answer;
     if (first && result.outcome == CommitOutcome::start_refused) return ImportOutcome::exists;
     if (result.outcome == CommitOutcome::invalid) {
-      return client::bad_argument(operation, "the store cannot hold execution " +
-                                                 std::to_string(commit.execution.value) + " of \"" +
-                                                 recorded.instance.value + "\": " + result.message);
+      return client::bad_argument(import_operation, "the store cannot hold execution " +
+                                                        std::to_string(commit.execution.value) + " of \"" +
+                                                        recorded.instance.value + "\": " + result.message);
     }
     if (result.outcome != CommitOutcome::committed) {
       return Error{
-          ErrorCode::conflict, operation,
+          ErrorCode::conflict, import_operation,
           "\"" + recorded.instance.value + "\" changed while it was imported; delete it and try again",
           false};
     }

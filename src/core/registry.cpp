@@ -31,7 +31,7 @@ std::array<std::uint32_t, 3> parse_version(std::string_view text) {
   return parts;
 }
 
-void require_name(std::string_view name) {
+void require_handler_name(std::string_view name) {
   if (name.empty()) throw std::invalid_argument("a handler needs a name");
   // A handler with a name that no call can use would never run.
   if (name.size() > max_name_bytes || !base::is_text(name)) {
@@ -45,7 +45,7 @@ void require_name(std::string_view name) {
 
 Registry& Registry::add_orchestration(std::string_view name, const OrchestrationOptions& options,
                                       std::function<Task<Payload>(OrchestrationContext&, Payload)> invoke) {
-  require_name(name);
+  require_handler_name(name);
   const std::string& version = options.get_version();
   auto handler = std::make_shared<OrchestrationHandler>(
       OrchestrationHandler{std::string(name), version, options.is_graceful(), std::move(invoke)});
@@ -59,7 +59,7 @@ Registry& Registry::add_orchestration(std::string_view name, const Orchestration
 
 Registry& Registry::add_activity(std::string_view name,
                                  std::variant<ActivityHandler::Function, ActivityHandler::Coroutine> run) {
-  require_name(name);
+  require_handler_name(name);
   auto handler = std::make_shared<ActivityHandler>(ActivityHandler{std::string(name), std::move(run)});
   if (!activities_.emplace(std::string(name), std::move(handler)).second) {
     throw std::invalid_argument("activity \"" + std::string(name) + "\" is registered already");
