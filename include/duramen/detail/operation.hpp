@@ -33,7 +33,6 @@ class Waiter {
   virtual void run() = 0;
 
   void unlink() noexcept;
-  [[nodiscard]] bool linked() const noexcept { return next_ != nullptr; }
 
  private:
   friend class WaiterList;
