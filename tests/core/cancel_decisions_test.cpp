@@ -21,7 +21,7 @@ Task<std::string> call(Context& ctx, std::string name) {
   co_return result;
 }
 
-/// Lets go of A when the timer fires.
+/// Drops A when the timer fires.
 Task<std::string> drops_a(Context& ctx) {
   std::optional a = ctx.schedule_activity("A", "").start();
   co_await ctx.schedule_timer(1s);
@@ -56,7 +56,7 @@ TEST(CancelDecisions, completion_after_cancel_request_is_tolerated) {
   instance.start();
   instance.fire("1000ms");
   instance.complete("A", "too late");
-  // Kept for whoever reads history, delivered to nobody; the code does not wake.
+  // Recorded in history, but not delivered; the code does not wake.
   EXPECT_THAT(instance.last_turn(), ElementsAre("A completed"));
   EXPECT_TRUE(instance.running());
   instance.complete("B", "b");
@@ -136,7 +136,8 @@ TEST(CancelDecisions, TheReasonOfADropIsNotCompared) {
   EXPECT_EQ(instance.output(), "b");
 }
 
-// -- what may become of a drop ------------------------------------------------------------------------------
+// -- outcomes of a drop
+// --------------------------------------------------------------------------------------
 
 TEST(CancelDecisions, drop_before_any_poll) {
   Instance instance{[](Context& ctx) -> Task<std::string> {

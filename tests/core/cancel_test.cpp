@@ -1,4 +1,4 @@
-// Cancelling an instance: decided from its history, whatever its code would say.
+// Cancelling an instance: decided from its history, without its code.
 
 #include "core/harness.hpp"
 

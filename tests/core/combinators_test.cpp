@@ -1,4 +1,4 @@
-// select, join and timers: who wins, who loses, and when.
+// select, join and timers: which branch wins, which loses, and when.
 
 #include "core/harness.hpp"
 

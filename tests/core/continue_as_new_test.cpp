@@ -1,4 +1,4 @@
-// Continue-as-new: what ends, what goes along, and what is not overridden.
+// Continue-as-new: what ends, what is carried forward, and what is not overridden.
 
 #include "core/harness.hpp"
 #include "core/world.hpp"
@@ -136,7 +136,7 @@ TEST(ContinueAsNew, RunningWorkIsCancelled) {
   EXPECT_THAT(instance.timers_waiting(), IsEmpty());
 }
 
-// -- what nobody has taken ----------------------------------------------------------------------------------
+// -- unconsumed events --------------------------------------------------------------------------------------
 
 // The reference carries queue messages only, the first 20 of them.
 TEST(ContinueAsNew, UnclaimedEventsGoAlongInTheOrderOfArrival) {

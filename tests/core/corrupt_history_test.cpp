@@ -27,7 +27,7 @@ constexpr EventId timer{3};
 constexpr EventId child{4};
 constexpr EventId wait{5};
 
-/// What becomes of an instance of `four_things` whose history goes on with these events.
+/// The outcome of an instance of `four_things` whose history continues with these events.
 class WithHistory {
  public:
   explicit WithHistory(std::vector<std::pair<EventId, EventBody>> rest)
@@ -65,7 +65,7 @@ TEST(CorruptHistory, ACompletionOfNothingIsNamed) {
   }
 }
 
-// The reference looks at the kind only for ActivityCompleted.
+// The reference compares the kind only for ActivityCompleted.
 TEST(CorruptHistory, ACompletionOfAnotherKindIsNamed) {
   const std::vector<std::pair<EventId, EventBody>> wrong{
       {timer, completed}, {child, completed}, {wait, completed},        {child, failed},
@@ -120,7 +120,7 @@ TEST(CorruptHistory, OpenWorkIsCancelled) {
   ASSERT_EQ(forged.instance().messages<message::CancelInstance>().size(), 1u);
 }
 
-// A number from nowhere must not cost the memory of all the numbers below it.
+// A single wrong id must not cost the memory for all ids below it.
 TEST(CorruptHistory, AnImpossibleEventNumberIsNamedAndCostsNothing) {
   Instance original{four_things};
   original.start();
@@ -136,7 +136,7 @@ TEST(CorruptHistory, AnImpossibleEventNumberIsNamedAndCostsNothing) {
   }
 }
 
-// Events that nobody waits for are no gap: what is scheduled long after them is still known.
+// Events without a wait are not a gap: operations scheduled long after them are still known.
 TEST(CorruptHistory, ALongHistoryOfEventsIsNotCorrupt) {
   const auto code = [](Context& ctx) -> Task<std::string> {
     auto go = co_await ctx.schedule_wait("go");

@@ -1,4 +1,4 @@
-// External events and queues: what arrives is kept, in order, until somebody takes it.
+// External events and queues: arrivals are kept, in order, until they are consumed.
 
 #include "core/harness.hpp"
 
@@ -239,7 +239,7 @@ TEST(ExternalEvents, WaitsThatAreOpenAtTheEndAreCancelled) {
                           "A cancelled: orchestration_terminal_cancelled", "failed: cancelled: enough"));
 }
 
-// What an execution that runs no code finds in history must be what the running one knows.
+// An execution without code must find the same open waits in history as the running one.
 TEST(ExternalEvents, AWaitThatWasAnsweredIsNotCancelledAtTheEnd) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     co_await ctx.schedule_wait("go");

@@ -49,7 +49,7 @@ TEST(Families, sub_orch_cancel_propagates_to_grandchildren) {
   EXPECT_THAT(world.at(child_id).story(), Contains("child works cancelled: parent_cancelled"));
   EXPECT_EQ(world.at(grandchild_id).status(), Status::cancelled);
   EXPECT_THAT(world.at(grandchild_id).story(), Contains("Work cancelled: parent_cancelled"));
-  // The child's answer is in the root's history, and woke nobody.
+  // The child's answer is in the root's history, and did not wake the code.
   EXPECT_THAT(world.at("root").last_turn(), ElementsAre("child middle failed"));
   world.act("root", [](Instance& i) { i.complete("After", "done"); });
   EXPECT_EQ(world.at("root").output(), "done");
@@ -87,7 +87,7 @@ TEST(Families, CancellingAChildFailsItsParentsAwait) {
   EXPECT_EQ(world.at("root").status(), Status::failed);
 }
 
-// In the reference the start of an id that is taken is ignored, and the parent waits for ever.
+// In the reference the start of an id that is taken is ignored, and the parent never ends.
 TEST(Families, AChildWhoseIdIsTakenFailsWithAlreadyExists) {
   World world;
   world.add("works", works).add("top", [](Context& ctx) -> Task<std::string> {
@@ -113,7 +113,7 @@ TEST(Families, DroppingAChildThatWasRefusedLeavesTheOtherInstanceAlone) {
   EXPECT_TRUE(world.at("taken").running());
 }
 
-// The reference loses the parent when a child continues as new: the parent waits for ever.
+// The reference loses the parent when a child continues as new: the parent never ends.
 TEST(Families, AChildKeepsItsParentOverContinueAsNew) {
   World world;
   world.add("counts", [](Context& ctx, std::string input) -> Task<std::string> {

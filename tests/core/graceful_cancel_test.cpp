@@ -1,4 +1,4 @@
-// Graceful cancellation: the code is told where it stands, and may clean up.
+// Graceful cancellation: the current await throws, and the code may clean up.
 
 #include "core/harness.hpp"
 #include "core/world.hpp"
@@ -271,7 +271,7 @@ TEST(GracefulCancel, OfARetryThatIsStartedTooLateIsTheCancellationItself) {
   EXPECT_EQ(instance.turn().custom_status, CustomStatusChange{"told: enough"});
 }
 
-// -- what shielded code lets go, it lets go itself ------------------------------------------------
+// -- shielded code drops its own futures ----------------------------------------------------------
 
 TEST(GracefulCancel, ADropInsideAShieldIsADroppedFuture) {
   const auto undo = [](Context& ctx) -> Task<std::string> {

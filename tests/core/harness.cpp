@@ -173,7 +173,7 @@ MessageBody Instance::firing(std::string_view delay) const {
                              std::get<event::TimerCreated>(history_[timer.value - 1].body).fire_at};
 }
 
-// -- looking at it ------------------------------------------------------------------------------------------
+// -- queries ------------------------------------------------------------------------------------------------
 
 std::vector<std::string> Instance::last_turn() const {
   std::vector<std::string> all = story();

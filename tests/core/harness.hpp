@@ -1,4 +1,4 @@
-// One instance as a test sees it: code, the history committed so far, and a store small enough to look at.
+// One instance as a test sees it: code, the history committed so far, and a small visible store.
 //
 // Every turn runs through core::Execution the way a runtime would run it. By default it runs in three ways at
 // once: on an execution kept since the last turn, on a new one that replays everything, and on one that is a
@@ -52,7 +52,7 @@ template <class F>
 /// go", "queue jobs", "child greet").
 [[nodiscard]] std::vector<std::string> story_of(const std::vector<Event>& history);
 
-/// What people call a schedule event; empty if the event is none.
+/// The name of a schedule event in stories; empty for any other event.
 [[nodiscard]] std::string schedule_name(const Event& event);
 
 class Instance {
@@ -107,7 +107,7 @@ class Instance {
   /// Several messages in one turn, in queue order.
   const core::TurnOutcome& deliver(std::vector<MessageBody> messages);
   void advance(Duration by) { now_ += by; }
-  /// What random values are made of from the next turn on.
+  /// The source of random values from the next turn on.
   void set_entropy(std::uint64_t entropy) { entropy_ = entropy; }
 
   /// From the next turn on a new version of the code runs.
@@ -145,13 +145,13 @@ class Instance {
   [[nodiscard]] MessageBody child_completion(std::string_view child, const R& result) const {
     return message::SubOrchestrationCompleted{link_to(child), encode_payload(result)};
   }
-  /// What a child answers to.
+  /// The parent link of a child.
   [[nodiscard]] ParentLink link_to(std::string_view child) const {
     return {identity_.instance, identity_.incarnation, identity_.execution,
             id_of("child " + std::string(child))};
   }
 
-  // -- what became of it ------------------------------------------------------------------------------------
+  // -- results ----------------------------------------------------------------------------------------------
 
   [[nodiscard]] const std::vector<Event>& history() const { return history_; }
   [[nodiscard]] std::vector<std::string> story() const { return story_of(history_); }
@@ -187,7 +187,7 @@ class Instance {
   [[nodiscard]] std::vector<std::string> sent() const;
   [[nodiscard]] std::vector<std::string> stopped() const;
   [[nodiscard]] std::vector<std::string> timers_dropped() const;
-  /// The last turn's messages of one kind, with whom they go to.
+  /// The last turn's messages of one kind, with their targets.
   template <class Item>
   [[nodiscard]] std::vector<std::pair<InstanceId, Item>> messages() const {
     std::vector<std::pair<InstanceId, Item>> found;
@@ -196,7 +196,7 @@ class Instance {
     }
     return found;
   }
-  /// What the last turn left to the next execution.
+  /// The start of the next execution, as the last turn left it.
   [[nodiscard]] message::ContinueAsNew next_execution() const;
 
  private:

@@ -1,4 +1,4 @@
-// What may arrive for an instance, and what becomes of messages that fit nothing.
+// Messages to an instance, and the handling of those that fit nothing.
 
 #include "core/harness.hpp"
 

@@ -18,7 +18,7 @@ using testing::SizeIs;
 const std::string longest(max_name_bytes, 'n');
 const std::string too_long(max_name_bytes + 1, 'n');
 
-/// What awaiting the call threw, or "accepted".
+/// The exception of awaiting the call, or "accepted".
 using Call = std::function<DurableFuture<std::string>(Context&, const std::string&)>;
 Task<std::string> error_of(Context& ctx, Call call, std::string name) {
   try {

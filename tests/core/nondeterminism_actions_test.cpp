@@ -65,7 +65,7 @@ const auto guid = [](Context& ctx) { return ctx.new_guid().start(); };
 const auto now = [](Context& ctx) { return ctx.utc_now().start(); };
 const auto nothing = [](Context& /*ctx*/) { return 0; };
 
-/// What replay says when `before` became `after`; empty if it does not mind.
+/// The message of the replay when `before` became `after`; empty if it accepts the change.
 template <class Before, class After>
 std::string verdict(Before before, After after, core::ExecutionOptions options = {}) {
   Instance instance{doing(before), Mode::every_way, options};

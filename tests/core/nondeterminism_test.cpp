@@ -1,4 +1,4 @@
-// The code changed under a running instance: every difference is found, and the message says what to look at.
+// The code changed under a running instance: every difference is found, and the message names the place.
 
 #include "core/harness.hpp"
 

@@ -14,7 +14,8 @@ namespace {
 Task<std::string> one(OrchestrationContext& /*ctx*/) { co_return "one"; }
 std::string act(ActivityContext& /*ctx*/) { return "done"; }
 
-// In the reference a second registration under a name replaces the first, or is only found by those who ask.
+// In the reference a second registration under a name replaces the first, or is found only by an explicit
+// check.
 TEST(Registries, RefuseANameThatIsTaken) {
   Registry registry;
   registry.add("o", &one).add("a", &act);

@@ -43,7 +43,7 @@ TEST(Regression, ALoserIsCancelledOnceEvenIfTheSelectLivesOn) {
   EXPECT_EQ(instance.events<event::ActivityCancelRequested>().size(), 1u);
 }
 
-// 2. The code ends where history still waits: no mismatch, and the instance is stuck in Running for ever.
+// 2. The code ends where history still waits: no mismatch, and the instance stays in Running permanently.
 TEST(Regression, AReturnWhereHistoryWaitsForATimerIsNondeterminism) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     co_await ctx.schedule_timer(1s);
@@ -140,7 +140,7 @@ TEST(Regression, AGapInsideASegmentIsNamed) {
   EXPECT_EQ(instance.failure().type, "CorruptHistory");
 }
 
-// 6. Sleeping for ever overflows: signed overflow (UBSan), and the timer is due in the past.
+// 6. An endless sleep overflows: signed overflow (UBSan), and the timer is due in the past.
 TEST(Regression, ATimerOfTheLongestDurationIsDueInTheFuture) {
   Instance instance{[](Context& ctx) -> Task<void> { co_await ctx.schedule_timer(Duration::max()); },
                     Mode::fresh};

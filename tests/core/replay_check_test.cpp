@@ -1,5 +1,5 @@
-// Would this build still replay a recorded history? Histories are made by running code as a runtime would;
-// then another build looks at them.
+// Checks whether this build still replays a recorded history. Histories are made by running code as a runtime
+// would; then another build replays them.
 #include <duramen/replay_check.hpp>
 
 #include "core/harness.hpp"

@@ -1,4 +1,4 @@
-// What a completion costs does not depend on how much else is open: counted in what runs, not in time.
+// The cost of a completion does not depend on the number of open operations: counted in calls, not in time.
 
 #include "core/harness.hpp"
 

@@ -21,7 +21,7 @@ using testing::SizeIs;
 
 const InstanceId first_child = "instance::sub::1.2";
 
-/// Lets go of its child when the timer fires.
+/// Drops its child when the timer fires.
 Task<std::string> drops_child(Context& ctx) {
   std::optional child = ctx.schedule_sub_orchestration("greet", "ann").start();
   co_await ctx.schedule_timer(1s);
@@ -155,7 +155,7 @@ TEST(SubOrchestrations, dropped_sub_orchestration_emits_cancel_requested) {
   EXPECT_EQ(cancels[0].second.reason, "dropped_future");
   EXPECT_EQ(cancels[0].second.origin, CancelOrigin::parent);
   EXPECT_EQ(cancels[0].second.parent, instance.link_to("greet"));
-  // What the child answers is kept for whoever reads history, and wakes nobody.
+  // The child's answer is recorded in history, but wakes no code.
   instance.fail_child("greet", Failure::cancelled("dropped_future"));
   EXPECT_THAT(instance.last_turn(), ElementsAre("child greet failed"));
   EXPECT_THAT(instance.turn().messages, IsEmpty());

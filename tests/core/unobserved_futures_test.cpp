@@ -1,4 +1,4 @@
-// Futures that nobody waits for: never polled they never were, polled and dropped they are cancelled.
+// Futures without a waiter: never polled they leave no trace, polled and dropped they are cancelled.
 
 #include "core/harness.hpp"
 
@@ -76,7 +76,7 @@ TEST(UnobservedFutures, multiple_tokens_partial_cancel) {
   }};
   instance.start();
   instance.fire("1000ms");
-  // A set, sorted by schedule id, in whatever order the code let go.
+  // A set, sorted by schedule id, in any order of the drops.
   EXPECT_THAT(instance.last_turn(), ElementsAre("timer 1000ms fired", "A cancelled: dropped_future",
                                                 "C cancelled: dropped_future"));
   EXPECT_THAT(instance.stopped(), ElementsAre("A", "C"));

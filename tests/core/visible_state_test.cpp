@@ -1,4 +1,4 @@
-// What others can see of an instance, and values that replay the same.
+// The visible state of an instance, and recorded values.
 
 #include "core/harness.hpp"
 #include "core/world.hpp"
@@ -283,7 +283,7 @@ TEST(Traces, AppearOnceAndInOrder) {
   EXPECT_THAT(texts(), ElementsAre("three"));
 }
 
-// What a segment did before the engine stopped it never happened; nor did it say anything.
+// The actions and traces of a segment that the engine stopped are discarded.
 TEST(Traces, OfASegmentThatIsTornDownDoNotLeave) {
   core::ExecutionOptions limits;
   limits.max_actions_per_turn = 2;

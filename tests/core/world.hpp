@@ -1,8 +1,8 @@
 // Several instances in memory, and the messages between them.
 //
-// Every execution is an Instance and so runs in every way. What a turn sends is delivered until nothing is on
-// its way any more, as a store would: a start of an id that is taken is refused, and what is sent to nobody,
-// or to an instance that has ended, is gone. Timers fire when a test says so.
+// Every execution is an Instance and so runs in every way. Messages of a turn are delivered until none is
+// left, as a store would: a start of an id that is taken is refused, and a message to an unknown or ended
+// instance is dropped. Timers fire when a test fires them.
 #pragma once
 
 #include "core/harness.hpp"

@@ -27,7 +27,7 @@ dm::Task<void> sends(dm::OrchestrationContext& ctx) {
   ctx.set_kv_value("key", text);
 }
 
-// A pointer can be read by whoever says how.
+// A pointer can be read if it has its own Codec.
 struct Country {};
 inline const Country here;
 template <>

@@ -1,2 +1,2 @@
-// A program of no coroutines, which says so.
+// A program without coroutines.
 #include <duramen/client.hpp>

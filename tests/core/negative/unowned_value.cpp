@@ -1,5 +1,5 @@
-// Each line that is marked would read a value that refers to memory that is gone. The types differ, because a
-// compiler says only once what is wrong with one.
+// Each marked line would read a value that refers to memory that is gone. The types differ, because a
+// compiler reports an error of one type only once.
 #include <duramen/client.hpp>
 #include <duramen/json.hpp>
 #include <duramen/registry.hpp>
@@ -26,7 +26,7 @@ void register_all(dm::Registry& registry) {
 constexpr dm::Activity<int(std::span<const int>)> Sum{"Sum"};                 // refused
 constexpr dm::Orchestration<std::vector<std::string_view>()> Words{"words"};  // refused
 
-// Where values are read by name, also inside of others.
+// Values read by name, even inside other types.
 dm::Task<void> reads(dm::OrchestrationContext& ctx) {
   co_await ctx.schedule_activity<std::optional<std::string_view>>("A", 1);       // refused
   co_await ctx.schedule_wait<std::pair<int, std::string_view>>("event");         // refused

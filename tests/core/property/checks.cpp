@@ -96,7 +96,7 @@ bool same_decisions(std::span<const Event> recorded, std::span<const Event> now)
   return true;
 }
 
-/// Where the segments of a record begin that a message made, and where the last of them ends.
+/// The begins of the segments that a message made, and the end of the last one.
 std::vector<std::size_t> borders(const Record& record) {
   std::vector<std::size_t> cuts = core::find_segments(record.history);
   if (!record.imposed) cuts.push_back(record.history.size());
@@ -153,7 +153,7 @@ Finding check_shape(const TurnOutcome& turn, const std::vector<Event>& history) 
     const EventClass now = event_class(events[i]);
     if (segment < turn.segments.size() && turn.segments[segment] == i) {
       ++segment;
-      if (now != EventClass::inbound && !imposed) return "a segment begins with what nobody sent";
+      if (now != EventClass::inbound && !imposed) return "a segment begins with an event that was not sent";
       continue;
     }
     if (i == 0) return "a turn begins in the middle of a segment";
@@ -185,11 +185,11 @@ Finding check_shape(const TurnOutcome& turn, const std::vector<Event>& history) 
   for (const OutboundMessage& message : turn.messages) {
     const auto* next = std::get_if<message::ContinueAsNew>(&message.body);
     if (next == nullptr) continue;
-    // What came behind it in the batch may follow.
+    // Messages after it in the batch may follow.
     const auto& kept = mail.unclaimed();
     if (next->carry_forward.size() < kept.size() ||
         !std::equal(kept.begin(), kept.end(), next->carry_forward.begin())) {
-      return "continue-as-new does not carry what nobody has taken";
+      return "continue-as-new does not carry an unconsumed event";
     }
   }
   return std::nullopt;
@@ -232,7 +232,7 @@ Finding check_change(const Record& record, std::shared_ptr<const OrchestrationHa
              to_text(std::vector<Event>(history.begin(), history.end())) + "turn\n" + to_text(turn);
     };
     if (is_reported != (difference < length)) {
-      return wrong(is_reported ? "a change that nobody can see is reported" : "a change is not reported");
+      return wrong(is_reported ? "an invisible change is reported" : "a change is not reported");
     }
     if (!is_reported && (!turn.events.empty() || turn.failure))
       return wrong("replay alone decided something");

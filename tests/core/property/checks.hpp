@@ -1,4 +1,4 @@
-// What must hold. Each check says in a sentence what is wrong, or nothing.
+// The invariants. Each check returns a sentence about the violation, or nothing.
 #pragma once
 
 #include "core/property/engine.hpp"

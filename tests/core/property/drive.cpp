@@ -17,7 +17,7 @@ using core::TurnOutcome;
 
 constexpr std::size_t most_turns = 40;
 
-/// How much is checked. A second run of the same seed only says what it decided.
+/// The amount of checks. A second run of the same seed only reports its decisions.
 enum class Scrutiny { everything, transcript };
 
 class Drive {
@@ -167,7 +167,7 @@ void Drive::commit(TurnOutcome outcome, const Batch& batch) {
   if (outcome.status == Status::cancelled) ++report_.cancelled;
 }
 
-/// It is over: late messages change nothing, and its history tells the same story again.
+/// It is over: late messages change nothing, and a replay of its history gives the same story.
 void Drive::follow_up() {
   const Batch late = outside_->next_batch(rng_);
   const TurnOutcome after = run_on(*live_, late.messages);

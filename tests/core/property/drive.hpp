@@ -23,7 +23,7 @@ struct Report {
 
 [[nodiscard]] Report check_seed(std::uint64_t seed, const EngineFactory& factory = real_engine);
 
-/// What to show when a seed fails: the finding, the program, and how to run it again.
+/// The report of a failed seed: the finding, the program, and how to run it again.
 [[nodiscard]] std::string describe(std::uint64_t seed, const Report& report);
 
 }  // namespace duramen::core_test::property

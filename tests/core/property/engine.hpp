@@ -10,7 +10,7 @@
 
 namespace duramen::core_test::property {
 
-/// What an execution is wanted for.
+/// The purpose of an execution.
 enum class Role : std::uint8_t {
   live,      ///< kept from turn to turn
   replayed,  ///< new for one turn

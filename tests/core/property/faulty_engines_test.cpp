@@ -19,7 +19,7 @@ using core::TurnInput;
 using core::TurnOutcome;
 using testing::HasSubstr;
 
-/// Runs the real engine, and then says something else than it did.
+/// Runs the real engine, and then reports something else.
 class Liar final : public RealEngine {
  public:
   using Lie = std::function<void(TurnOutcome&)>;
@@ -46,7 +46,7 @@ EngineFactory liars(Role liar, Liar::Lie lie) {
   };
 }
 
-/// What is found first.
+/// The first finding.
 std::string first_finding(const EngineFactory& factory, std::uint64_t seeds = 400) {
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     const Report report = check_seed(seed, factory);
@@ -59,7 +59,7 @@ TEST(FaultyEngines, OneThatForgetsToStopAnActivityIsFound) {
   const auto forgets = liars([](TurnOutcome& turn) {
     if (!turn.cancelled_activities.empty()) turn.cancelled_activities.pop_back();
   });
-  EXPECT_THAT(first_finding(forgets), HasSubstr("still has a row, but nobody waits for it"));
+  EXPECT_THAT(first_finding(forgets), HasSubstr("still has a row, but has no waiter"));
 }
 
 TEST(FaultyEngines, OneThatForgetsToCancelAChildIsFound) {
@@ -69,7 +69,7 @@ TEST(FaultyEngines, OneThatForgetsToCancelAChildIsFound) {
       return cancel != nullptr && cancel->parent.has_value();
     });
   });
-  EXPECT_THAT(first_finding(forgets), HasSubstr("still runs, but nobody waits for it"));
+  EXPECT_THAT(first_finding(forgets), HasSubstr("still runs, but has no waiter"));
 }
 
 TEST(FaultyEngines, OneThatForgetsToDropATimerIsFound) {
@@ -94,7 +94,7 @@ TEST(FaultyEngines, OneThatSendsAnActivityWithTheLastTurnIsFound) {
       }
     }
   });
-  EXPECT_THAT(first_finding(sends), HasSubstr("still has a row, but nobody waits for it"));
+  EXPECT_THAT(first_finding(sends), HasSubstr("still has a row, but has no waiter"));
 }
 
 TEST(FaultyEngines, OneThatReordersWhatTheCodeDidIsFound) {

@@ -113,7 +113,7 @@ Node Generator::statement(int depth) {
     case 22:
       return node(Kind::guard);
     case 23:
-      // What ends everything comes less often at the top, where most programs would end with it.
+      // Statements that end everything are rare at the top, where most programs would end with them.
       if (depth == most_depth && !rng_.one_in(4)) return node(Kind::await, expressions(depth, 1));
       return node(rng_.one_in(2) ? Kind::give_up : Kind::give_back);
     case 24:

@@ -23,8 +23,8 @@ using std::chrono::milliseconds;
 constexpr std::size_t places = 3;
 constexpr int most_executions = 3;
 
-/// One run of a program from its beginning. What came back so far goes into one number, and that into what
-/// comes next: a result that replay does not repeat shows in every later input.
+/// One run of a program from its beginning. All results so far are combined into one number, which influences
+/// the next inputs: a result that replay does not repeat shows in every later input.
 struct Run {
   Context& ctx;
   std::uint32_t so_far = 17;
@@ -271,7 +271,7 @@ Task<std::string> race_with(Run& run, AnyFuture& kept, const Node& other) {
   co_return std::to_string(won.index());
 }
 
-/// What acts at once and waits for nothing.
+/// Statements that act immediately and wait for nothing.
 void act(Run& run, Frame& frame, const Node& node) {
   const std::string key = "k" + std::to_string(node.a);
   switch (node.kind) {

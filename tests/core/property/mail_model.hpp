@@ -1,4 +1,5 @@
-// Events and queue messages, followed through a history in the plainest way: who got what, and what is left.
+// Events and queue messages, followed through a history in the plainest way: which wait received what, and
+// what is left.
 #pragma once
 
 #include <duramen/history.hpp>

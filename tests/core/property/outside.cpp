@@ -93,8 +93,8 @@ MessageBody Outside::cancel(Rng& rng) const {
   return message::CancelInstance{"the parent's wish", mode, CancelOrigin::parent, std::move(from)};
 }
 
-/// What should change nothing: a second copy, the answer of something stopped, of an earlier execution; or,
-/// rarely, an answer to nothing at all, which must end the execution.
+/// Messages that should change nothing: a second copy, the answer of a stopped operation or of an earlier
+/// execution; or, rarely, an answer to nothing at all, which must end the execution.
 std::optional<MessageBody> Outside::odd_one(Rng& rng, bool& foreign) {
   switch (rng.below(12)) {
     case 0:
@@ -147,7 +147,7 @@ Batch Outside::next_batch(Rng& rng) {
 void Outside::add_early_messages(Rng& rng, std::vector<MessageBody>& messages) {
   if (rng.one_in(5)) messages.push_back(raise(rng));
   if (rng.one_in(20)) messages.push_back(cancel(rng));
-  if (rng.one_in(20)) messages.insert(messages.begin(), raise(rng));  // before the start: reaches nobody
+  if (rng.one_in(20)) messages.insert(messages.begin(), raise(rng));  // before the start: ignored
 }
 
 // -- what leaves ----------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ std::optional<std::string> Outside::take_messages(const core::TurnOutcome& turn)
                std::holds_alternative<message::SubOrchestrationFailed>(message.body)) {
       ++answers_to_parent;
       if (!parent_ || message.target != parent_->instance)
-        return "an answer goes to somebody who is no parent";
+        return "an answer goes to an instance that is not the parent";
     }
   }
   const std::size_t due = parent_ && is_final(turn.status) ? 1 : 0;
@@ -226,7 +226,7 @@ std::optional<std::string> Outside::take_messages(const core::TurnOutcome& turn)
   return std::nullopt;
 }
 
-/// Workers and children hold what history says is open, no more and no less; after the end that is nothing.
+/// Workers and children hold exactly the operations that are open in history; after the end none.
 std::optional<std::string> Outside::check_against(const std::vector<Event>& history, bool ended) const {
   std::set<EventId> activities;
   std::set<EventId> children;
@@ -243,14 +243,13 @@ std::optional<std::string> Outside::check_against(const std::vector<Event>& hist
   if (ended && !(activities.empty() && children.empty()))
     return "something stays open after the end, in history";
   for (const auto& [id, what] : workers_) {
-    if (!activities.contains(id))
-      return name(id) + " (" + what + ") still has a row, but nobody waits for it";
+    if (!activities.contains(id)) return name(id) + " (" + what + ") still has a row, but has no waiter";
   }
   for (const EventId id : activities) {
     if (!workers_.contains(id)) return name(id) + " is open, but no worker has it";
   }
   for (const auto& [id, what] : children_) {
-    if (!children.contains(id)) return name(id) + " (" + what.value + ") still runs, but nobody waits for it";
+    if (!children.contains(id)) return name(id) + " (" + what.value + ") still runs, but has no waiter";
   }
   for (const EventId id : children) {
     if (!children_.contains(id)) return name(id) + " is open, but no child runs";

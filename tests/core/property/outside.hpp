@@ -1,7 +1,7 @@
-// The world around one execution: the worker queue, the timers, the children, and whoever sends it messages.
+// The world around one execution: the worker queue, the timers, the children, and the senders of messages.
 //
-// It takes in what a turn sends out, and says what arrives next: answers in any order, one or several in a
-// batch, some twice, some late, some for somebody else, and now and then an event or a cancellation.
+// It receives the outputs of a turn, and chooses the next arrivals: answers in any order, one or several in a
+// batch, some twice, some late, some for other instances, and now and then an event or a cancellation.
 #pragma once
 
 #include "core/execution.hpp"
@@ -28,7 +28,7 @@ class Outside {
       : identity_(std::move(identity)), parent_(std::move(parent)) {}
 
   [[nodiscard]] Batch next_batch(Rng& rng);
-  /// What may stand behind the start in the first batch.
+  /// The messages that may follow the start in the first batch.
   void add_early_messages(Rng& rng, std::vector<MessageBody>& messages);
   [[nodiscard]] TimePoint now() const { return now_; }
 

@@ -10,7 +10,7 @@
 
 namespace duramen::core_test::property {
 
-/// What a node stands for. `a` and `b` are small numbers whose meaning depends on it: which name, which key,
+/// The meaning of a node. `a` and `b` are small numbers whose meaning depends on it: which name, which key,
 /// how long.
 enum class Kind : std::uint8_t {
   // -- something to wait for
@@ -38,7 +38,7 @@ enum class Kind : std::uint8_t {
   start,         // a: which of the frame's places the future is kept in; part 0
   keep,          // the same, without a poll
   poll,          // a: starts what is kept there
-  drop,          // a: lets go what is kept there
+  drop,          // a: drops what is kept there
   take,          // a: awaits what is kept there
   race,          // a: races what is kept there, by reference, with part 0
   detach,        // part 0: an activity, a timer or a child
@@ -74,9 +74,9 @@ struct Program {
 };
 
 [[nodiscard]] std::string_view kind_name(Kind kind);
-/// Whether it is something to wait for, and so stands inside a statement.
+/// True for expressions: they can be awaited, and stand inside a statement.
 [[nodiscard]] bool is_expression(Kind kind);
-/// Whether its parts are statements.
+/// True if its parts are statements.
 [[nodiscard]] bool holds_statements(Kind kind);
 
 /// The program in indented lines.

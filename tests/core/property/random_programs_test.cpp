@@ -1,7 +1,7 @@
 // Thousands of invented orchestrations, each run in every way that must come to the same.
 //
 //   DURAMEN_PROPERTY_SEED=17     runs only that program
-//   DURAMEN_PROPERTY_COUNT=9999  so many programs in each case, for a long run
+//   DURAMEN_PROPERTY_COUNT=9999  runs 9999 programs in each case, for a long run
 
 #include "core/property/drive.hpp"
 
