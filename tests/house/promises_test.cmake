@@ -26,7 +26,8 @@ foreach(file IN LISTS files)
   list(APPEND cases ${tests})
 endforeach()
 
-# In the code: mutant("name"). Beside it, programs that must not compile, providers and engines that are wrong on purpose.
+# In the code: mutant("name"). Next to it, programs that must not compile, providers, engines and packages that are wrong on
+# purpose.
 set(switches "")
 file(GLOB_RECURSE files "${SOURCE_DIR}/src/*pp" "${SOURCE_DIR}/include/*pp" "${SOURCE_DIR}/cli/*pp")
 foreach(file IN LISTS files)
@@ -45,7 +46,7 @@ foreach(line IN LISTS tried)  # the suite without its prefix, the case without i
 endforeach()
 list(TRANSFORM tried REPLACE "^engine_mutant\\(([a-z_]+).*" "\\1")
 file(GLOB wrong_files "${SOURCE_DIR}/tests/mutants/*.cpp" "${SOURCE_DIR}/tests/simulation/planted_bugs_test.cpp"
-  "${SOURCE_DIR}/tests/core/negative/*")
+  "${SOURCE_DIR}/tests/core/negative/*" "${SOURCE_DIR}/tests/package/*_test.cmake")
 set(wrong "")
 foreach(file IN LISTS wrong_files)
   get_filename_component(stem "${file}" NAME_WE)

@@ -24,6 +24,27 @@ run("${COMPILER}" "${WORK_DIR}/consumer.o" ${flags} -o "${WORK_DIR}/static")
 run("${WORK_DIR}/static")
 expect("${output}" "CardDeclined")
 
+# The mutant archives_are_linked_by_plain_names: the static names give "-l" like the others. The linker takes the shared
+# library, and the program does not start.
+file(GLOB files "${PREFIX}/lib/pkgconfig/*.pc")
+foreach(file IN LISTS files)
+  file(READ "${file}" text)
+  string(REGEX REPLACE "prefix=[^\n]*" "prefix=${PREFIX}" text "${text}")
+  string(REGEX REPLACE "-l:lib([a-z-]+)[.]a" "-l\\1" text "${text}")
+  get_filename_component(name "${file}" NAME)
+  file(WRITE "${WORK_DIR}/mutant/${name}" "${text}")
+endforeach()
+set(ENV{PKG_CONFIG_PATH} "${WORK_DIR}/mutant")
+run(pkg-config --cflags --libs --static duramen-sqlite-static)
+separate_arguments(flags UNIX_COMMAND "${output}")
+run("${COMPILER}" "${WORK_DIR}/consumer.o" ${flags} -o "${WORK_DIR}/mutant/program")
+execute_process(COMMAND "${WORK_DIR}/mutant/program" RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE output)
+if(status EQUAL 0)
+  message(FATAL_ERROR "a program that was linked with -l starts without the shared libraries")
+endif()
+expect("${output}" "libduramen")
+set(ENV{PKG_CONFIG_PATH} "${PREFIX}/lib/pkgconfig")
+
 # With --static the plain names say what else an archive needs, for where only those are installed.
 run(pkg-config --static --libs-only-l duramen-sqlite)
 foreach(library IN ITEMS -lduramen-sqlite -lduramen -lsqlite3 -lsimdjson)

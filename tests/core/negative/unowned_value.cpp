@@ -16,9 +16,11 @@ dm::Task<int> measure(dm::OrchestrationContext&, std::string_view what) {
 }
 dm::Task<std::span<int>> split(dm::OrchestrationContext&) { co_return std::span<int>{}; }
 void register_all(dm::Registry& registry) {
-  registry.add("measure", measure);                                                     // refused
-  registry.add("split", split);                                                         // refused
-  registry.add("Look", [](dm::ActivityContext&, const int* at) { return *at; });        // refused
+  registry.add("measure", measure);      // refused
+  registry.add("split", split);          // refused
+#ifndef DURAMEN_MUTANT_VIEWS_ARE_VALUES  // no codec reads these two, so they never compiled
+  registry.add("Look", [](dm::ActivityContext&, const int* at) { return *at; });  // refused
+#endif
   registry.add("Name", [](dm::ActivityContext&) -> std::wstring_view { return L""; });  // refused
 }
 
@@ -34,8 +36,10 @@ dm::Task<void> reads(dm::OrchestrationContext& ctx) {
   (void)ctx.get_kv_value<std::tuple<int, std::string_view>>("key");              // refused
 }
 void resumes(const dm::ActivityContext& ctx, const dm::InstanceState& state) {
-  (void)ctx.heartbeat_details<std::array<std::string_view, 2>>();        // refused
-  (void)state.output_as<std::variant<int, std::string_view>>();          // refused
+  (void)ctx.heartbeat_details<std::array<std::string_view, 2>>();  // refused
+#ifndef DURAMEN_MUTANT_VIEWS_ARE_VALUES
+  (void)state.output_as<std::variant<int, std::string_view>>();  // refused
+#endif
   (void)state.output_as<std::list<std::pair<std::string_view, int>>>();  // refused
 }
 
