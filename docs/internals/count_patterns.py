@@ -3,8 +3,8 @@
 
 usage: count_patterns.py [--list] [COMMIT...]     without a commit: the files as they are
 
-Read are comments and texts of C++, SQL and shell, test names, and the prose of pages: quoted code, `code` and names of
-tests are left out of pages, and so are recorded measurements (bench/results) and the samples in CONTRIBUTING.md.
+It reads comments and texts of C++, comments of SQL and CMake, test names, and the prose of pages: without quoted code,
+`code`, headings, recorded measurements (bench/results) and the samples in CONTRIBUTING.md.
 
   --list   print each line that was counted
 """
@@ -44,6 +44,7 @@ def prose(path, text):
         if path == "CONTRIBUTING.md":
             text = re.sub(r"^\| instead of \|.*?\n\n", "", text, flags=re.S | re.M)
             text = re.sub(r"^- Name the actor:.*$|^- Machines return.*$|^  .*do not tell.*$", "", text, flags=re.M)
+        text = re.sub(r"^\|.*\n(?=\|---)", "", text, flags=re.M)    # heads of tables
         return [line.strip("|# *->") for line in text.split("\n") if not line.startswith(("    ", "#"))]
     lines = []
     mark = "--" if path.endswith(".sql") else "#" if path.endswith((".py", ".cmake", ".txt")) else "//"
