@@ -1,5 +1,4 @@
-// The benchmark program is a tool people and scripts rely on: what it prints, and how it fails. Not how fast
-// anything is.
+// The output and the errors of the benchmark program, on which people and scripts rely. No test of speed.
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -24,7 +23,7 @@ struct Output {
   std::string text;
 };
 
-/// `streams`: what becomes of standard error.
+/// `streams`: where standard error goes.
 Output run(const std::string& arguments, const std::string& streams = "") {
   const std::string command = std::string(DURAMEN_BENCH) + " " + arguments + " " + streams;
   FILE* pipe = ::popen(command.c_str(), "r");
@@ -102,7 +101,7 @@ TEST(Bench, ReportsWhichPromisesAreKept) {
   for (const char* promise :
        {"ratio to the raw store: ", "ratio to the disk's rate: ", "synced commits each: "})
     EXPECT_NE(output.text.find(std::string("hello width 20: ") + promise), std::string::npos) << output.text;
-  // The one that depends on no machine.
+  // The figure that depends on no machine.
   EXPECT_NE(output.text.find("row writes each: 6, within 12"), std::string::npos) << output.text;
 }
 
@@ -132,7 +131,7 @@ TEST(Bench, EveryOtherWorkloadRunsOnSqlite) {
                        "store", "store-acks", "store-renewals", "fairness"}));
 }
 
-/// Empty at first; what is left in it was left behind.
+/// Empty at first: every later entry is a leftover.
 class EmptyDirectory {
  public:
   EmptyDirectory() { std::filesystem::create_directories(path_); }
@@ -154,14 +153,14 @@ bool has_no_postgres(const Output& output) {
 
 TEST(Bench, ComparesWithTheRawStoreOnAPostgresServerOfItsOwnAndLeavesNothingBehind) {
   const EmptyDirectory directory;
-  // So many that a synced commit of something else, now and then, does not count.
+  // Enough steps that an occasional synced commit of other work does not matter.
   const std::string arguments = "hello chain --store postgres --count 50 --width 5 --pairs 1 --json --dir ";
   const Output output = run(arguments + directory.path(), "2>&1");
   if (has_no_postgres(output)) GTEST_SKIP() << output.text;
   EXPECT_EQ(output.exit_code, 0) << output.text;
   std::vector<json> lines;
   for (json& line : lines_of(output)) {
-    if (line.is_object()) lines.push_back(std::move(line));  // the others are for people
+    if (line.is_object()) lines.push_back(std::move(line));  // the other lines are for people
   }
   ASSERT_EQ(lines.size(), 2u) << output.text;
   for (const json& line : lines) {
@@ -173,17 +172,16 @@ TEST(Bench, ComparesWithTheRawStoreOnAPostgresServerOfItsOwnAndLeavesNothingBehi
     EXPECT_GT(line["ratio"].get<double>(), 0);
     EXPECT_GT(line["disk_rate"].get<double>(), 0);
   }
-  // The two turns of a hello: an instance, two rows of history and the work come, change and go.
+  // The two turns of a hello write and delete an instance, two rows of history and the work.
   EXPECT_NEAR(lines[0]["row_writes"].get<double>(), 6.0, 0.5);
   EXPECT_LE(lines[0]["syncs"].get<double>(), 2.1);
-  // A step: its turn, the instance, the work that ended and the work that is next, which the last step has
-  // not.
+  // A step writes its turn, the instance, the ended work and the next work; the last step has no next work.
   EXPECT_NEAR(lines[1]["row_writes"].get<double>(), 4.0, 0.5);
   EXPECT_NEAR(lines[1]["syncs"].get<double>(), 1.0, 0.1);
   EXPECT_TRUE(directory.is_empty());
 }
 
-// Where the build is may be closed to the user that the server runs as; a temporary directory is not.
+// The server's user may have no access to the build directory; it has access to a temporary directory.
 TEST(Bench, EveryOtherWorkloadOfPostgresRunsThere) {
   const EmptyDirectory directory;
   const std::string arguments =
@@ -259,7 +257,7 @@ TEST(Bench, TheEngineAlonePrintsOneLinePerFigureAndSize) {
     const bool time = !line["ns_each"].is_null();
     EXPECT_EQ(time, line["bytes_each"].is_null()) << line;
     EXPECT_GT(line[time ? "ns_each" : "bytes_each"].get<double>(), 0) << line;
-    // The smallest size comes first and is what the other is compared with.
+    // The smallest size comes first; the other is compared with it.
     EXPECT_EQ(time && line["size"] == 20, !line["growth"].is_null()) << line;
     (time ? timed : weighed).insert(line["figure"].get<std::string>() + " " + line["size"].dump());
   }

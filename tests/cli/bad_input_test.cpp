@@ -1,5 +1,4 @@
-// What is wrong is said in one line that tells what to do, with the exit code that the documentation
-// promises; and nothing is left behind.
+// An error is one line with what to do and the documented exit code; it leaves nothing behind.
 #include "cli/known_store.hpp"
 
 #include <algorithm>
@@ -104,7 +103,7 @@ class BadInput : public KnownStore {};
 class BadFile : public KnownFile {};
 
 TEST_F(BadFile, MissingPermissionIsReported) {
-  const bool root = ::geteuid() == 0;  // may write everything, so somebody else must try
+  const bool root = ::geteuid() == 0;  // root may write everything
   ::chmod(path.c_str(), 0444);
   ::chmod(dir.file("").c_str(), root ? 0755 : 0700);
   const CliResult result = run({"list"}, {.as_nobody = root});
@@ -144,7 +143,7 @@ TEST_P(BadInput, BrokenJsonIsReportedWithItsPlace) {
 }
 
 TEST_P(BadInput, AClosedPipeEndsItQuietly) {
-  // More than a pipe holds, so that the program is still writing when the reader goes.
+  // More than a pipe holds, so that the program is still writing when the reader closes it.
   std::string big(60'000, 'x');
   for (int i = 0; i < 5; ++i) {
     ASSERT_EQ(run({"start", "X", "--id", "big-" + std::to_string(i), "--text", "-"}, {.input = big}).exit, 0);

@@ -1,4 +1,4 @@
-// The real program, run with arguments: what it printed, and how it ended.
+// The real program, run with arguments: its output and its end.
 #pragma once
 
 #include <csignal>
@@ -24,15 +24,15 @@ struct CliResult {
 
 struct CliSetting {
   std::string input = {};                               ///< standard input
-  std::string program = DURAMEN_CLI;                    ///< something else, for once
-  std::map<std::string, std::string> environment = {};  ///< beside the usual
-  bool as_nobody = false;  ///< without the rights of root; only root can ask for it
+  std::string program = DURAMEN_CLI;                    ///< another program
+  std::map<std::string, std::string> environment = {};  ///< in addition to the usual
+  bool as_nobody = false;                               ///< drops root's rights; needs root
 };
 
-/// A program that is still running, or has been waited for.
+/// A running or ended program.
 class CliProcess {
  public:
-  /// With pipes, or on a terminal of `columns` (then everything it prints is in `out`).
+  /// With pipes, or on a terminal of `columns`; then all output is in `out`.
   explicit CliProcess(const std::vector<std::string>& arguments, const CliSetting& setting = {},
                       int columns = 0) {
     std::vector<std::string> words{setting.program};
@@ -86,16 +86,16 @@ class CliProcess {
   CliProcess& operator=(const CliProcess&) = delete;
 
   void signal(int number) { ::kill(pid_, number); }
-  /// To its standard input: on a terminal, as if it were typed.
+  /// Writes to its standard input; on a terminal this is typing.
   void type(const std::string& text) { send(text); }
-  /// What it has printed so far, as far as it has been read.
+  /// The output that was read so far.
   [[nodiscard]] const std::string& output() const { return result_.out; }
-  /// Nobody reads its output any more.
+  /// Closes the reading end of its output.
   void close_output() {
     ::close(out_);
     out_ = -1;
   }
-  /// Reads until its output holds `text`, from a position on; false if it ends before.
+  /// Reads until its output contains `text` after position `from`; false if it ends before.
   bool wait_for_output(const std::string& text, std::size_t from = 0) {
     while (result_.out.find(text, from) == std::string::npos) {
       if (!read_some()) return false;

@@ -1,4 +1,4 @@
-// The completion scripts in real shells on a terminal: what is typed, then the Tab key.
+// The completion scripts in real shells on a terminal: some text, then the Tab key.
 #include "cli/cli_process.hpp"
 #include "support/temp_dir.hpp"
 
@@ -19,7 +19,7 @@ std::string script(const std::string& name) {
   return std::string(DURAMEN_SOURCE_DIR) + "/cli/completion/" + name;
 }
 
-/// A shell at its prompt. Ctrl-T prints the line that is being edited, and Ctrl-U empties it.
+/// A shell at its prompt. Ctrl-T prints the edited line, and Ctrl-U empties it.
 class Shell {
  public:
   Shell(const std::string& program, std::vector<std::string> arguments, const std::string& preparation)
@@ -29,7 +29,7 @@ class Shell {
     std::ofstream(dir_.file("orders one.db")) << "x";
     process_.type("cd '" + dir_.file("") + "'; " + preparation + "\n");
     process_.type("echo rea''dy\n");
-    // Before its prompt is there, the shell does not yet see single keys.
+    // Before its prompt the shell does not read single keys.
     ready_ = process_.wait_for_output("ready") &&
              process_.wait_for_output("type here> ", process_.output().rfind("ready"));
     seen_ = process_.output().size();
@@ -37,10 +37,10 @@ class Shell {
   [[nodiscard]] bool ready() const { return ready_; }
 
   struct Completed {
-    std::string line;   ///< what the line has become
-    std::string shown;  ///< all that was printed meanwhile
+    std::string line;   ///< the line after completion
+    std::string shown;  ///< everything printed meanwhile
   };
-  /// Types, presses Tab (bash lists only when it cannot complete any further) and looks.
+  /// Types, presses Tab (bash lists only when it cannot complete any further) and returns the result.
   Completed complete(const std::string& typed, int tabs = 1) {
     process_.type(typed + std::string(static_cast<std::size_t>(tabs), '\t') + "\x14\x15");
     const std::string begin = "LINE=<";
@@ -62,7 +62,7 @@ class Shell {
   int rounds_ = 0;
 };
 
-/// What both shells must do.
+/// The cases for both shells.
 void expect_completion(Shell& shell) {
   EXPECT_EQ(shell.complete("duramen doc").line, "duramen doctor ");
   EXPECT_THAT(shell.complete("duramen ex", 3).shown,

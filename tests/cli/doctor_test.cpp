@@ -1,4 +1,4 @@
-// doctor: each kind of trouble is planted, and found; a healthy store is left in peace.
+// doctor: it finds every kind of planted trouble, and nothing in a healthy store.
 #include "cli/known_store.hpp"
 
 #include <map>
@@ -20,7 +20,7 @@ const std::string child = "family::sub::1.2";
 
 class Doctor : public KnownStore {
  protected:
-  /// What it says of one check, and with which grade: "warning: text".
+  /// The findings of one check with their grade: "warning: text".
   std::vector<std::string> findings(const std::string& check, std::vector<std::string> options = {},
                                     const CliSetting& setting = {}) const {
     options.insert(options.begin(), {"doctor", "--json"});
@@ -40,7 +40,7 @@ class Doctor : public KnownStore {
     return found;
   }
 
-  /// Each judgement as "kind: instance", from the doctor; and from explaining every instance.
+  /// Each finding as "kind: instance": from the doctor, and from an explanation of every instance.
   std::set<std::string> judged_by_doctor() const {
     const std::map<std::string, std::string> kinds{
         {"stuck", "stuck"}, {"locks", "let_go"}, {"waiting", "unsent"}, {"orphans", "orphan"}};
@@ -135,7 +135,7 @@ TEST_P(Doctor, AgreesWithExplainAboutMessagesThatNoNodeTakes) {
                              HasSubstr("(holds up family)"))));
   EXPECT_THAT(findings("waiting", {"--stuck-after", "1ms"}), IsEmpty());
 
-  // A parent has messages of its own, too.
+  // A parent receives messages as well.
   ASSERT_EQ(run({"raise", "family", "hello"}).exit, 0);
   EXPECT_EQ(judged_by_doctor(), held_up);
   EXPECT_EQ(judged_by_explaining(), held_up);
@@ -185,7 +185,7 @@ TEST_P(Doctor, FindsAClockThatIsOff) {
 #endif
   const CliSetting behind{.environment = {{"LD_PRELOAD", std::string(DURAMEN_MODULES) + "/shifted_clock.so"},
                                           {"SHIFT_SECONDS", "-3600"}}};
-  // A file has no clock of its own: it shows by what others wrote.
+  // A file has no clock: the times that others wrote show it.
   EXPECT_THAT(findings("clock", {}, behind),
               ElementsAre(HasSubstr(GetParam() == StoreKind::sqlite
                                         ? "problem: some instances were last changed in the future"
@@ -203,7 +203,7 @@ TEST_P(Doctor, ShowsLeaseHoldersAndExpiredLeases) {
               ElementsAre(HasSubstr("ok: 0 turns in hand, 1 activity lease of node node-x")));
   server.signal(SIGKILL);
   EXPECT_EQ(server.finish().exit, 128 + SIGKILL);
-  place->sql("UPDATE worker_queue SET lease_until = 1");  // its time is over
+  place->sql("UPDATE worker_queue SET lease_until = 1");  // the lease has ended
   EXPECT_THAT(
       findings("locks", {"--stuck-after", "1ms"}),
       ElementsAre(HasSubstr("ok: 0 turns in hand"),

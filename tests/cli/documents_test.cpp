@@ -1,5 +1,5 @@
-// The reference page, the man page and the completion scripts name the commands and options that the program
-// has, and no others.
+// The reference page, the man page and the completion scripts name exactly the commands and options of the
+// program.
 #include "cli/cli_process.hpp"
 
 #include <gmock/gmock.h>
@@ -47,7 +47,7 @@ std::vector<std::string> commands() {
   return names;
 }
 
-/// What a command's help says before the line on the options of all commands.
+/// The help of a command up to the line on the options of all commands.
 std::set<std::string> own_options(const std::string& command) {
   const std::string help = duramen({command, "--help"}).out;
   const std::size_t options = help.find("Options:");
@@ -92,7 +92,7 @@ TEST(Documents, TheReferencePageHasEveryCommandWithItsOptions) {
   for (const std::string& command : commands()) {
     SCOPED_TRACE(command);
     const std::string text = section(page, "### duramen " + command, "##");
-    // Options are documented in tables or lists as `--option`; elsewhere they are only spoken of.
+    // Options are documented in tables or lists as `--option`; other text only mentions them.
     std::set<std::string> documented;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {

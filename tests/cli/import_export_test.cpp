@@ -1,4 +1,4 @@
-// export and import: histories out of a store and into another.
+// export and import: histories from one store to another.
 #include "cli/known_store.hpp"
 
 #include <fstream>

@@ -1,4 +1,4 @@
-// The code behind the instances of the known store; a module has the same.
+// The code of the instances of the known store; a module has the same.
 #pragma once
 
 #include <duramen/registry.hpp>

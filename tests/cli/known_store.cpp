@@ -41,7 +41,7 @@ void make_known_store(const Store& store) {
     (void)client.start("ticker", "Ticker", 1).value();
     (void)client.cancel("stopped", "changed her mind").value();
     for (const char* id : {"order-1", "order-2", "stopped", "ticker"}) (void)client.wait(id, 60s).value();
-    // What waits must have come so far.
+    // Waiting instances must have reached their wait.
     (void)client.wait_for_status_change("waits", 0, 60s).value();
     while (client.get_instance_tree("family").value().size() < 2 ||
            client.get_instance_tree("family").value().back().status != Status::running) {

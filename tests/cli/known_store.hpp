@@ -1,4 +1,4 @@
-// A store with a known set of instances, for commands to look at:
+// A store with a known set of instances, for commands to read:
 //
 //   order-1      Checkout   completed        order-2   Checkout   failed
 //   waits        Approval   running, waits for the event "approved"
@@ -21,7 +21,7 @@
 
 namespace duramen::test {
 
-/// Fills an empty store, and lets go of it.
+/// Fills an empty store and closes it.
 void make_known_store(const Store& store);
 
 /// A test that has the known store.
@@ -38,7 +38,7 @@ class OnKnownStore : public ::testing::Test {
   CliResult run(std::vector<std::string> arguments, const CliSetting& setting = {}) const {
     return duramen(on_store(std::move(arguments)), setting);
   }
-  /// The same with --json, and what it printed as one document.
+  /// The same with --json; the output as one document.
   nlohmann::json json(std::vector<std::string> arguments, int exit = 0) const {
     arguments.emplace_back("--json");
     const CliResult result = run(std::move(arguments));
@@ -60,7 +60,7 @@ class OnKnownStore : public ::testing::Test {
   std::unique_ptr<StorePlace> place;
 };
 
-/// For what must be true of every kind of store.
+/// Tests that hold for every kind of store.
 class KnownStore : public OnKnownStore, public ::testing::WithParamInterface<StoreKind> {
  protected:
   KnownStore() : OnKnownStore(GetParam()) {}
@@ -69,7 +69,7 @@ class KnownStore : public OnKnownStore, public ::testing::WithParamInterface<Sto
   INSTANTIATE_TEST_SUITE_P(Store, suite, ::testing::ValuesIn(store_kinds()), \
                            [](const auto& info) { return name_of(info.param); })
 
-/// For what is about files, or about no store in particular.
+/// Tests of files, or of no store in particular.
 class KnownFile : public OnKnownStore {
  protected:
   KnownFile() : OnKnownStore(StoreKind::sqlite) {}

@@ -1,4 +1,4 @@
-// list, show, history, tree, explain, kv, stats, top: what is there.
+// The reading commands: list, show, history, tree, explain, kv, stats, top.
 #include "cli/known_store.hpp"
 
 #include <algorithm>
@@ -118,7 +118,7 @@ TEST_P(ListAndShow, HistoryFollowsUntilTheEnd) {
   CliProcess follower(on_store({"history", "waits", "--follow"}));
   ASSERT_TRUE(follower.wait_for_output("ExternalSubscribed"));
   ASSERT_EQ(run({"cancel", "waits", "--reason", "enough", "--mode", "terminate"}).exit, 0);
-  // Nobody serves the store: this process is the one to take the message in.
+  // No node serves the store: this process takes the message in.
   CliProcess server(on_store({"run", std::string(DURAMEN_MODULES) + "/known.so", "--log", "error"}));
   const CliResult result = follower.finish();
   EXPECT_EQ(result.exit, 0) << result.err;

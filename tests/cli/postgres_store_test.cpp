@@ -1,4 +1,4 @@
-// What only a store in PostgreSQL can show: schemas, and a server that others have upgraded.
+// Cases of PostgreSQL only: schemas, and a server that a newer Duramen has upgraded.
 #include "cli/known_store.hpp"
 #include "support/postgres_cluster.hpp"
 
@@ -63,7 +63,7 @@ TEST_F(OnPostgres, TheAddressNamesTheSchema) {
 }
 
 TEST_F(OnPostgres, ASchemaOfANewerDuramenIsReportedOrRefused) {
-  /// Whatever happens, the next test finds the schema as it was.
+  /// Restores the schema for the next test.
   struct AsItWas {
     PostgresSchema& schema;
     std::string table = schema.name() + ".schema_version";

@@ -1,4 +1,4 @@
-// start, wait, cancel, raise, enqueue: what is asked of instances.
+// The commands that act on instances: start, wait, cancel, raise, enqueue.
 #include "cli/known_store.hpp"
 #include <duramen/client.hpp>
 
@@ -17,9 +17,9 @@ using Json = nlohmann::json;
 
 class StartAndCancel : public KnownStore {
  protected:
-  /// The data of the newest message to the instance, as the store has it.
+  /// The stored data of the newest message to the instance.
   Json status(const std::string& id) const { return json({"show", id})["instance"]["status"]; }
-  /// The program serves the store with the code of the known instances while this lives.
+  /// While it lives, the program serves the store with the code of the known instances.
   std::unique_ptr<CliProcess> serve() const {
     auto server = std::make_unique<CliProcess>(
         on_store({"run", std::string(DURAMEN_MODULES) + "/known.so", "--log", "error"}));

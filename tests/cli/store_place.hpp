@@ -1,4 +1,4 @@
-// Where the store of a test is: a file, or a schema of the database server that all tests share.
+// The place of a test's store: a file, or a schema of the shared database server.
 #pragma once
 
 #include "support/temp_dir.hpp"
@@ -14,27 +14,27 @@ namespace duramen::test {
 
 enum class StoreKind : std::uint8_t { sqlite, postgres };
 std::string name_of(StoreKind kind);
-/// For messages of googletest.
+/// Its name in messages of googletest.
 inline void PrintTo(StoreKind kind, std::ostream* out) { *out << name_of(kind); }
 
-/// Those that this build has.
+/// The kinds of store in this build.
 std::vector<StoreKind> store_kinds();
 
 class StorePlace {
  public:
   virtual ~StorePlace() = default;
-  /// For `--store`.
+  /// The argument of `--store`.
   [[nodiscard]] virtual std::string address() const = 0;
-  /// For making the store, or looking at it beside the program.
+  /// Creates or reads the store without the program.
   [[nodiscard]] virtual Store open() const = 0;
-  /// SQL past the store, to plant what no store would do. Names of tables stand as they are.
+  /// Runs SQL without the store, to plant rows that no store would write. Table names need no prefix.
   virtual void sql(const std::string& statements) = 0;
 };
 
-/// The address of a database at the server that `conninfo` of the shared server leads to.
+/// The address of a database on the shared server.
 std::string postgres_address(const std::string& conninfo, const std::string& database);
 
-/// A place without an instance in it. Null where there is none of that kind, and `why_not` says why.
+/// A place without instances. Null if that kind is not available; `why_not` is the reason.
 std::unique_ptr<StorePlace> make_place(StoreKind kind, const TempDir& directory, std::string& why_not);
 
 }  // namespace duramen::test

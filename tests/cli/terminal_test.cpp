@@ -1,4 +1,4 @@
-// On a terminal: tables fit, colours are used where they are wanted, and what destroys asks first.
+// On a terminal: tables fit, colours follow the settings, and destructive commands ask first.
 #include "cli/known_store.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// The longest line in characters, without what steers the terminal.
+/// The longest line in characters, without control sequences.
 std::size_t widest(const std::string& text) {
   std::istringstream lines(text);
   std::size_t widest = 0;

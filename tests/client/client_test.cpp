@@ -1,4 +1,4 @@
-// The client on a store alone, and beside a runtime.
+// The client on a store, without and with a runtime.
 #include "client/wait_registry.hpp"
 #include "runtime/world.hpp"
 
@@ -116,8 +116,7 @@ TEST_F(Clients, RunAsyncReportsTheEndOfAnEndedRepeat) {
   EXPECT_EQ(output.wait(), "text");
 }
 
-// A look at the store on behalf of all waiters, while a start was still on its way, once ended its wait as
-// not found.
+// A read for all waiters, made before a start was durable, once ended the wait for that start as not found.
 TEST_F(Clients, AStartOnItsWayIsNotReportedAsNotFound) {
   auto waits = std::make_shared<client::WaitRegistry>(world.store);
   Signal<ErrorCode> ended;

@@ -1,5 +1,5 @@
-// Why an instance stands where it stands. Turns are made by hand, so that every state can be had and every
-// word checked.
+// Explanations of an instance's state. The tests write the turns, so that every state and every word can be
+// checked.
 #include "client/scripted_provider.hpp"
 
 namespace duramen::test {
@@ -146,7 +146,7 @@ TEST_P(Explain, AMessageThatNoNodeTakesIsReportedForTheWaitingInstance) {
   begin("a", {event::ExternalSubscribed{"approved"}});
   clock.advance(2h);
   client.raise_event("a", "approved", "yes").value();
-  EXPECT_THAT(explain("a").findings, IsEmpty()) << "somebody may take it in a moment";
+  EXPECT_THAT(explain("a").findings, IsEmpty()) << "a node may take it in a moment";
   clock.advance(1min);
   EXPECT_THAT(stuck("a"), HasSubstr("a message to it (ExternalRaised) has been waiting for 1 min"));
 }

@@ -1,4 +1,4 @@
-// What a history says about what its instance still waits for.
+// The open waits of an instance, read from its history.
 #include "client/history_scan.hpp"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ class History {
         {id, EventId{source}, from_unix_ms(1000 * static_cast<std::int64_t>(id.value)), std::move(body)});
     return *this;
   }
-  /// Ids of what is open.
+  /// Ids of the open steps.
   [[nodiscard]] std::vector<std::uint64_t> open() const {
     std::vector<std::uint64_t> ids;
     for (const Waiting& wait : read_steps(events_).open) ids.push_back(wait.event.value);

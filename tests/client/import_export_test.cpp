@@ -1,5 +1,5 @@
-// Instances out of a store and into another, or back into the same: histories, results and what else can be
-// seen of them.
+// Instances exported from a store and imported into another or the same: histories, results, status and
+// key-values.
 #include "client/scripted_provider.hpp"
 
 namespace duramen::test {

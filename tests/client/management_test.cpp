@@ -1,4 +1,4 @@
-// Finding instances and looking after them.
+// Finding and managing instances.
 #include "client/scripted_provider.hpp"
 
 #include <set>

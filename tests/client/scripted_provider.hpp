@@ -1,7 +1,6 @@
-// A client on a store whose clock stands still, without a runtime: tests make the turns themselves, event by
-// event.
+// A client on a store with a stopped clock and without a runtime: tests write the turns event by event.
 //
-// As the clock stands still the client's slow poll never comes: whatever a waiter learns, it learns by push.
+// The clock stands still, so the client's slow poll never runs: waiters learn everything by push.
 #pragma once
 
 #include "base/overloaded.hpp"
@@ -28,11 +27,11 @@ namespace duramen::test {
 
 using namespace std::chrono_literals;
 
-/// A store that tells when it is asked about an instance.
+/// A store that reports its calls to the test.
 class WatchedProvider final : public ForwardingProvider {
  public:
   using ForwardingProvider::ForwardingProvider;
-  /// `on_call` is called with the name of each operation after it was done, by one thread at a time.
+  /// `on_call` gets the name of each finished operation, from one thread at a time.
   void watch(std::function<void(std::string_view)> on_call) {
     std::lock_guard lock(mutex_);
     on_call_ = std::move(on_call);
@@ -48,7 +47,7 @@ class WatchedProvider final : public ForwardingProvider {
   std::function<void(std::string_view)> on_call_;
 };
 
-/// What happens in one turn.
+/// An event of a turn.
 struct Step {
   Step(EventBody b, std::uint64_t s = 0) : body(std::move(b)), source(s) {}  // NOLINT: written in place
   template <class Body>
@@ -89,7 +88,7 @@ class ByHand : public ::testing::TestWithParam<const char*> {
     return found;
   }
 
-  /// Stores one turn that takes in whatever messages are due. `more` may add to the commit.
+  /// Stores one turn that takes all due messages. `more` may add to the commit.
   void turn(
       const InstanceId& instance, std::vector<Step> steps,
       const std::function<void(TurnCommit&)>& more = [](TurnCommit&) {}) {
@@ -165,7 +164,7 @@ class ByHand : public ::testing::TestWithParam<const char*> {
   Client client;
 
  private:
-  // What a runtime would derive from the events of a turn.
+  // Derived from the events of a turn, as a runtime would do.
   void add_effects(TurnCommit& commit, EventId id, const Step& step) {
     const auto link = [&] { return ParentLink{commit.instance, commit.incarnation, commit.execution, id}; };
     std::visit(
@@ -223,7 +222,7 @@ class ByHand : public ::testing::TestWithParam<const char*> {
   std::uint64_t last_token_ = 0;
 };
 
-/// Both stores run every test of a suite that is made of this.
+/// A suite with this base runs every test on both stores.
 #define DURAMEN_ON_BOTH_STORES(suite)                                           \
   INSTANTIATE_TEST_SUITE_P(Store, suite, ::testing::Values("memory", "sqlite"), \
                            [](const ::testing::TestParamInfo<const char*>& info) { return info.param; })

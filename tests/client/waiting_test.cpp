@@ -1,5 +1,5 @@
-// Waiting for a change of an instance. The clock stands still, so that what is learnt is learnt by push and
-// not by the slow poll.
+// Waiting for a change of an instance. The clock stands still, so waiters learn of it by push and not by the
+// slow poll.
 #include "client/scripted_provider.hpp"
 #include "store/local_hub.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 class Waiting : public ByHand {
  protected:
-  /// Runs `wait` on a thread of its own, lets it look at the store once in vain, and then does `change`.
+  /// Runs `wait` on a new thread, lets it read the store once without success, and then runs `change`.
   template <class PendingWait, class Change>
   auto told_after_looking(std::string_view look, PendingWait wait, Change change) {
     Signal<bool> looked;
@@ -60,7 +60,7 @@ TEST_P(Waiting, AnInstanceThatIsDeletedWhileWaitedForIsNotFound) {
   EXPECT_EQ(end.error().code, ErrorCode::not_found);
 }
 
-/// A store whose changes another process makes: it says that there are some, but not which.
+/// A store that another process changes: it reports a change, but not the instance.
 class Distant final : public ForwardingProvider {
  public:
   using ForwardingProvider::ForwardingProvider;
@@ -130,7 +130,7 @@ TEST_P(Waiting, AReadThatBeganBeforeTheStartWasDurableDoesNotMissTheInstance) {
   Signal<Result<InstanceState>> end;
   client.run_async(std::move(request), [&](Result<InstanceState> state) { end.set(std::move(state)); });
 
-  // The store has been read when the start becomes durable; what was read is not true any more.
+  // The store was read before the start became durable: the result of that read is stale.
   Signal<bool> looked;
   provider->watch([&](std::string_view operation) {
     if (operation != "get_instance" || !runtime.started) return;

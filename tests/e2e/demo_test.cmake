@@ -1,4 +1,4 @@
-# Runs the demonstration as a person would, and reads what it says.
+# Runs the demonstration as a person would, and checks its output.
 
 cmake_minimum_required(VERSION 3.25)
 

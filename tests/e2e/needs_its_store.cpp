@@ -1,4 +1,4 @@
-// Skips every case of the program where its store cannot be had.
+// Skips every case of the program if its store is not available.
 #include "e2e/test_store.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
-// Servers that go away under load, and come back: nothing that was acknowledged is lost, nothing is seen
-// twice, nothing is stuck.
+// Servers that stop under load and come back: every acknowledged change survives, nothing happens twice,
+// nothing is stuck.
 //
-// DURAMEN_POSTGRES_RESTARTS says how many restarts there are, one after the other; three unless it is set.
+// DURAMEN_POSTGRES_RESTARTS sets the number of restarts; the default is three.
 #include "e2e/exactly_once.hpp"
 #include "support/postgres_cluster.hpp"
 #include "support/postgres_server.hpp"
@@ -26,8 +26,8 @@ namespace {
 using namespace std::chrono_literals;
 using Steady = std::chrono::steady_clock;
 
-/// A runtime with steady work: always so many instances on their way, and a note of every start that was
-/// acknowledged.
+/// A runtime with steady work: a constant number of instances in flight, and a list of all acknowledged
+/// starts.
 class Load {
  public:
   static constexpr int steps = 4;
@@ -55,12 +55,11 @@ class Load {
     const std::lock_guard lock(mutex_);
     return acknowledged_.size() - ended_;
   }
-  /// Until many are under way; or as many as this machine manages, where they end as fast as they are
-  /// started.
+  /// Waits until many instances run, or as many as this machine manages.
   void until_busy() {
     while (in_flight() < at_once / 2 && acknowledged() < 2 * at_once) std::this_thread::sleep_for(1ms);
   }
-  /// How long until starts are acknowledged again, and until instances end again.
+  /// The time until starts are acknowledged again, and until instances end again.
   struct Recovery {
     Duration starts;
     Duration ends;
@@ -87,7 +86,7 @@ class Load {
       EXPECT_EQ(end->output_as<int>(), steps) << id;
       expect_each_step_once(client_, id, steps);
     }
-    // Nothing is left that nobody comes for; nor is there an instance that nobody started.
+    // No work is left over, and every instance was started by this test.
     const StoreMetrics metrics = store_.provider()->get_metrics().value();
     EXPECT_EQ(metrics.total_instances(), acknowledged_.size());
     const auto left = [&] {
@@ -103,7 +102,7 @@ class Load {
  private:
   static Registry registry() {
     Registry registry;
-    // Long enough that many are under way whenever something happens.
+    // Long enough that many instances run at every fault.
     registry.add("Increment", [](ActivityContext& ctx, int value) -> ActivityTask<int> {
       co_await ctx.sleep(100ms);
       co_return value + 1;
@@ -120,7 +119,7 @@ class Load {
     options.activity_lease = 4s;
     options.turn_lease = 4s;
     options.poll_interval = 500ms;
-    // That the store was away is what this is about.
+    // An unavailable store is expected here.
     if (std::getenv("DURAMEN_TEST_LOG") == nullptr) options.log = [](const LogRecord&) {};
     return options;
   }
@@ -130,13 +129,13 @@ class Load {
       while (in_flight() >= at_once && !stop.stop_requested()) std::this_thread::sleep_for(1ms);
       if (stop.stop_requested()) return;
       const std::string id = "i" + std::to_string(i);
-      // A start that failed may have been stored all the same; asked again, the store says so.
+      // A failed start may have been stored; the repeated start then succeeds.
       while (!client_.start(id, "count", steps)) std::this_thread::sleep_for(5ms);
       const std::lock_guard lock(mutex_);
       acknowledged_.push_back(id);
     }
   }
-  /// In the order in which they were started, which is about the one in which they end.
+  /// In the order of their starts, which is roughly the order of their ends.
   void watch_ends() {
     while (true) {
       std::string next;
@@ -211,7 +210,7 @@ TEST(PostgresFaults, NodesFollowAFailoverToASynchronousStandby) {
   PostgresServer primary{5432};
   primary.start();
   PostgresServer standby = PostgresServer::standby_of(primary, 5433);
-  // From here on a commit that is answered is on both machines.
+  // From here on every acknowledged commit is on both machines.
   primary.stop(PostgresServer::Stop::fast);
   primary.start({"synchronous_standby_names=*"});
 

@@ -104,7 +104,7 @@ TEST_F(PostgresNodes, ATurnTakenByOneProcessStealsTheLeaseOfAnotherByPush) {
   ASSERT_EQ(node.read_line(), "ready");
   Runtime turns{*store, orchestrations()};
   Client client{*store};
-  // Far less than a renewal takes to find out: leases last thirty seconds and are renewed after ten.
+  // Push is far faster than a renewal: leases last thirty seconds and are renewed after ten.
   for (int i = 0; i < 5; ++i) {
     const InstanceId id("w" + std::to_string(i));
     client.start(id, "wait", "long").value();
@@ -130,7 +130,7 @@ TEST_F(PostgresNodes, TwoProcessesShareTheWork) {
   std::thread drain_one(count_steps, std::ref(one), std::ref(steps_one));
   std::thread drain_two(count_steps, std::ref(two), std::ref(steps_two));
   Client client{*store};
-  // On a busy machine one of them may be done with a round before the other has a turn.
+  // On a busy machine one process may finish a round before the other gets a turn.
   int rounds = 0;
   for (; rounds == 0 || (rounds < 50 && (steps_one == 0 || steps_two == 0)); ++rounds) {
     const auto id = [&](int i) { return InstanceId(std::to_string(rounds) + "-" + std::to_string(i)); };
@@ -200,9 +200,10 @@ TEST_F(PostgresNodes, ALateResultOfAFrozenNodeIsRefused) {
   const int done_by = client.wait("h", forever).value().output_as<int>();
   frozen.signal(SIGCONT);
   std::string line = frozen.read_line();
-  while (line == "holding") line = frozen.read_line();  // it may have lost its lease before it was frozen
+  // It may have lost its lease before it was frozen.
+  while (line == "holding") line = frozen.read_line();
   ASSERT_EQ(line, "held");
-  // It works on: what it had was taken from it, nothing else.
+  // It still works: it lost that lease and nothing else.
   client.start("after", "count_to", 3).value();
   EXPECT_EQ(client.wait("after", forever).value().output_as<int>(), 3);
   EXPECT_EQ(client.wait("h", forever).value().output_as<int>(), done_by);

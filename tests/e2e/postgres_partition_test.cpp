@@ -1,7 +1,7 @@
 // Three nodes, and one of them is cut off from the server for longer than its leases last.
 //
-// With real networks where that can be had: a namespace for each node, and a link that drops everything.
-// Elsewhere the node is frozen, as DURAMEN_PARTITION=freeze also makes it.
+// With real networks if possible: a namespace for each node, and a link that drops everything. Otherwise, or
+// with DURAMEN_PARTITION=freeze, the node is frozen.
 #include "e2e/exactly_once.hpp"
 #include "e2e/worker_program.hpp"
 #include "support/child_process.hpp"
@@ -34,19 +34,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* lonely = "lonely";  // the one that is cut off
+constexpr const char* lonely = "lonely";  // the node that is cut off
 
-/// What happens on all nodes, in one file of theirs.
+/// The events of all nodes, in one shared file.
 class Diary {
  public:
   explicit Diary(std::string path) : path_(std::move(path)) {}
   void write(const std::string& line) const {
-    // One call each, at the end: lines of several processes do not mix.
+    // One append per line: lines of several processes do not mix.
     std::FILE* const file = std::fopen(path_.c_str(), "a");
     std::fputs((line + "\n").c_str(), file);
     std::fclose(file);
   }
-  [[nodiscard]] bool says(const std::string& wanted) const {
+  [[nodiscard]] bool contains(const std::string& wanted) const {
     std::ifstream file{path_};
     for (std::string line; std::getline(file, line);) {
       if (line == wanted) return true;
@@ -79,12 +79,12 @@ Registry registry_of(const std::string& node, const Diary& diary, const std::str
     co_return value + 1;
   });
   registry.add("Where", [node](ActivityContext&, int) { return node; });
-  // Others do at once what the lonely one takes its time for.
+  // Only the lonely node waits; other nodes return at once.
   registry.add("Obey", [node, diary](ActivityContext& ctx, int) -> ActivityTask<std::string> {
     diary.write(node + " obeys");
     if (node == lonely) {
       co_await ctx.cancelled();
-      diary.write(node + " was told " + std::string(to_string(ctx.stop_cause())));
+      diary.write(node + " stopped by " + std::string(to_string(ctx.stop_cause())));
     }
     co_return node;
   });
@@ -115,7 +115,7 @@ int run_worker(const std::vector<std::string>& arguments) {
   runtime_options.tags = TagFilter::default_and({node});
   if (std::getenv("DURAMEN_TEST_LOG") == nullptr) runtime_options.log = [](const LogRecord&) {};
   const Diary diary{directory + "/diary"};
-  // A second is little for a server that has much to do, but only calls of the runtime are made again.
+  // A busy server may need longer than the call timeout of a second, and only the runtime repeats its calls.
   auto provider = postgres::open_provider(options);
   while (!provider && provider.error().retryable) provider = postgres::open_provider(options);
   run_until_killed(Store(provider.value()), registry_of(node, diary, directory + "/finish"), runtime_options);
@@ -162,7 +162,7 @@ TEST_F(Partition, OtherNodesFinishTheWorkOfACutOffNodeOnceAndItWorksAgainAfterwa
   auto cut = node(lonely, 0);
   client.start("obey", "obey").value();
   client.start("late", "late").value();
-  until([&] { return diary.says("lonely obeys") && diary.says("lonely begins late"); });
+  until([&] { return diary.contains("lonely obeys") && diary.contains("lonely begins late"); });
   const auto one = node("one", 1);
   const auto two = node("two", 2);
   constexpr int instances = 15;
@@ -174,12 +174,12 @@ TEST_F(Partition, OtherNodesFinishTheWorkOfACutOffNodeOnceAndItWorksAgainAfterwa
   } else {
     cut->signal(SIGSTOP);
   }
-  // While it still believes in its lease: the end that it reports arrives too late, after all its attempts.
+  // The node still assumes that it holds its lease: its result arrives too late, after all its attempts.
   std::ofstream{dir.file("finish")} << "now";
   if (network) {
-    until([&] { return diary.says("lonely is done"); });
-    // By its own clock; nobody could tell it.
-    until([&] { return diary.says("lonely was told lease_lost"); });
+    until([&] { return diary.contains("lonely is done"); });
+    // By its own clock: no message can reach it.
+    until([&] { return diary.contains("lonely stopped by lease_lost"); });
   }
   for (const char* id : {"obey", "late"}) {
     const std::string by = client.wait(id, forever).value().output_as<std::string>();
@@ -194,7 +194,7 @@ TEST_F(Partition, OtherNodesFinishTheWorkOfACutOffNodeOnceAndItWorksAgainAfterwa
   } else {
     cut->signal(SIGCONT);
   }
-  until([&] { return diary.says("lonely was told lease_lost") && diary.says("lonely is done"); });
+  until([&] { return diary.contains("lonely stopped by lease_lost") && diary.contains("lonely is done"); });
   client.start("again", "on", std::string(lonely)).value();
   EXPECT_EQ(client.wait("again", forever).value().output_as<std::string>(), lonely);
   expect_each_step_once(client, "obey", 1);

@@ -1,5 +1,5 @@
-// A real pgbouncer between the nodes and the server: what works through it in which mode, and what needs the
-// direct way.
+// A real pgbouncer between the nodes and the server: which features work in which mode, and which need a
+// direct connection.
 #include "e2e/exactly_once.hpp"
 #include "providers/postgres/identifier.hpp"
 #include "support/postgres_cluster.hpp"
@@ -46,7 +46,7 @@ class Warnings {
   std::string text_;
 };
 
-/// Somebody who listens, so that the store does.
+/// A listener, so that the store listens.
 struct Ear final : ProviderListener {
   void turns_ready() override { ++turns; }
   void activities_ready() override {}
@@ -64,7 +64,7 @@ class Pooler : public ::testing::Test {
     DURAMEN_NEEDS_PGBOUNCER();
     schema = std::make_unique<PostgresSchema>(PostgresCluster::get()->conninfo());
   }
-  /// Fewer sessions than clients, where they are shared, so that none can count on its own.
+  /// In transaction mode there are fewer sessions than clients, so that no client keeps a session.
   void begin(const std::string& mode) {
     const bool shared = mode == "transaction";
     pooler = std::make_unique<PostgresPooler>(PostgresCluster::get()->directory(), mode, shared ? 2 : 30);
@@ -126,8 +126,7 @@ class Pooler : public ::testing::Test {
     EXPECT_EQ(client.wait(prefix + "hello", forever).value().output_as<std::string>(), "Hello, pgbouncer!");
     EXPECT_EQ(client.wait(prefix + "fan", forever).value().output_as<int>(), 210);
   }
-  /// One node has the activity and another makes the turn that cancels it. Nobody looks by itself for an
-  /// hour.
+  /// One node has the activity and another commits the turn that cancels it. Neither polls within an hour.
   void expect_cancel_by_push() {
     const auto there = postgres::open_provider(options).value();
     const auto here = postgres::open_provider(options).value();
@@ -141,7 +140,7 @@ class Pooler : public ::testing::Test {
     Client client{Store{here}};
     client.start("w", "wait").value();
     ASSERT_TRUE(begun.wait());
-    // Whoever comes second says hello: from then on both listen.
+    // The second listener announces itself: from then on both listen.
     until([&] {
       return postgres::counters(*there).notifications_received +
                  postgres::counters(*here).notifications_received >
@@ -151,7 +150,7 @@ class Pooler : public ::testing::Test {
     EXPECT_EQ(stopped.wait(), "orchestration_terminal_cancelled");
     EXPECT_EQ(client.wait("w", forever).value().status, Status::cancelled);
   }
-  /// The pooler is killed and started again while instances are on their way.
+  /// Kills the pooler and starts it again while instances run.
   void expect_restarts_survived() {
     constexpr int instances = 24;
     constexpr int steps = 12;
@@ -168,7 +167,7 @@ class Pooler : public ::testing::Test {
     std::atomic<int> acknowledged = 0;
     std::jthread starter([&] {
       for (int i = 0; i < instances; ++i) {
-        // One that failed may have been stored all the same; asked again, the store says so.
+        // A failed start may have been stored; the repeated start then succeeds.
         while (!client.start("i" + std::to_string(i), "count_to", steps)) std::this_thread::sleep_for(5ms);
         ++acknowledged;
       }
@@ -296,7 +295,7 @@ TEST_F(Pooler, NotificationsLeaveTheSessionsOfOthersAsDurableAsTheyWere) {
     EXPECT_TRUE(one->start_instances({&request, 1}));
     return postgres::counters(*one).notifications_sent > 3;
   });
-  // Whoever comes next on any of the sessions.
+  // The next client on each of the sessions.
   std::vector<std::unique_ptr<postgres::detail::Connection>> both;
   for (int i = 0; i < 2; ++i) {
     both.push_back(std::make_unique<postgres::detail::Connection>(
@@ -308,7 +307,7 @@ TEST_F(Pooler, NotificationsLeaveTheSessionsOfOthersAsDurableAsTheyWere) {
   for (const auto& connection : both) connection->run("ROLLBACK");
 }
 
-/// The session that a client is led to just now.
+/// The session that a client currently gets.
 std::int64_t session_of(postgres::detail::Connection& client) {
   return client.run("SELECT pg_backend_pid()::bigint").integer(0, 0);
 }
@@ -325,7 +324,7 @@ TEST_F(Pooler, AStatementPreparedByAnotherStoreIsNotUsed) {
   const auto another_holder = client(false);
   const postgres::detail::Query their_statement{"statement", "SELECT 1::bigint"};
   const postgres::detail::Query our_statement{"statement", "SELECT 2::bigint"};
-  // Of the two sessions, they prepare theirs in one, and we ours in the other.
+  // Each client prepares its statement in one of the two sessions.
   holder->run("BEGIN");
   EXPECT_EQ(theirs->run(their_statement, {}).integer(0, 0), 1);
   const std::int64_t their_session = session_of(*theirs);
@@ -333,7 +332,7 @@ TEST_F(Pooler, AStatementPreparedByAnotherStoreIsNotUsed) {
   holder->run("ROLLBACK");
   EXPECT_EQ(ours->run(our_statement, {}).integer(0, 0), 2);
   ASSERT_NE(session_of(*ours), their_session);
-  // Then only theirs is free.
+  // Then only the session of the other client is free.
   holder->run("BEGIN");
   another_holder->run("ROLLBACK");
   ASSERT_EQ(session_of(*ours), their_session);

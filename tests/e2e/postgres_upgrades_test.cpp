@@ -43,8 +43,7 @@ Registry registry_of(const std::vector<std::string>& versions) {
   return registry;
 }
 
-/// Works until it is asked to stop, or is killed.
-/// Arguments: the connection, the schema, the versions.
+/// Runs until SIGTERM or a kill. Arguments: the connection, the schema, the versions.
 int run_worker(const std::vector<std::string>& arguments) {
   sigset_t stop;
   ::sigemptyset(&stop);
@@ -102,12 +101,12 @@ TEST_F(Upgrades, ARollingDeploymentLosesNothingAndMixesNothing) {
   auto old_two = worker(schema->name(), {"1.0.0"});
   start("before");
   waiting("before");
-  // One node after the other is replaced by one that has both. In between, both kinds run side by side.
+  // A node with both versions replaces each old node in turn. In between, both kinds run at the same time.
   old_one->signal(SIGTERM);
   EXPECT_EQ(old_one->read_line(), "stopped");
   auto new_one = worker(schema->name(), {"1.0.0", "2.0.0"});
   start("between");
-  // Some of those that wait go on while both kinds are there: each with the code that it began with.
+  // Some waiting instances continue while both kinds run: each with the code that it began with.
   for (int i = 0; i < each / 2; ++i) client.raise_event(id("before", i), "go", 100).value();
   waiting("between");
   old_two->kill();
@@ -130,8 +129,7 @@ TEST_F(Upgrades, ARollingDeploymentLosesNothingAndMixesNothing) {
   }
 }
 
-/// What a later Duramen knows: this one's schema, one that only adds to it, and one that takes something
-/// away.
+/// A later Duramen knows three schemas: this one, one that only adds to it, and one that removes something.
 class LaterVersions : public Upgrades {
  protected:
   void SetUp() override {
@@ -149,10 +147,10 @@ class LaterVersions : public Upgrades {
     schema->connection().script("SET client_min_messages TO warning; DROP SCHEMA IF EXISTS " +
                                 detail::quoted_identifier(options.schema) + " CASCADE");
   }
-  /// As a node of a Duramen that knows so many versions more than this one does.
+  /// Opens the store as a Duramen that knows `more` later versions.
   void open_as_later(std::size_t more) {
     static constexpr std::string_view expand[] = {
-        // Fails if it is done twice. Rows that are there get the column too.
+        // Fails if it runs twice. Existing rows get the column as well.
         "CREATE TABLE colours (name text PRIMARY KEY); INSERT INTO colours VALUES ('blue');"
         "ALTER TABLE instances ADD COLUMN colour text DEFAULT 'blue';"
         "ALTER TABLE worker_queue ADD COLUMN colour text;"
@@ -189,7 +187,7 @@ TEST_F(LaterVersions, AMigrationThatOnlyAddsIsMadeOnceUnderNodesThatGoOnWorking)
     std::vector<std::jthread> later;
     for (int i = 0; i < 3; ++i) {
       later.emplace_back([&] {
-        // Whoever comes in the way of a node's transaction is told to try again.
+        // A deadlock with a node's transaction is retried.
         for (int attempt = 0;; ++attempt) {
           try {
             return open_as_later(1);
@@ -210,7 +208,7 @@ TEST_F(LaterVersions, AMigrationThatOnlyAddsIsMadeOnceUnderNodesThatGoOnWorking)
   EXPECT_EQ(schema->number("SELECT version FROM " + in + ".schema_version"),
             static_cast<std::int64_t>(detail::migrations().size()) + 1);
   EXPECT_EQ(schema->number("SELECT count(*) FROM " + in + ".colours"), 1);
-  // A node of the version before may still be started.
+  // A node of the earlier version still starts.
   auto three = worker(options.schema, {"1.0.0"});
   for (int i = 0; i < started; ++i) {
     const std::string id = "i" + std::to_string(i);

@@ -1,8 +1,8 @@
-# The code in README.md is the code of an example, so that what people read is what the build compiles.
+# The code in README.md is the code of an example, so that the build compiles it.
 
 cmake_minimum_required(VERSION 3.25)
 
-# The text of `file` between two marks, which must be there once.
+# The text of `file` between two marks. Each mark must occur once.
 function(text_between file first last result)
   file(READ "${SOURCE_DIR}/${file}" text)
   string(FIND "${text}" "${first}" from)

@@ -1,4 +1,4 @@
-// What the scenarios share: a world with a few activities, and ways to run an instance to its end.
+// The fixture of the scenarios: a world with a few activities, and functions that run an instance to its end.
 #pragma once
 
 #include "e2e/store_world.hpp"
@@ -24,7 +24,7 @@ class Scenario : public ::testing::Test {
                        [](ActivityContext&, std::string why) -> int { throw std::runtime_error(why); });
     waiters.add_to(world.registry, "Wait");
   }
-  /// Registers, for brevity.
+  /// Short for registry.add().
   template <class F>
   void add(std::string_view name, F f, const OrchestrationOptions& options = {}) {
     world.registry.add(name, std::move(f), options);
@@ -45,15 +45,15 @@ class Scenario : public ::testing::Test {
     world.client.start(instance, name, input).value();
     return world.end_of(instance);
   }
-  /// Until the last event of its history is of that type: it waits there.
+  /// Waits until the last event of its history has that type.
   void until_event(const InstanceId& instance, std::string_view type) {
     world.until([&] {
       const auto history = world.client.read_history(instance);
       return history && !history->empty() && event_type(history->back()) == type;
     });
   }
-  /// As if the process had died: what it holds is given to nobody before its leases end, and then counts as
-  /// an attempt. Takes the instances that have something to do, and does nothing with them.
+  /// Acts like a process that dies: leases the due instances, does nothing with them, and lets the leases
+  /// end. That counts as an attempt.
   void die_with_turns(Duration lease = 10s) {
     TurnFetch fetch;
     fetch.node = "doomed";
@@ -72,7 +72,7 @@ class Scenario : public ::testing::Test {
     });
     world.clock.advance(lease + 1s);
   }
-  /// A message that somebody sends a second time, or should not have sent at all.
+  /// Sends a message that is a repeat, or should not exist.
   void inject(const InstanceId& instance, MessageBody item) {
     const OutboundMessage message{instance, std::move(item)};
     EXPECT_EQ(world.provider.enqueue_messages({&message, 1}).value().front(), EnqueueOutcome::enqueued);

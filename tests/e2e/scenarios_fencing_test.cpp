@@ -1,4 +1,4 @@
-// The token by which a store can refuse the writes of an attempt that has lost its lease.
+// The token with which a store can refuse writes of an attempt that lost its lease.
 #include "e2e/store_world.hpp"
 #include <duramen/testing/faulty_provider.hpp>
 #include <duramen/testing/memory_provider.hpp>
@@ -48,7 +48,7 @@ class Fencing : public ::testing::TestWithParam<std::string> {
       co_return co_await ctx.schedule_activity<int>("Write", value);
     });
   }
-  /// An activity that works on its `last` attempt; those before wait to be stopped.
+  /// An activity that returns on its `last` attempt; earlier attempts wait to be stopped.
   void write_until(std::size_t last) {
     world.registry.add("Write", [this, last](ActivityContext& ctx, int value) -> ActivityTask<int> {
       if (note(ctx) == last) co_return value;
@@ -61,7 +61,7 @@ class Fencing : public ::testing::TestWithParam<std::string> {
     attempts.push_back({ctx.node().value, ctx.attempt(), ctx.fencing_token(), ctx.idempotency_key()});
     return attempts.size();
   }
-  /// Time passes until so many attempts have begun.
+  /// Advances the clock until `count` attempts have begun.
   void until_attempts(std::size_t count) {
     world.until(
         [&] {
@@ -86,12 +86,14 @@ TEST_P(Fencing, EveryLaterAttemptHasAGreaterToken) {
   {
     Node third(world, "third");
     second.shut_down();
-    until_attempts(3);  // given back by the shutdown: the attempt does not count
+    // Released by the shutdown: the attempt does not count.
+    until_attempts(3);
     third.cut_off(true);
     world.until([&] { return world.provider.get_queue_depths().value().worker_leased == 0; },
                 [&] { world.pass(1s); });
     third.cut_off(false);
-    until_attempts(4);  // the lease ended, and the same node took it again
+    // The lease ended, and the same node took it again.
+    until_attempts(4);
     EXPECT_EQ(world.end_of("w").output_as<int>(), 7);
   }
   ASSERT_EQ(attempts.size(), 4u);

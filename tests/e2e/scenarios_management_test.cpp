@@ -1,4 +1,4 @@
-// Looking after instances while a runtime works on them: status, deletion, pruning, the same id again.
+// Managing instances while a runtime works on them: status, deletion, pruning, reuse of an id.
 #include "e2e/scenario.hpp"
 
 #include <thread>
@@ -30,7 +30,7 @@ class Managed : public Scenario {
 TEST_F(Managed, AStatusFollowsAnInstanceFromItsStartToItsEnd) {
   EXPECT_EQ(world.client.get_instance("s").error().code, ErrorCode::not_found);
   world.client.start("s", "sleeper", 1).value();
-  EXPECT_EQ(world.status("s"), Status::pending);  // there as soon as the start is durable
+  EXPECT_EQ(world.status("s"), Status::pending);  // visible once the start is durable
   world.run();
   until_event("s", "ExternalSubscribed");
   EXPECT_EQ(world.status("s"), Status::running);
@@ -73,7 +73,7 @@ TEST_F(Managed, AnIdIsFreeAfterADeleteAndNothingOfTheOldInstanceReachesTheNew) {
   world.client.delete_instance("i", DeleteMode::force).value();
   world.client.start("i", "waiter", 10).value();
   world.until([&] { return waiters.begun() == 2; });
-  // A late answer to the old instance, by its numbers.
+  // A late answer to the old instance, with its numbers.
   inject("i", message::ActivityCompleted{ExecutionId{9}, EventId{2}, Payload::json("1")});
   world.client.raise_event("i", "go", 5).value();
   EXPECT_EQ(world.client.wait("i", forever).value().output_as<int>(), 15);

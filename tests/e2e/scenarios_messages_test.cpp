@@ -1,4 +1,4 @@
-// Events, queues and executions that continue as new: nothing that was sent is lost, and everything in order.
+// Events, queues and executions that continue as new: every message arrives, in order.
 #include "e2e/scenario.hpp"
 
 namespace duramen::test {
@@ -6,7 +6,7 @@ namespace {
 
 class Messages : public Scenario {
  protected:
-  /// Stops all turns, so that what is sent meanwhile arrives as one batch.
+  /// Stops all turns, so that messages sent meanwhile arrive as one batch.
   template <class F>
   void in_one_batch(F send) {
     world.runtimes.clear();
@@ -115,7 +115,7 @@ TEST_F(Messages, ADequeueThatLosesARaceEatsNothing) {
   world.run();
   world.client.start("p", "patient").value();
   until_event("p", "ExternalSubscribed");
-  // In one batch: the last skip resolves the race, and the message behind it is for whoever is there then.
+  // In one batch: the last skip resolves the race, and the next dequeue takes the message behind it.
   in_one_batch([&] {
     for (int i = 0; i < 3; ++i) world.client.raise_event("p", "skip", i).value();
     world.client.enqueue_event("p", "q", "for the last").value();

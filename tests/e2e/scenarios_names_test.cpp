@@ -1,5 +1,5 @@
 // Names, ids and keys on a real store: the longest ones work, longer ones are the same error everywhere, and
-// what the store cannot hold has a reason.
+// a turn that the store cannot hold fails with a reason.
 #include "e2e/scenario.hpp"
 
 #include <gmock/gmock.h>
@@ -114,7 +114,7 @@ TEST_F(LongNames, ATurnThatTheStoreCannotHoldIsRefusedWithAReasonAndAlone) {
     work.instance = instance;
     work.key = {{}, ExecutionId{1}, EventId{2}};
     work.name = "Double";
-    // Two of one number cannot be.
+    // Two rows cannot have one number.
     commit.new_activities.assign(rows, NewActivity{work, {}});
     return commit;
   };

@@ -1,4 +1,4 @@
-// Restarts, crashes, messages that come twice, code that has changed: what was begun is finished, once.
+// Restarts, crashes, repeated messages, changed code: every instance finishes, once.
 #include "e2e/scenario.hpp"
 #include <duramen/testing/faulty_provider.hpp>
 
@@ -34,13 +34,13 @@ class Recovery : public Scenario {
       co_return co_await ctx.schedule_wait<std::string>("go");
     });
   }
-  /// A runtime whose process dies at the `nth` call of `operation`, before it or after it, unheard.
+  /// A runtime whose process dies at the `nth` call of `operation`, before the call or before its answer.
   void run_until_death(const std::string& operation, std::uint64_t nth, Fault death) {
     auto dying = std::make_shared<FaultyProvider>(world.store.provider(),
                                                   testing::single_fault(operation, nth, death));
     Runtime runtime(Store(dying), world.registry, RuntimeOptions{.log = world.log.sink()});
     world.until_later([&] { return dying->crashed(); });
-    // What it still tries in vain takes time.
+    // Its remaining calls, which all fail, take time.
     const std::jthread time_passes([this](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
         world.pass(100ms);
@@ -61,7 +61,7 @@ TEST_F(Recovery, EveryShapeGoesOnAfterARestart) {
   until_event("event", "ExternalSubscribed");
   until_event("timer", "TimerCreated");
   until_event("c", "ExternalSubscribed");
-  world.runtimes.clear();  // everything that was in memory is gone
+  world.runtimes.clear();  // everything in memory is gone
   world.client.raise_event("event", "go", "event").value();
   world.client.raise_event("c", "go", "event").value();
   world.run();
@@ -80,7 +80,7 @@ TEST_F(Recovery, ATimerFiresAfterACrashBeforeOrAfterItWasDue) {
   world.clock.advance(30min);
   world.run();  // not due yet
   world.runtimes.clear();
-  world.clock.advance(31min);  // due while nobody is there
+  world.clock.advance(31min);  // due while no node runs
   world.run();
   EXPECT_EQ(world.end_of("t").output_as<std::string>(), "rested");
   EXPECT_EQ(world.events("t", "TimerFired"), 1u);
@@ -137,7 +137,7 @@ TEST_F(Recovery, AMessageThatWasHandedOutAndNotProcessedIsProcessedOnce) {
   EXPECT_EQ(world.events("e", "ExternalEvent"), 1u);
 }
 
-// -- what comes twice ------------------------------------------
+// -- repeated messages ------------------------------------------
 
 TEST_F(Recovery, CompletionsAndTimersThatComeTwiceCountOnce) {
   add("both", [](OrchestrationContext& ctx) -> Task<int> {
@@ -154,7 +154,7 @@ TEST_F(Recovery, CompletionsAndTimersThatComeTwiceCountOnce) {
   inject("b", message::ActivityCompleted{ExecutionId{1}, activity, Payload::json("99")});
   inject("b", message::ActivityFailed{ExecutionId{1}, activity, Failure::application("Late", "late")});
   inject("b", message::TimerFired{ExecutionId{1}, timer, world.clock.now()});
-  // One of another execution, before or after this one.
+  // A completion of another execution, earlier or later than this one.
   inject("b", message::ActivityCompleted{ExecutionId{7}, activity, Payload::json("77")});
   world.client.raise_event("b", "go", 1).value();
   EXPECT_EQ(world.client.wait("b", forever).value().output_as<int>(), 8);
@@ -195,11 +195,11 @@ TEST_F(Recovery, ACompletionOfNothingOrOfTheWrongKindIsNondeterminism) {
             FailureKind::nondeterminism);
 }
 
-// -- code that has changed ------------------------------------------
+// -- changed code ------------------------------------------
 
 TEST_F(Recovery, CodeThatWasSwappedUnderARunningInstanceIsNamedAndItsWorkCancelled) {
   add("swap", [](OrchestrationContext& ctx) -> Task<int> {
-    auto slow = ctx.schedule_activity<int>("Nowhere", 1).start();  // nobody runs it: it stays open
+    auto slow = ctx.schedule_activity<int>("Nowhere", 1).start();  // no node runs it: it stays open
     co_await ctx.schedule_wait<int>("go");
     co_return co_await std::move(slow);
   });
@@ -249,7 +249,7 @@ TEST_F(Recovery, EqualActivitiesGetTheirOwnResultsAcrossARestart) {
 TEST_F(Recovery, TheFirstOfAnEventAndATimerInHistoryWins) {
   add("race", [](OrchestrationContext& ctx) -> Task<std::string> {
     auto winner = co_await ctx.select2(ctx.schedule_wait<std::string>("go"), ctx.schedule_timer(10s));
-    co_await ctx.schedule_timer(1min);  // the loser has time to make itself heard
+    co_await ctx.schedule_timer(1min);  // the loser has time to arrive
     co_return winner.is_first() ? winner.first() : "timer";
   });
   world.run();

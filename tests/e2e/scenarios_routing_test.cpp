@@ -1,4 +1,4 @@
-// Who runs what: sessions, tags, versions, engine versions, nodes that do not have the code yet, poison.
+// Routing of work to nodes: sessions, tags, versions, engine versions, nodes without the code, poison.
 #include "e2e/scenario.hpp"
 
 #include <map>
@@ -78,7 +78,7 @@ TEST_F(Routing, ASessionGoesOnOverContinueAsNewAndIsSeenByItsActivities) {
 TEST_F(Routing, ASessionOfADeadNodeMovesWhenItsLeaseHasEndedAndNotBefore) {
   RuntimeOptions options;
   options.session_lease = 30s;
-  // A node that claimed the session and is gone.
+  // A node that claimed the session and died.
   Registry turns_only;
   turns_only.add(
       "on_session", [](OrchestrationContext& ctx, std::string session) -> Task<std::vector<std::string>> {
@@ -114,7 +114,7 @@ TEST_F(Routing, ARestartedNodeOfTheSameOwnerHasItsSessionsAtOnce) {
   node("a", options);
   world.client.start("t", "twice").value();
   until_event("t", "ExternalSubscribed");
-  // It dies: the session is still its owner's.
+  // The node dies: its owner keeps the session.
   ActivityFetch other;
   other.node = "b";
   other.lease = 1s;
@@ -143,7 +143,7 @@ TEST_F(Routing, ANodeHoldsNoMoreSessionsThanItMayAndTakesTheNextWhenOneIsFree) {
     return 1;
   });
   add("hold", [](OrchestrationContext& ctx, std::string session) -> Task<int> {
-    // Two of one session at once: they share its place.
+    // Two activities of one session at once share its place.
     auto both = co_await ctx.join2(ctx.schedule_activity<int>("Hold", 1).on_session(session),
                                    ctx.schedule_activity<int>("Hold", 2).on_session(session));
     co_return std::get<0>(both) + std::get<1>(both);
@@ -161,7 +161,7 @@ TEST_F(Routing, ANodeHoldsNoMoreSessionsThanItMayAndTakesTheNextWhenOneIsFree) {
     std::lock_guard lock(mutex);
     return active.size() == 2;
   });
-  EXPECT_EQ(finish("f", "free", 4).output_as<int>(), 8);  // what has no session is not held up
+  EXPECT_EQ(finish("f", "free", 4).output_as<int>(), 8);  // work without session is not held up
   let_go.set(true);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(world.end_of("h" + std::to_string(i)).output_as<int>(), 2);
   EXPECT_EQ(most, 2u);
@@ -290,13 +290,13 @@ TEST_F(Routing, AnExecutionOfAnEngineThatThisNodeDoesNotKnowIsLeftAlone) {
   for (int i = 0; i < 50; ++i) world.clock.advance(10s);
   world.until([&] { return true; }, [] {});
   stranger.shutdown();
-  // Not even looked at: whoever can run it finds it fresh.
+  // The node does not touch it: a node that can run it finds it unchanged.
   EXPECT_EQ(world.provider.list_pending_work("i").value().messages.at(0).attempt, 0u);
   world.run();
   EXPECT_EQ(world.end_of("i").output_as<int>(), 3);
 }
 
-// -- code that is not there yet ------------------------------------------
+// -- missing code ------------------------------------------
 
 TEST_F(Routing, CodeThatIsDeployedLaterIsWaitedForWithoutPoison) {
   RuntimeOptions strict;
@@ -306,14 +306,14 @@ TEST_F(Routing, CodeThatIsDeployedLaterIsWaitedForWithoutPoison) {
   some.add(
       "it",
       [](OrchestrationContext& ctx, int) -> Task<int> {
-        co_return co_await ctx.continue_as_new(1, "9.0.0");  // a version that nobody has
+        co_return co_await ctx.continue_as_new(1, "9.0.0");  // a version that no node has
       },
       "1.0.0");
   strict.log = world.log.sink();
   Runtime first(world.store, some, strict);
   world.client.start("missing name", "later", 1).value();
   world.client.start("missing version", "it", 1).value();
-  // Offered, and given back, far more often than a turn may be tried.
+  // Handed out and released far more often than a turn may be tried.
   world.until_later([&] { return world.log.count(LogLevel::warning) >= 10; });
   EXPECT_FALSE(is_final(world.status("missing name")));
   EXPECT_FALSE(is_final(world.status("missing version")));
@@ -345,7 +345,7 @@ TEST_F(Routing, AnActivityThatOnlyOneNodeHasRunsThere) {
 
 class Poison : public Routing {
  protected:
-  /// A node that makes turns, and has nothing that could run an activity.
+  /// A node that runs turns and has no code for activities.
   std::unique_ptr<Runtime> turns_only(RuntimeOptions options = {}) {
     Registry turns;
     for (const char* name : {"leaf", "middle", "root"}) {
@@ -368,7 +368,7 @@ class Poison : public Routing {
 TEST_F(Poison, AnActivityThatKillsItsNodesFailsEveryAncestorWithTheSameKind) {
   auto turns = turns_only();
   world.client.start("r", "root", 3).value();
-  for (int i = 0; i < 4; ++i) die_with_activities(3);  // of three; all are handed out each time
+  for (int i = 0; i < 4; ++i) die_with_activities(3);  // all three are handed out each time
   RuntimeOptions options;
   options.max_attempts = 4;
   Registry workers;
@@ -382,7 +382,7 @@ TEST_F(Poison, AnActivityThatKillsItsNodesFailsEveryAncestorWithTheSameKind) {
   for (const InstanceInfo& info : world.client.get_instance_tree("r").value()) {
     EXPECT_EQ(info.status, Status::failed) << info.instance.value;
   }
-  // And it can be deleted like anything that has ended.
+  // It can be deleted like every ended instance.
   EXPECT_EQ(world.client.delete_instance("r").value().instances, 3u);
 }
 

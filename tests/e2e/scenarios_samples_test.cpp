@@ -1,4 +1,4 @@
-// What people write first: calls, branches, loops, errors, children, detached starts, and everything typed.
+// First programs of users: calls, branches, loops, errors, children, detached starts, all of them typed.
 #include "e2e/scenario.hpp"
 #include <duramen/json.hpp>
 
@@ -153,7 +153,7 @@ TEST_F(Samples, TypesGoThroughActivitiesEventsChildrenAndTheClient) {
   world.client.start("o", Checkout, Order{"A", 100}).value();
   world.client.raise_event("o", "add", Order{"B", 7}).value();
   EXPECT_EQ(world.client.wait("o", Checkout, forever).value().value(), 57);
-  // And the failure of one branch of a typed join is the join's, with the others finished.
+  // A failed branch fails a typed join after the other branches have finished.
   add("joined", [](OrchestrationContext& ctx) -> Task<int> {
     auto both = co_await ctx.join2(ctx.schedule_activity<int>("Double", 1),
                                    ctx.schedule_activity<int>("Fail", std::string("typed")).as_result());
@@ -236,7 +236,8 @@ TEST_F(Samples, GuidsAndTimesAreSaneDifferAndStayTheSameOnReplay) {
   world.client.start("b", "calls").value();
   EXPECT_EQ(world.end_of("a").output_as<std::string>(), "sane");
   EXPECT_EQ(world.end_of("b").output_as<std::string>(), "sane");
-  EXPECT_EQ(waiters.begun(), 0u);  // a recorded value is there at once: the activity behind it never was
+  // A recorded value is available at once: the activity after it never began.
+  EXPECT_EQ(waiters.begun(), 0u);
 }
 
 TEST_F(Samples, ACancelAfterARecordedValueEndsAsAnyOther) {

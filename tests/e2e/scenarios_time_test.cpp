@@ -18,7 +18,7 @@ TEST_F(Times, TimersFireWhenTheyAreDueAndNotBefore) {
   world.client.start("t", "timer", 3600).value();
   until_event("t", "TimerCreated");
   world.clock.advance(3000s);
-  // Somebody else's turn runs; this one's does not.
+  // A turn of another instance runs; no turn of this one does.
   EXPECT_EQ(finish_later("zero", "timer", 0).output_as<int>(), 0);
   EXPECT_EQ(world.events("t", "TimerFired"), 0u);
   world.clock.advance(500s);
@@ -50,7 +50,8 @@ TEST_F(Times, ATimerCountsFromItsOwnScheduling) {
   world.run();
   world.client.start("t", "two").value();
   until_event("t", "TimerCreated");
-  world.clock.advance(1h);  // the first is late; the second must not be due at once for that
+  // The first is late; the second must still wait its full time.
+  world.clock.advance(1h);
   world.until_later([&] { return world.events("t", "TimerCreated") == 2; });
   TimePoint first;
   TimePoint second;
@@ -171,7 +172,7 @@ TEST_F(Retries, ManyAtOnceDoNotMix) {
   std::mutex mutex;
   std::map<std::string, int> seen;
   world.registry.add("Odd", [&](ActivityContext& ctx, int value) {
-    // By its key: every second attempt of each works.
+    // By its key: every second attempt of each activity works.
     std::lock_guard lock(mutex);
     if (++seen[ctx.instance_id().value] < 2) {
       ++failures;

@@ -1,4 +1,4 @@
-// What others can see: custom status, key-values, their limits, and what becomes of both.
+// The visible state of an instance: custom status, key-values, their limits, and their lifetime.
 #include "e2e/scenario.hpp"
 #include <duramen/json.hpp>
 
@@ -176,7 +176,7 @@ TEST_F(Visible, InvalidTextFromAnySourceIsAFailureThatNamesIt) {
                              "names", "waits", "child id"}) {
       const InstanceId id(std::string(name) + " " + what);
       EXPECT_EQ(finish(id, name, std::string(what)).status, Status::failed) << id.value;
-      // And it can be looked at.
+      // The instance stays readable.
       EXPECT_TRUE(world.client.get_instance(id)) << id.value;
       EXPECT_TRUE(world.client.read_history(id)) << id.value;
     }
@@ -256,7 +256,7 @@ TEST_F(Visible, ParentAndChildHaveTheirOwnKeysWhichGoWithThem) {
   EXPECT_TRUE(world.client.get_key_values("p").value().empty());
   EXPECT_TRUE(world.client.get_key_values("c").value().empty());
   EXPECT_FALSE(finish("c", "child", 1).failure.has_value());
-  EXPECT_EQ(world.client.get_key_values("c").value().size(), 1u);  // a new one begins with nothing of the old
+  EXPECT_EQ(world.client.get_key_values("c").value().size(), 1u);  // a new instance has none of the old keys
 }
 
 TEST_F(Visible, KeysThatWereNotTouchedForAWhileCanBePruned) {
@@ -276,8 +276,7 @@ TEST_F(Visible, KeysThatWereNotTouchedForAWhileCanBePruned) {
             (std::vector<int>{0, 1, 1, 1}));
 }
 
-// Another instance asks by a key and is answered by one: the request and response pattern, over an activity
-// that reads.
+// Request and response: one instance answers in a key, another reads it through an activity.
 TEST_F(Visible, AnInstanceReadsTheKeysOfAnotherThroughAnActivity) {
   world.registry.add("ReadKey", [this](ActivityContext&, std::string instance) {
     return world.client.wait_for_key_value<int>(instance, "answer", forever).value();

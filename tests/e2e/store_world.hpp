@@ -1,4 +1,4 @@
-// A runtime and a client on a real store, whose clock the test moves.
+// A runtime and a client on a real store. The test moves the clock.
 #pragma once
 
 #include "e2e/test_store.hpp"
@@ -47,7 +47,7 @@ class LogBook {
   std::vector<std::pair<LogLevel, std::string>> lines_;
 };
 
-/// Knows whether the store is at work.
+/// Counts calls of the store that have not returned.
 class CallsUnderWay final : public ForwardingProvider {
  public:
   using ForwardingProvider::ForwardingProvider;
@@ -68,7 +68,7 @@ class CallsUnderWay final : public ForwardingProvider {
 class StoreWorld {
  public:
   StoreWorld() : StoreWorld([](std::shared_ptr<Provider> provider) { return provider; }) {}
-  /// `wrap` stands between everybody and the store.
+  /// All calls of the store go through `wrap`.
   explicit StoreWorld(const std::function<std::shared_ptr<Provider>(std::shared_ptr<Provider>)>& wrap)
       : calls(std::make_shared<CallsUnderWay>(open_test_store(dir, clock))),
         store(wrap(calls)),
@@ -86,12 +86,11 @@ class StoreWorld {
   void until_later(const std::function<bool()>& holds) {
     until(holds, [this] { pass(100ms); });
   }
-  /// Time passes, but not while the store is at work: a server may need longer to answer than a lease lasts
-  /// by a clock that does not wait for it.
+  /// Advances the clock unless a call of the store is running: a slow server must not make leases end.
   void pass(Duration time) {
     if (!calls->any()) clock.advance(time);
   }
-  /// Waits for the end of an instance; time passes.
+  /// Waits for the end of an instance and advances the clock.
   InstanceState end_of(const InstanceId& instance) {
     until_later([&] {
       const auto info = client.get_instance(instance);
@@ -102,13 +101,13 @@ class StoreWorld {
   [[nodiscard]] Status status(const InstanceId& instance) {
     return client.get_instance(instance).value().status;
   }
-  /// How often an event of this JSON type stands in the history.
+  /// The number of events of this JSON type in the history.
   [[nodiscard]] std::size_t events(const InstanceId& instance, std::string_view type) {
     std::size_t n = 0;
     for (const Event& event : client.read_history(instance).value()) n += event_type(event) == type ? 1 : 0;
     return n;
   }
-  /// Why activities or children of the instance were cancelled, as its history says.
+  /// The reasons in its history for cancelled activities and children.
   [[nodiscard]] std::vector<CancelReason> reasons(const InstanceId& instance) {
     std::vector<CancelReason> all;
     for (const Event& event : client.read_history(instance).value()) {
@@ -118,7 +117,7 @@ class StoreWorld {
     }
     return all;
   }
-  /// No activity waits or runs, and no message is on its way.
+  /// Waits until the queues of activities and messages are empty.
   void expect_nothing_left() {
     until([&] {
       const QueueDepths depths = provider.get_queue_depths().value();
@@ -139,7 +138,7 @@ class StoreWorld {
   std::vector<std::unique_ptr<Runtime>> runtimes;
 };
 
-/// Activities that wait to be stopped, and what they were told.
+/// Activities that wait to be stopped, and the causes they received.
 class Waiters {
  public:
   struct Stop {

@@ -1,5 +1,4 @@
-// The store that end-to-end tests run on: SQLite, or PostgreSQL if the environment says
-// DURAMEN_TEST_STORE=postgres.
+// The store of end-to-end tests: SQLite, or PostgreSQL with DURAMEN_TEST_STORE=postgres in the environment.
 #pragma once
 
 #include "support/temp_dir.hpp"
@@ -22,7 +21,7 @@ namespace duramen::test {
   return store != nullptr && std::string_view(store) == "postgres";
 }
 
-/// A fresh store whose clock the test moves; what it needs lives as long as it does.
+/// A fresh store with the clock of the test.
 [[nodiscard]] inline std::shared_ptr<Provider> open_test_store(const TempDir& dir, const Clock& clock) {
 #ifdef DURAMEN_WITH_POSTGRES
   if (wants_postgres()) {
@@ -40,7 +39,7 @@ namespace duramen::test {
   return sqlite::open_provider({.path = dir.file("e2e.db"), .clock = &clock}).value();
 }
 
-/// Ends the program at once where its store cannot be had: nothing in it would be a test of anything.
+/// Skips the whole program if its store is not available.
 class NeedsItsStore final : public ::testing::Environment {
  public:
   void SetUp() override {

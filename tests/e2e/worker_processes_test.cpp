@@ -1,5 +1,4 @@
-// Workers that are processes of their own, killed in the middle of activities, of sessions and of a
-// deployment.
+// Worker processes that are killed in the middle of activities, of sessions and of a deployment.
 #include "e2e/exactly_once.hpp"
 #include "e2e/worker_program.hpp"
 #include "support/child_process.hpp"
@@ -25,8 +24,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What a worker can do is what its words say: "v1", "v2": which versions; "hang": its activities never end;
-/// "patient": its leases are not short.
+/// Words that configure a worker: "v1", "v2": its versions; "hang": its activities never end; "patient": long
+/// leases.
 Registry registry_of(const std::vector<std::string>& words) {
   const std::set<std::string> can(words.begin(), words.end());
   Registry registry;
@@ -100,7 +99,7 @@ TEST_F(WorkerProcesses, ActivitiesOfAKilledWorkerAreTakenOverAndCompletedExactly
   constexpr int width = 20;
   auto first = worker("first", {"hang"});
   client.start("f", "fan", width).value();
-  // Which ones: on a busy machine a lease may end before all have begun, and one begins anew.
+  // A set: on a busy machine a lease may end before all have begun, and one activity begins again.
   std::set<std::string> begun;
   while (begun.size() < width) {
     const std::string line = first->read_line();
@@ -162,7 +161,7 @@ TEST_F(WorkerProcesses, ARollingDeploymentLosesNothingAndMixesNothing) {
   auto old_two = worker("old-2", {"v1"});
   start("before");
   waiting("before");
-  // One node after the other is replaced by one that has both. In between, both kinds run side by side.
+  // A node with both versions replaces each old node in turn. In between, both kinds run at the same time.
   old_one->kill();
   auto new_one = worker("new-1", {"v1", "v2"});
   start("between");

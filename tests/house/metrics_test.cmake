@@ -30,7 +30,7 @@ endif()
 if(NOT reported STREQUAL explained)
   message(FATAL_ERROR "reported: ${reported}\nin src/base/metric_help.cpp: ${explained}")
 endif()
-# The table of alarms names metrics in its first column, too, but in expressions.
+# The table of alarms also names metrics in its first column, but inside expressions.
 if(NOT reported STREQUAL documented)
   message(FATAL_ERROR "reported: ${reported}\nin docs/reference/metrics.md: ${documented}")
 endif()

@@ -1,5 +1,5 @@
 # Defects that once were here and can be switched on again (include/duramen/detail/mutant.hpp), and the test that fails
-# then. docs/internals/promises.md says which promise each of them broke.
+# then. docs/internals/promises.md lists the promise that each of them broke.
 #
 # engine_mutant(<mutant> <test executable> <gtest filter> [ONLY address|thread] [BY failure|crash])
 #   ONLY: what the defect does is undefined behaviour, which only that sanitizer is sure to see: it must report it.

@@ -1,8 +1,7 @@
 // A provider that is wrong in one respect, and the case that must notice.
 //
 // Each is the memory provider behind a wrapper that changes what goes in or what comes out, or reaches into
-// its tables before or after a call. What a mutant gets wrong is something that a provider could get wrong by
-// accident.
+// its tables before or after a call. Each mutant has a mistake that a provider could make by accident.
 #pragma once
 
 #include "testing/memory/tables.hpp"
@@ -24,7 +23,7 @@ struct Mutant {
   std::shared_ptr<Provider> (*make)(std::shared_ptr<MemoryProvider> right);
 };
 
-/// What mutants are made of: a right provider, and a way behind its interface.
+/// The parts of a mutant: a correct provider, and access behind its interface.
 class WrongProvider : public ForwardingProvider {
  public:
   explicit WrongProvider(std::shared_ptr<MemoryProvider> right) : ForwardingProvider(right), right_(*right) {}

@@ -45,7 +45,7 @@ class MutantTest final : public ::testing::Test {
     }
     const std::vector<std::string> noticed = run_conformance_case(*which, wrong);
     ASSERT_FALSE(noticed.empty()) << mutant_.caught_by << " does not notice: " << mutant_.wrong;
-    // Not by chance: the case went wrong where it looks at something, not by an exception.
+    // Not by chance: a check of the case failed, not an exception.
     EXPECT_EQ(noticed.front().find("exception"), std::string::npos) << noticed.front();
     std::cout << "noticed: " << noticed.front() << "\n";
   }

@@ -1,4 +1,4 @@
-// What only the memory provider promises: determinism, its counters, and how long it keeps what it keeps.
+// Promises of the memory provider alone: determinism, its counters, and how long it keeps messages.
 #include <duramen/testing/memory_provider.hpp>
 
 #include <duramen/forwarding_provider.hpp>
@@ -88,7 +88,7 @@ TEST_F(MemoryProviderTest, ParkedMessagesAreDroppedAndCountedWithoutAStart) {
   EXPECT_EQ(provider.snapshot().parked_messages, 1u);
   EXPECT_EQ(provider.snapshot().dropped_parked, 1u);
   start("a");
-  EXPECT_EQ(fetch().messages.size(), 2u);  // the start and the one that was still there
+  EXPECT_EQ(fetch().messages.size(), 2u);  // the start and the remaining message
   EXPECT_EQ(provider.snapshot().parked_messages, 0u);
 }
 

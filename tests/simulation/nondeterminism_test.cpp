@@ -92,7 +92,7 @@ TEST(Nondeterminism, GuidsAndTimesOfTheContextAreDeterministic) {
 TEST(Nondeterminism, AnInstanceThatFailedOfItIsFound) {
   int runs = 0;
   Registry registry = with_activity();
-  // Only the second run differs: the history that is left replays.
+  // Only the second run differs: the stored history replays.
   registry.add("it", [&runs](OrchestrationContext& ctx) -> Task<std::int64_t> {
     co_return co_await ctx.schedule_activity<std::int64_t>("Add", ++runs == 2 ? 2 : 1);
   });

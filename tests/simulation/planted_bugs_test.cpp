@@ -1,4 +1,4 @@
-// Does the simulator find what is broken? Each wrapper breaks one promise; some seed must notice.
+// The simulator finds planted bugs: each wrapper breaks one promise, and some seed must find it.
 #include "simulation/random_programs.hpp"
 #include "simulation/workloads.hpp"
 #include <duramen/testing/forwarding_provider.hpp>
@@ -27,7 +27,7 @@ std::shared_ptr<Provider> plant(std::shared_ptr<Provider> inner) {
   return std::make_shared<Bug>(std::move(inner));
 }
 
-/// What the first seed to notice says, or nothing if none of 2,000 does.
+/// The report of the first seed that finds the bug; empty if none of 2,000 does.
 std::string first_finding(std::string_view name, void (*plant_bug)(SimulationOptions&)) {
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
     SimulationOptions options = stormy(seed);
@@ -39,7 +39,7 @@ std::string first_finding(std::string_view name, void (*plant_bug)(SimulationOpt
   return {};
 }
 
-/// The same for programs that chance wrote, with events and queues.
+/// The same for random programs, with events and queues.
 std::string first_finding_in_programs(void (*plant_bug)(SimulationOptions&)) {
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
     SimulationOptions options = stormy(seed);
@@ -77,7 +77,7 @@ TEST(PlantedBug, AResultWithoutARowIsFound) {
   EXPECT_THAT(found, HasSubstr("not accepted from anybody"));
 }
 
-/// A runtime that takes no answer for a yes: what it never stored counts as committed.
+/// A runtime that treats a missing answer as success: a commit that was never stored counts as committed.
 class ForgetsAfterALostAnswer final : public PassThrough {
  public:
   using PassThrough::PassThrough;
@@ -95,7 +95,7 @@ TEST(PlantedBug, ACommitForgottenAfterALostAnswerIsFound) {
   EXPECT_THAT(found, ContainsRegex("acknowledged, but it does not exist|announced more than once"));
 }
 
-/// A store that hands out a row again while somebody holds it.
+/// A store that hands out a leased row again.
 class LeasesTwice final : public PassThrough {
  public:
   using PassThrough::PassThrough;
@@ -142,7 +142,7 @@ TEST(PlantedBug, RowsLeftByACancelAreFound) {
   EXPECT_THAT(found, HasSubstr("worker rows left behind"));
 }
 
-/// A node that never hears that its leases were stolen, and whose renewals always seem to work.
+/// A node that never learns of its stolen leases; all its renewals appear to work.
 class TellsNobody final : public PassThrough {
  public:
   using PassThrough::PassThrough;
@@ -168,8 +168,8 @@ TEST(PlantedBug, AMissingStopNoticeIsFound) {
   EXPECT_THAT(found, HasSubstr("is not told"));
 }
 
-/// A store that forgets whose lease it took: no hint, no list, and a renewal is answered as if the lease had
-/// just ended.
+/// A store that forgets the holder of a stolen lease: no hint, no list, and a renewal fails as if the lease
+/// had just ended.
 class ForgetsTombstones final : public PassThrough {
  public:
   using PassThrough::PassThrough;
@@ -210,7 +210,7 @@ class ForgetsTombstones final : public PassThrough {
 };
 
 TEST(PlantedBug, AForgottenTombstoneIsFound) {
-  // Two nodes with a place for one activity each: who commits the cancel does not hold them all.
+  // Two nodes with a place for one activity each: the node that commits the cancel holds only one of them.
   const std::string found = first_finding("cancel", [](SimulationOptions& options) {
     options.wrap_store = plant<ForgetsTombstones>;
     options.nodes = 2;
@@ -220,7 +220,7 @@ TEST(PlantedBug, AForgottenTombstoneIsFound) {
   EXPECT_THAT(found, HasSubstr("is told that its lease is lost"));
 }
 
-/// A store that renews what was taken away.
+/// A store that renews a stolen lease.
 class RevivesStolenLeases final : public PassThrough {
  public:
   using PassThrough::PassThrough;
@@ -238,7 +238,7 @@ TEST(PlantedBug, ARenewalThatRevivesAStolenLeaseIsFound) {
   EXPECT_THAT(found, HasSubstr("was renewed without a lease"));
 }
 
-/// A store that takes the same message twice when its sender did not hear the first answer.
+/// A store that accepts the same message twice when the sender lost the first answer.
 class IgnoresMessageIds final : public PassThrough {
  public:
   using PassThrough::PassThrough;
@@ -249,7 +249,7 @@ class IgnoresMessageIds final : public PassThrough {
     for (std::size_t i = 0; answer && i < messages.size(); ++i) {
       const auto& id = messages[i].message_id;
       if (id && !seen_.insert(*id).second && answer->at(i) == EnqueueOutcome::enqueued) {
-        answer->at(i) = EnqueueOutcome::duplicate;  // so it says
+        answer->at(i) = EnqueueOutcome::duplicate;  // reported, but stored again
       }
     }
     return answer;
@@ -265,7 +265,7 @@ TEST(PlantedBug, AMessageDeliveredTwiceAfterALostAnswerIsFound) {
   EXPECT_THAT(found, ContainsRegex("more often than sent|out of order"));
 }
 
-/// A store whose commit deletes every message of the instance, also those that came after the fetch.
+/// A store whose commit deletes every message of the instance, even those that arrived after the fetch.
 class LosesWhatCameMeanwhile final : public PassThrough {
  public:
   using PassThrough::PassThrough;
@@ -298,8 +298,7 @@ TEST(PlantedBug, ALostEventIsFound) {
   EXPECT_THAT(found, ContainsRegex("accepted and are lost|overtook"));
 }
 
-/// A store that keeps no timers for a turn that was handed out before: as if the crashed attempt had made
-/// them.
+/// A store that drops the timers of a turn on its second attempt, as if the crashed attempt had stored them.
 class LosesTimers final : public PassThrough {
  public:
   using PassThrough::PassThrough;
@@ -357,7 +356,7 @@ TEST(PlantedBug, AQueueOutOfOrderIsFound) {
   EXPECT_THAT(found, HasSubstr("overtook"));
 }
 
-/// A node that takes its own last commit for the store's last word, whatever others have stored since.
+/// A node that treats its own last commit as the current state, even after commits of other nodes.
 class TrustsItsMemory final : public PassThrough {
  public:
   using PassThrough::PassThrough;

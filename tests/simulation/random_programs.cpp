@@ -42,7 +42,7 @@ Program next_of(const Program& program, std::uint64_t sum, std::uint64_t taken =
 
 std::string event_name(const Step& step) { return "e" + std::to_string(step.number % 3); }
 
-/// What a message of the queue is worth; its place in the queue is what it carries.
+/// The value of a queue message. The message carries its place in the queue.
 constexpr std::uint64_t message_value = 2;
 constexpr std::uint64_t event_value = 1;
 
@@ -229,7 +229,7 @@ std::string simulate_programs(testing::SimulationOptions options, testing::Simul
   for (std::size_t i = 0; i < programs; ++i) {
     const InstanceId id("p" + std::to_string(i));
     const bool cancelled = dice.below(3) == 0;
-    // Messages are ordered by wall time: where that is set back, so may be their order.
+    // Messages are ordered by wall time: a clock that is set back may reorder them.
     const Receives receives = options.wall_jump_rate > 0 ? messages : messages_in_order;
     all.emplace_back(make_program(dice.next(), receives), cancelled);
     const Program& program = all.back().first;

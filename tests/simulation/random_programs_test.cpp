@@ -1,4 +1,4 @@
-// Programs that chance wrote, on nodes that crash, stall and lose answers. To repeat a seed:
+// Random programs on nodes that crash, stall and lose answers. To repeat a seed:
 //   DURAMEN_SIMULATION_SEED=1234 ctest -R RandomPrograms --output-on-failure
 // To run more of them: DURAMEN_SIMULATION_COUNT=100000 ctest -R RandomPrograms.
 #include "simulation/random_programs.hpp"

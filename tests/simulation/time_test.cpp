@@ -1,4 +1,4 @@
-// Virtual time: what takes a month takes no time at all, and what never happens is said to be waited for.
+// Virtual time: a month passes at once, and an instance that never ends is reported as waiting.
 #include "simulation/workloads.hpp"
 #include <duramen/orchestration.hpp>
 
@@ -22,7 +22,7 @@ Registry trial_registry() {
   return registry;
 }
 
-/// Nodes that look around a few times a day: nobody watches a month in steps of seconds.
+/// Nodes that poll a few times a day: a month in steps of seconds would take too long.
 testing::SimulationOptions relaxed(std::uint64_t seed) {
   testing::SimulationOptions options;
   options.seed = seed;

@@ -84,13 +84,13 @@ std::string chain_verdict(const Simulation& simulation) {
   return unexpected(simulation, "chain-1", Status::completed, "320");
 }
 
-// -- select: an activity races a timer, and the loser is heard of no more
+// -- select: an activity races a timer, and the loser has no further effect
 
 Task<std::string> race(OrchestrationContext& ctx, std::vector<int> seconds) {
   auto winner = co_await ctx.select2(ctx.schedule_activity<std::string>("Run", seconds.at(0)),
                                      ctx.schedule_timer(std::chrono::seconds{seconds.at(1)}));
   std::string first = winner.index() == 0 ? "activity" : "timer";
-  // The instance lives on for a while: a late result would find somebody at home.
+  // The instance runs on for a while, so that a late result would reach it.
   co_await ctx.schedule_timer(45s);
   auto said = co_await ctx.schedule_activity<std::string>("Run", 1);
   co_return first + " then " + said;
@@ -114,7 +114,7 @@ void select_arrange(Simulation& simulation) {
   simulation.start("close-run", "race", std::vector<int>{4, 4});
 }
 
-/// Which of the two came first, as history has it.
+/// The one of the two that is first in history.
 std::string first_in_history(const Simulation& simulation, const InstanceId& id) {
   for (const Event& event : simulation.history(id)) {
     if (std::holds_alternative<event::ActivityCompleted>(event.body)) return "activity";
@@ -180,7 +180,7 @@ const Workload& workload(std::string_view name) {
 }
 
 Outcome simulate(const Workload& workload, testing::SimulationOptions options) {
-  // A seed that somebody asked for is one they want to look at.
+  // A requested seed runs with a trace.
   if (std::getenv("DURAMEN_SIMULATION_SEED") != nullptr) options.trace = true;
   Simulation simulation(workload.registry(), std::move(options));
   workload.arrange(simulation);
@@ -198,11 +198,9 @@ testing::SimulationOptions stormy(std::uint64_t seed) {
   options.fault_rate = seed % 5 == 0 ? 0 : 0.05;
   options.stall_rate = seed % 4 == 0 ? 0.01 : 0;
   options.wall_jump_rate = seed % 7 == 0 ? 0.005 : 0;
-  // A node that is paused again and again counts as one that dies with what it holds: ten times is poison,
-  // rightly.
+  // A node that is paused again and again counts as a node that dies: after ten attempts its work is poison.
   options.runtime.max_attempts = 1000;
-  // Room for hardly anything: coroutines are evicted and replayed, activities wait for a place, turns for a
-  // batch.
+  // Very small limits: coroutines are evicted and replayed, activities wait for a place, turns for a batch.
   if (seed % 6 == 0) options.runtime.max_resident_instances = seed % 12 == 0 ? 0 : 1;
   if (seed % 11 == 0) options.runtime.max_activities = 1;
   if (seed % 13 == 0) options.runtime.max_commit_batch = 1;

@@ -1,4 +1,4 @@
-// What the simulations run, and what must come out of it.
+// The workloads of the simulations and their expected outcomes.
 #pragma once
 
 #include <duramen/testing/simulation.hpp>
@@ -12,9 +12,9 @@ namespace duramen::simulation_test {
 struct Workload {
   std::string name;
   Registry (*registry)();
-  /// Starts what is to run.
+  /// Starts the instances.
   void (*arrange)(testing::Simulation&);
-  /// What is wrong with the outcome; empty if nothing is.
+  /// The problems of the outcome; empty if there are none.
   std::string (*verdict)(const testing::Simulation&);
 
   friend void PrintTo(const Workload& workload, std::ostream* out) { *out << workload.name; }
@@ -24,15 +24,14 @@ struct Workload {
 const std::vector<Workload>& workloads();
 const Workload& workload(std::string_view name);
 
-/// Runs the workload and says what went wrong, if anything did.
+/// Runs the workload and returns the problems, if any.
 struct Outcome {
   testing::SimulationReport report;
   std::string problem;
 };
 Outcome simulate(const Workload& workload, testing::SimulationOptions options);
 
-/// Disasters of all kinds; how many of each depends on the seed, so that some runs have a few and some have
-/// none.
+/// Faults of all kinds. Their number depends on the seed: some runs have a few, some have none.
 testing::SimulationOptions stormy(std::uint64_t seed);
 
 }  // namespace duramen::simulation_test

@@ -1,5 +1,5 @@
-// Lets allocations of the calling thread fail. Replaces operator new of the whole program: included by one
-// file of a test executable that has nothing else in it.
+// Lets allocations of the calling thread fail. Replaces operator new of the whole program: only one file of a
+// separate test executable may include it.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Looks for a program that a test needs, where a shell of the system administrator would.
+// Finds a program that a test needs, on the path of a system administrator.
 #pragma once
 
 #include <cstdlib>

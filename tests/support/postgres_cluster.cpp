@@ -28,8 +28,8 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-/// In memory where that can be had. The server syncs all the same, but a slow disk does not slow down
-/// hundreds of cases that are about the store; those that break their server have one of their own.
+/// In memory if possible: a slow disk would delay hundreds of cases. Tests that break their server start
+/// their own.
 std::filesystem::path place() {
   const std::filesystem::path memory = "/dev/shm";
   if (::access(memory.c_str(), W_OK | X_OK) == 0) return memory;
@@ -82,7 +82,7 @@ std::unique_ptr<PostgresCluster> PostgresCluster::start(std::string& why_not) {
   const std::string directory = (place() / name).string();
   ::mkdir(directory.c_str(), 0755);
 
-  // Held until this process ends, however it does.
+  // Held until this process ends or dies.
   const int users = ::open((directory + "/users").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (users < 0) {
     why_not = "cannot write to " + directory;
@@ -103,7 +103,7 @@ std::unique_ptr<PostgresCluster> PostgresCluster::start(std::string& why_not) {
       why_not = first_line(directory + "/failed");
       if (!why_not.empty()) return nullptr;
       std::this_thread::sleep_for(50ms);
-      // An old keeper may have been on its way out when ours looked for one.
+      // An old keeper may have been about to stop when ours found it.
       if (i % 100 == 99) start_keeper(directory);
     }
     ::flock(users, LOCK_UN);
@@ -114,7 +114,7 @@ std::unique_ptr<PostgresCluster> PostgresCluster::start(std::string& why_not) {
 
 namespace {
 
-/// Differs when the schema does: while it is being worked on, a server may still hold an older form.
+/// Changes with the schema: during development a server may still hold an older form.
 std::string schema_prefix() {
   std::string all;
   for (const detail::Migration& migration : detail::migrations()) {
@@ -128,7 +128,7 @@ std::string schema_prefix() {
 }  // namespace
 
 PostgresSchema::PostgresSchema(const std::string& conninfo) : conninfo_(conninfo) {
-  // Holds the lock on the schema's number: not to be taken for a session of the store and ended.
+  // This session holds the lock on the schema's number. Tests that end sessions of the store must spare it.
   connection_ = std::make_unique<detail::Connection>(
       detail::ConnInfo{conninfo + " application_name=duramen-test"}, 30s, false, nullptr);
   for (int number = 1;; ++number) {

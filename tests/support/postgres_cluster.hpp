@@ -14,16 +14,16 @@ namespace duramen::test {
 /// The server that all tests share. Lives as long as any process uses it.
 class PostgresCluster {
  public:
-  /// Starts it if nobody has; null where there is no PostgreSQL, and why_not() says why.
+  /// Starts it if necessary. Null without PostgreSQL; why_not() returns the reason.
   [[nodiscard]] static const PostgresCluster* get();
   [[nodiscard]] static const std::string& why_not();
 
   [[nodiscard]] const std::string& conninfo() const noexcept { return conninfo_; }
-  /// Where its socket is.
+  /// The directory of its socket.
   [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
-  /// Where initdb, postgres and the others are.
+  /// The directory of initdb, postgres and the other programs.
   [[nodiscard]] const std::string& programs() const noexcept { return programs_; }
-  /// A data directory that no server uses, to be copied.
+  /// An unused data directory, to copy.
   [[nodiscard]] std::string data_template() const { return directory_ + "/template"; }
 
  private:
@@ -35,10 +35,10 @@ class PostgresCluster {
   std::string conninfo_;
 };
 
-/// A schema for one test, empty at first. Schemas are used again by later tests, as making one takes a while.
+/// A schema for one test, empty at first. Later tests use it again, because creating one takes a while.
 class PostgresSchema {
  public:
-  /// At `conninfo`: that of the shared server, or of one of the test's own.
+  /// At `conninfo`: the shared server, or a server of the test.
   explicit PostgresSchema(const std::string& conninfo);
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -49,14 +49,14 @@ class PostgresSchema {
     options.schema = name_;
     return options;
   }
-  /// For looking at the database beside the store.
+  /// Reads the database without the store.
   [[nodiscard]] postgres::detail::Connection& connection() noexcept { return *connection_; }
   [[nodiscard]] std::int64_t number(const std::string& sql);
 
  private:
   std::string conninfo_;
   std::string name_;
-  std::unique_ptr<postgres::detail::Connection> connection_;  // holds the lock that makes the schema ours
+  std::unique_ptr<postgres::detail::Connection> connection_;  // holds the lock on the schema
 };
 
 }  // namespace duramen::test

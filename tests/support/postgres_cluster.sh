@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Keeps a PostgreSQL cluster for tests, as long as somebody uses it: see postgres_cluster.hpp.
+# Keeps a PostgreSQL cluster for tests while a test uses it: see postgres_cluster.hpp.
 #
 #   postgres_cluster.sh DIRECTORY
 #
-# Whoever uses the cluster holds a shared lock on DIRECTORY/users. When nobody has for some seconds, the server is
-# stopped and the directory removed. A test that dies gives up its lock, so nothing is left behind.
-# DIRECTORY/ready appears when the server can be used, DIRECTORY/failed, with the reason, when there will be none.
+# Every user of the cluster holds a shared lock on DIRECTORY/users. After some seconds without users, the script stops
+# the server and removes the directory. A test that dies loses its lock, so nothing is left behind. DIRECTORY/ready
+# appears when the server is ready; DIRECTORY/failed, with the reason, if it cannot start.
 set -euo pipefail
 
 directory="$1"
@@ -70,7 +70,7 @@ while ((idle < linger)); do
     idle=0
   fi
 done
-# Nobody else can come in from here on; who waits finds the directory without a server.
+# From here on no new user is admitted; a waiting test finds the directory without a server.
 flock -x 7
 rm -f "$directory/ready"
 postmaster="$(head -n 1 "$data/postmaster.pid" 2>/dev/null || true)"

@@ -16,7 +16,7 @@ namespace duramen::test {
 
 namespace {
 
-/// Runs `ip` with these words; false if it fails. What it says against it is for nobody.
+/// Runs `ip` with these arguments; false if it fails. Its messages are dropped.
 bool ip(const std::string& words) {
   std::vector<std::string> parts{find_program("ip")};
   std::istringstream stream{words};
@@ -53,8 +53,8 @@ bool PostgresNetwork::can_be_had() {
 }
 
 PostgresNetwork::PostgresNetwork(int machines) : machines_(machines) {
-  // Names and addresses that no other test has at the same time; the addresses are set aside for tests of
-  // networks. The name of an interface has at most fifteen letters.
+  // No other running test has these names and addresses. The addresses are reserved for network tests; an
+  // interface name has at most fifteen letters.
   const int id = ::getpid();
   name_ = "dm" + std::to_string(id % 1'000'000);
   prefix_ = "198." + std::to_string(18 + id / 250 % 2) + "." + std::to_string(id % 250) + ".";
@@ -87,12 +87,12 @@ void PostgresNetwork::remove() noexcept {
     }
     ip("link del " + name_ + "b");
   } catch (const std::exception&) {
-    // Then something is left over.
+    // Leftovers stay.
   }
 }
 
-// Down, not out of the bridge: a bridge may have the address of one of its ports, and what comes in by that
-// port would still be taken for its own.
+// The port goes down but stays in the bridge. A bridge may have the address of one of its ports, and would
+// still accept packets of that port.
 void PostgresNetwork::cut_off(int number) {
   must("link set " + name_ + "h" + std::to_string(number) + " down");
 }

@@ -1,4 +1,4 @@
-// A network of a test's own: a bridge, on which a server listens, and machines that can be cut off from it.
+// A network for one test: a bridge, on which a server listens, and machines that can be cut off from it.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ class PostgresNetwork {
   /// The namespace of a machine, counted from 0.
   [[nodiscard]] std::string machine(int number) const { return name_ + "n" + std::to_string(number); }
 
-  /// Nothing arrives any more, in neither direction, and nobody is told.
+  /// Drops everything in both directions, without notice to either side.
   void cut_off(int number);
   void heal(int number);
 

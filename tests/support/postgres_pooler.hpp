@@ -13,8 +13,8 @@ class PostgresPooler {
   /// False where there is no pgbouncer.
   [[nodiscard]] static bool can_be_had();
 
-  /// In front of the server whose socket is in `server_directory`; `mode` is "session" or "transaction". At
-  /// most `sessions` of the server are used. Started. Throws std::runtime_error.
+  /// Starts it in front of the server with its socket in `server_directory`. `mode` is "session" or
+  /// "transaction". Uses at most `sessions` sessions of the server. Throws std::runtime_error.
   PostgresPooler(const std::string& server_directory, const std::string& mode, int sessions);
   ~PostgresPooler();
   PostgresPooler(const PostgresPooler&) = delete;

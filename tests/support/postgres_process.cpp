@@ -20,7 +20,7 @@ struct Owner {
   gid_t group;
 };
 
-/// Absent: whoever runs this is good enough.
+/// Absent: the current user may run a server.
 std::optional<Owner> other_owner() {
   if (::geteuid() != 0) return std::nullopt;
   const passwd* const entry = ::getpwnam("postgres");
@@ -65,7 +65,7 @@ pid_t launch_as_owner(const std::vector<std::string>& command, const std::string
         (::setgroups(0, nullptr) != 0 || ::setgid(owner->group) != 0 || ::setuid(owner->user) != 0)) {
       ::_exit(126);
     }
-    // After the change of user, which forgets it.
+    // After the change of user, which resets it.
     if (orphan == Orphan::is_interrupted) ::prctl(PR_SET_PDEATHSIG, SIGINT);
     ::execvp(arguments[0], arguments.data());
     ::_exit(127);

@@ -1,4 +1,4 @@
-// A value that one thread sets and another waits for; the bound is only there so that a broken test ends.
+// A value that one thread sets and another waits for. Only a broken test reaches the time limit.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ class Signal {
     if (!value_) value_ = std::move(value);
     set_.notify_all();
   }
-  /// Absent if it never came.
+  /// Absent at the time limit.
   [[nodiscard]] std::optional<T> wait() {
     std::unique_lock lock(mutex_);
     set_.wait_for(lock, forever, [this] { return value_.has_value(); });

@@ -1,4 +1,4 @@
-// The same, after somebody has put a step in front of the first one.
+// The same code with a new first step.
 #include "cli/known_code.hpp"
 #include <duramen/module.hpp>
 

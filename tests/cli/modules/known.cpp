@@ -1,4 +1,4 @@
-// A module with the code of the known store, and an activity that takes as long as it is let.
+// A module with the code of the known store, and an activity that runs until it is stopped.
 #include "cli/known_code.hpp"
 #include <duramen/module.hpp>
 

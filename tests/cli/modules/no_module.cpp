@@ -1,2 +1,2 @@
-// A shared object that has nothing to do with Duramen.
+// A shared object without a Duramen module.
 extern "C" int answer() { return 42; }

@@ -1,4 +1,4 @@
-// For LD_PRELOAD: the machine's wall clock is off by $SHIFT_SECONDS, as this program sees it.
+// For LD_PRELOAD: shifts the wall clock of the program by $SHIFT_SECONDS.
 #include <cstdlib>
 #include <ctime>
 #include <sys/syscall.h>

@@ -122,7 +122,7 @@ TEST_F(ActivityCancellation, activity_completes_within_grace_period) {
   world.registry.add("Tidy", [this](ActivityContext& ctx, int value) -> ActivityTask<int> {
     waiters.began();
     co_await ctx.cancelled();
-    world.clock.advance(2s);  // that is how long it takes to tidy up
+    world.clock.advance(2s);  // its clean-up takes this long
     waiters.stopped({"", ctx.stop_cause(), ctx.cancel_reason()});
     co_return value;
   });
@@ -138,7 +138,7 @@ TEST_F(ActivityCancellation, activity_completes_within_grace_period) {
   world.client.cancel("i", "enough").value();
   EXPECT_EQ(world.client.wait("i", forever).value().status, Status::cancelled);
   world.until([&] { return waiters.stops().size() == 1; });
-  // There is one place, so it has ended before another begins; only then may its grace period pass.
+  // There is one place: the activity ends before another begins. Only then may its grace period pass.
   world.client.start("next", "quick").value();
   EXPECT_EQ(world.client.wait("next", forever).value().output_as<int>(), 3);
   world.clock.advance(10s);
@@ -229,8 +229,8 @@ TEST_F(ActivityCancellation, activity_completes_or_fails_after_cancellation_alwa
 }
 
 TEST_F(ActivityCancellation, activity_completes_before_cancellation_check) {
-  // Queue order decides. First: the completion stands before the cancel, so it is processed, and the cancel
-  // then ends it.
+  // Queue order decides. First: the completion comes before the cancel. It is processed, then the cancel ends
+  // the instance.
   world.registry.add("two steps", [](OrchestrationContext& ctx) -> Task<int> {
     co_await ctx.schedule_wait<int>("first");
     co_await ctx.schedule_wait<int>("never");
@@ -239,7 +239,7 @@ TEST_F(ActivityCancellation, activity_completes_before_cancellation_check) {
   world.client.start("i", "two steps").value();
   world.client.raise_event("i", "first", 1).value();
   world.client.cancel("i", "enough").value();
-  // Second: what returned first has completed, and the cancel changes nothing.
+  // Second: the instance has already completed, and the cancel changes nothing.
   world.registry.add("one step", [](OrchestrationContext& ctx) -> Task<int> {
     co_return co_await ctx.schedule_wait<int>("first");
   });
@@ -261,7 +261,7 @@ TEST_F(ActivityCancellation, terminal_or_missing_activity_is_never_started) {
     co_return co_await std::move(call);
   });
   {
-    // Nobody here runs activities: the rows wait.
+    // No node runs activities: the rows wait.
     Runtime only_turns(world.store, turns, RuntimeOptions{.log = world.log.sink()});
     for (const auto& [id, tag] : {std::pair{"cancelled", ""}, {"deleted", ""}, {"tagged", "gpu"}}) {
       world.client.start(id, "schedule", std::string(tag)).value();
@@ -428,7 +428,7 @@ TEST_F(ActivityCancellation, rapid_select_drops_no_leak) {
 
 // -- leases ---------------------------------------------------------------------------------------
 
-/// Renewals fail as the test says.
+/// Renewals fail when the test asks for it.
 class FailingRenewals final : public ForwardingProvider {
  public:
   using ForwardingProvider::ForwardingProvider;
@@ -545,7 +545,7 @@ TEST_F(ActivityCancellation, activity_spawns_child_tasks_with_cancellation) {
 TEST_F(ActivityCancellation, activity_spawns_child_tasks_without_cancellation_is_user_error) {
   Signal<bool> let_go;
   std::atomic<bool> helper_ended{false};
-  std::thread helper;  // outlives the activity: nobody told it to stop
+  std::thread helper;  // outlives the activity: no stop request
   world.registry.add("Careless", [&](ActivityContext& ctx, int value) {
     helper = std::thread([&] {
       (void)let_go.wait();
@@ -618,7 +618,7 @@ TEST_F(ActivityCancellation, mass_cancellation_on_orchestration_cancel) {
   world.client.cancel("i", "enough").value();
   EXPECT_EQ(world.client.wait("i", forever).value().status, Status::cancelled);
   expect_stops(100, CancelReason::orchestration_terminal_cancelled);
-  EXPECT_EQ(waiters.begun(), 100u);  // what was queued never began
+  EXPECT_EQ(waiters.begun(), 100u);  // queued activities never began
   EXPECT_EQ(world.events("i", "ActivityCancelRequested"), many);
   runtime.shutdown();
   world.expect_nothing_left();

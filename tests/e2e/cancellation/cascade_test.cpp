@@ -14,7 +14,7 @@ class Cascade : public ::testing::Test {
     world.registry.add("middle", [](OrchestrationContext& ctx, int) -> Task<int> {
       co_return co_await ctx.schedule_sub_orchestration<int>("work", 1, ChildOptions().id("grandchild"));
     });
-    // Runs a child until told to drop it, and goes on.
+    // Runs a child until an event asks to drop it, then continues.
     world.registry.add("parent", [](OrchestrationContext& ctx, std::string child) -> Task<std::string> {
       {
         auto running = ctx.schedule_sub_orchestration<int>(child, 1, ChildOptions().id("child")).start();

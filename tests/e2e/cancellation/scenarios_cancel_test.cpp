@@ -1,4 +1,4 @@
-// Cancelling from outside: which execution, which child, how often, and what else goes on meanwhile.
+// Cancelling from outside: executions, children, repeated requests, and unaffected work.
 #include "e2e/scenario.hpp"
 
 namespace duramen::test {
@@ -197,8 +197,7 @@ TEST_F(Cancels, AForcedDeleteCancelsRunningActivitiesWithItsReason) {
   world.expect_nothing_left();
 }
 
-// A coroutine for every slot that ignores what it is told: each costs its own slot for the grace period,
-// nobody else's.
+// Coroutines that ignore the stop request: each occupies its own slot for the grace period, and no other.
 TEST_F(Cancels, ActivitiesThatIgnoreTheSignalCostOnlyTheirOwnSlot) {
   constexpr int deaf = 4;
   std::atomic<int> begun{0};
@@ -224,7 +223,7 @@ TEST_F(Cancels, ActivitiesThatIgnoreTheSignalCostOnlyTheirOwnSlot) {
   for (int i = 0; i < deaf; ++i) EXPECT_EQ(world.end_of("d" + std::to_string(i)).status, Status::cancelled);
   // One slot is left, and it is enough.
   for (int i = 0; i < 10; ++i) EXPECT_EQ(finish("q" + std::to_string(i), "quick", i).output_as<int>(), 2 * i);
-  // After the grace period they are counted, and all slots are there again.
+  // After the grace period they are counted, and all slots are free again.
   world.until_later([&] { return runtime.abandoned_activities() == deaf; });
   for (int i = 0; i < 10; ++i) EXPECT_EQ(finish("r" + std::to_string(i), "quick", i).output_as<int>(), 2 * i);
   let_go.set(true);
