@@ -1,4 +1,4 @@
-// Connecting: what is said when it does not work, what is never said, and how it comes back.
+// Connecting: its error messages, which hold no secrets, and reconnecting.
 #include "providers/postgres/back_off.hpp"
 #include "providers/postgres/conninfo.hpp"
 #include "providers/postgres/error.hpp"
@@ -25,7 +25,7 @@ std::string value_of(const detail::ConnInfo& conninfo, const std::string& keywor
 TEST(PostgresConnInfo, AStringThatCannotBeReadIsRefusedWithoutRepeatingIt) {
   for (const char* text :
        {"host=h password=hunter2 nonsense", "postgresql://u:hunter2@[h/x", "hunter2",
-        // Passwords with an @ or a / in them, which end them early.
+        // Passwords that contain an @ or a /, which ends them early.
         "postgresql://u:x@hunter2@h/db", "postgres://u:1/hunter2@h/db", "postgres://u:hunter2/db"}) {
     const auto opened = postgres::open_provider({.conninfo = text});
     ASSERT_FALSE(opened);
@@ -153,7 +153,7 @@ TEST_F(PostgresConnection, ManyThreadsShareFewConnections) {
     }
   }
   EXPECT_EQ(created, 80);
-  EXPECT_LE(postgres::counters(*store).connections_opened, 3u);  // two, and the one that listens
+  EXPECT_LE(postgres::counters(*store).connections_opened, 3u);  // two, and one for the listener
 }
 
 TEST_F(PostgresConnection, WorksWithoutPreparedStatementsAsThroughAPooler) {
@@ -174,9 +174,10 @@ TEST_F(PostgresConnection, AServerThatDoesNotAnswerInTimeIsGivenUp) {
   postgres::Options options = schema->options();
   const auto store = open();
   start(*store, "a");
-  options.call_timeout = 3s;  // long enough for everything but the row that is held
+  // Long enough for everything except the held row.
+  options.call_timeout = 3s;
   const auto impatient = open(options);
-  // Somebody holds the row that the call needs.
+  // Another session holds the row that the call needs.
   schema->connection().run("BEGIN");
   schema->connection().run("SELECT 1 FROM " + quoted_schema() + ".instances FOR UPDATE");
   const OutboundMessage message{"a", message::ExternalRaised{"x", {}}};

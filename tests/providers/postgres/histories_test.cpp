@@ -1,4 +1,4 @@
-// Histories that are wanted together are asked for together.
+// A batch of histories is read in one query.
 #include "store.hpp"
 
 #include <string>

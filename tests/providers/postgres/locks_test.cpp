@@ -1,8 +1,7 @@
-// Calls that need the same locks ask for them in the same order: nobody is refused because two waited for
-// each other.
+// Calls take their locks in one order: no call fails because of a deadlock.
 //
-// Where two calls would have to meet at a certain point, a session of the test holds a row that both come to.
-// It lets go when both wait, so each story goes the same way every time.
+// To make two calls meet, a session of the test holds a row that both need. It releases the row when both
+// wait, so each case runs the same way every time.
 #include "store.hpp"
 
 #include <atomic>
@@ -14,7 +13,7 @@
 namespace duramen::test {
 namespace {
 
-/// A session in a transaction of its own.
+/// A session with an open transaction.
 class Holder {
  public:
   explicit Holder(const PostgresSchema& schema)
@@ -27,7 +26,7 @@ class Holder {
   void lock(const std::string& id) {
     run("SELECT 1 FROM instances WHERE instance_id = '" + id + "' FOR UPDATE");
   }
-  void let_go() { run("COMMIT"); }
+  void release() { run("COMMIT"); }
 
  private:
   std::string schema_;
@@ -36,13 +35,13 @@ class Holder {
 
 class PostgresLocks : public OnPostgres {
  protected:
-  /// Its sessions can be told from all others, and two that wait for each other are found soon.
+  /// A store whose sessions have their own name, with fast deadlock detection.
   [[nodiscard]] std::shared_ptr<Provider> open_watched() {
     postgres::Options options = schema->options();
     options.conninfo += " application_name=" + watched() + " options='-c deadlock_timeout=100ms'";
     return open(options);
   }
-  /// Comes back when so many calls of that store wait for a lock.
+  /// Returns when `count` calls of that store wait for a lock.
   void until_waiting(int calls) {
     until("SELECT count(*) FROM pg_stat_activity WHERE application_name = '" + watched() +
               "' AND wait_event_type = 'Lock' AND wait_event IN ('transactionid', 'tuple', 'advisory')",
@@ -75,7 +74,7 @@ template <class Call>
   return std::async(std::launch::async, std::move(call));
 }
 
-/// The answer of a call that must have been given one.
+/// The answer of a call, which must have succeeded.
 template <class T>
 [[nodiscard]] T answer(std::future<Result<T>> call) {
   Result<T> result = call.get();
@@ -121,7 +120,7 @@ TEST_F(PostgresLocks, AStartThatMayReplaceAndAMessageThatWaitsForItsInstanceDoNo
   done = true;
 }
 
-// The first took the lock of those who create after the instance, the second that of those who park before.
+// The first took the creation lock after the instance; the second took the parking lock before it.
 TEST_F(PostgresLocks, AStartThatIsSentAndAMessageThatWaitsForItsInstanceDoNotWaitForEachOther) {
   const auto store = open_watched();
   start(*store, "there");
@@ -134,12 +133,12 @@ TEST_F(PostgresLocks, AStartThatIsSentAndAMessageThatWaitsForItsInstanceDoNotWai
   until_waiting(1);
   auto sending = begin_sending(store, {"nobody", "there"});
   until_waiting(2);
-  holder.let_go();
+  holder.release();
   EXPECT_EQ(answer(std::move(starting)), Sent{EnqueueOutcome::duplicate});
   EXPECT_EQ(answer(std::move(sending)), (Sent{parked, enqueued}));
 }
 
-// It turned out late that a message had to be parked, when instances were locked already.
+// Parking was found necessary only after the instances were locked.
 TEST_F(PostgresLocks, AMessageWhoseInstanceIsJustDeletedIsParkedWithoutWaitingForStarts) {
   const auto store = open_watched();
   start(*store, "there");
@@ -154,15 +153,15 @@ TEST_F(PostgresLocks, AMessageWhoseInstanceIsJustDeletedIsParkedWithoutWaitingFo
     return store->start_instances({&again, 1});
   });
   until_waiting(2);
-  holder.let_go();
+  holder.release();
   EXPECT_EQ(answer(std::move(sending)), (Sent{parked, enqueued}));
   EXPECT_EQ(answer(std::move(starting)), std::vector{StartOutcome::exists});
   EXPECT_EQ(queued("there").at(0), 2);
   EXPECT_EQ(queued("going").at(1), 1);
 }
 
-// Both held the lock of those who create, and both wanted that of those who park.
-TEST_F(PostgresLocks, TurnsThatOnlyCreateInstancesDoNotWaitForEachOther) {
+// Both held the creation lock, and both wanted the parking lock.
+TEST_F(PostgresLocks, TurnsThatCreateInstancesAndSendToUnknownOnesDoNotWaitForEachOther) {
   const auto store = open_watched();
   start(*store, "there");
   Holder holder{*schema};
@@ -178,7 +177,7 @@ TEST_F(PostgresLocks, TurnsThatOnlyCreateInstancesDoNotWaitForEachOther) {
   until_waiting(1);
   auto second = begin_turn("second", 2);
   until_waiting(2);
-  holder.let_go();
+  holder.release();
   for (auto* turn : {&first, &second}) {
     for (const CommitResult& result : answer(std::move(*turn))) {
       EXPECT_EQ(result.outcome, CommitOutcome::committed);
@@ -188,7 +187,7 @@ TEST_F(PostgresLocks, TurnsThatOnlyCreateInstancesDoNotWaitForEachOther) {
   EXPECT_EQ(queued("nobody").at(1), 2);
 }
 
-// A turn that starts a child and sends it something parks nothing: it does not keep others from starting.
+// A turn that starts a child and sends it a message parks nothing: it does not block other starts.
 TEST_F(PostgresLocks, ATurnThatSendsToItsNewChildDoesNotBlockOtherStarts) {
   const auto store = open_watched();
   start(*store, "there");
@@ -204,7 +203,7 @@ TEST_F(PostgresLocks, ATurnThatSendsToItsNewChildDoesNotBlockOtherStarts) {
   });
   until_waiting(1);
   start(*store, "another");
-  holder.let_go();
+  holder.release();
   EXPECT_EQ(answer(std::move(turn)).at(0).outcome, CommitOutcome::committed);
   EXPECT_EQ(queued("child").at(0), 2);
   EXPECT_EQ(queued("parent").at(0), 1);
@@ -222,7 +221,7 @@ TEST_F(PostgresLocks, PruningAndSendingDoNotWaitForEachOther) {
   until_waiting(1);
   auto sending = begin_sending(store, {"a", "c"});
   until_waiting(2);
-  holder.let_go();
+  holder.release();
   for (const PruneResult& result : answer(std::move(pruning))) EXPECT_TRUE(result.found);
   EXPECT_EQ(answer(std::move(sending)), (Sent{enqueued, enqueued}));
 }
@@ -239,7 +238,7 @@ TEST_F(PostgresLocks, DeletingAndSendingDoNotWaitForEachOther) {
   until_waiting(1);
   auto sending = begin_sending(store, {"a", "c"});
   until_waiting(2);
-  holder.let_go();
+  holder.release();
   for (const DeleteResult& result : answer(std::move(deleting))) {
     EXPECT_EQ(result.outcome, DeleteOutcome::deleted);
   }
@@ -262,7 +261,7 @@ TEST_F(PostgresLocks, DeletingFamiliesAndSendingDoNotWaitForEachOther) {
   until_waiting(1);
   auto sending = begin_sending(store, {"young", "child of old"});
   until_waiting(2);
-  holder.let_go();
+  holder.release();
   const auto deleted = answer(std::move(deleting));
   ASSERT_EQ(deleted.size(), 2u);
   EXPECT_EQ(deleted[0].instances, 2u);
@@ -293,7 +292,7 @@ TEST_F(PostgresLocks, DeletingAndRenewingDoNotWaitForEachOther) {
     return store->renew_activities(renewals, 1h);
   });
   until_waiting(2);
-  holder.let_go();
+  holder.release();
   for (const DeleteResult& result : answer(std::move(deleting))) {
     EXPECT_EQ(result.outcome, DeleteOutcome::deleted);
   }
@@ -302,18 +301,18 @@ TEST_F(PostgresLocks, DeletingAndRenewingDoNotWaitForEachOther) {
   }
 }
 
-// A batch that holds a turn that cannot be stored is stored turn by turn, in one transaction.
+// A batch with a turn that cannot be stored is stored turn by turn, in one transaction.
 TEST_F(PostgresLocks, TurnsThatAreStoredOneByOneAndSendingDoNotWaitForEachOther) {
   const auto store = open_watched();
   for (const char* id : {"a", "b", "c"}) start(*store, id);
   const auto items = store->fetch_turns({.node = "n", .lease = 1h}).value().items;
   ASSERT_EQ(items.size(), 3u);
-  // Only the second attempt comes so far: the first finds what cannot be stored before it.
+  // Only the second attempt gets this far: the first fails earlier, at the turn that cannot be stored.
   Holder holder{*schema};
   holder.run("INSERT INTO key_values (instance_key, key, value) VALUES (" +
              std::to_string(items[1].incarnation.value) + ", 'k', 'v')");
   auto turns = begin([&] {
-    std::string noise;  // that cannot be compressed
+    std::string noise;  // cannot be compressed
     std::uint64_t seed = 1;
     while (noise.size() < 20'000)
       noise += std::to_string(seed = seed * 6364136223846793005ull + 1442695040888963407ull);
@@ -325,7 +324,7 @@ TEST_F(PostgresLocks, TurnsThatAreStoredOneByOneAndSendingDoNotWaitForEachOther)
   until_waiting(1);
   auto sending = begin_sending(store, {"a", "c"});
   until_waiting(2);
-  holder.let_go();
+  holder.release();
   const auto results = answer(std::move(turns));
   ASSERT_EQ(results.size(), 4u);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(results[i].outcome, CommitOutcome::committed);
@@ -344,7 +343,7 @@ TEST_F(PostgresLocks, AParkedMessageThatIsJustSweptIsNotDelivered) {
     return store->start_instances({&request, 1});
   });
   until_waiting(1);
-  sweeper.let_go();
+  sweeper.release();
   EXPECT_EQ(answer(std::move(starting)), std::vector{StartOutcome::created});
   EXPECT_EQ(queued("a"), (std::vector<std::int64_t>{1, 0}));
 }

@@ -1,5 +1,5 @@
-// Connections that die in the middle of a call: what was asked for is done once or not at all, and whoever
-// asks again is told which.
+// Connections that die in the middle of a call: the call takes effect once or not at all, and a repeat
+// returns which.
 #include "providers/postgres/queries.hpp"
 #include "providers/postgres/turn_columns.hpp"
 #include "store.hpp"
@@ -18,7 +18,7 @@ namespace detail = postgres::detail;
 
 class PostgresLostAnswers : public OnPostgres {
  protected:
-  /// Sends the commit on a connection that ends before the answer is read; its session.
+  /// Sends the commit on a connection that ends before the answer is read. Returns the session.
   int send_and_lose(const TurnCommit& commit) {
     const detail::Queries queries{quoted_schema()};
     detail::Connection connection{detail::ConnInfo{schema->conninfo()}, 30s, true, nullptr};
@@ -27,15 +27,14 @@ class PostgresLostAnswers : public OnPostgres {
     connection.send_and_lose(queries.commit_turns, batch.take({}));
     return connection.session();
   }
-  /// The server goes on with what it has read, whether anybody is there to hear the answer or not.
+  /// The server finishes the statement it has read, even if the client is gone.
   void until_ended(int session) {
     while (schema->number("SELECT count(*) FROM pg_stat_activity WHERE pid = " + std::to_string(session)) >
            0) {
       std::this_thread::sleep_for(1ms);
     }
   }
-  /// In every other round the lost commit has come to its end before it is sent again; in the others both
-  /// run.
+  /// In every other round the lost commit has finished before the repeat; in the others both run at once.
   [[nodiscard]] CommitResult send_twice(Provider& store, const TurnCommit& commit, int round) {
     const int session = send_and_lose(commit);
     if (round % 2 == 0) until_ended(session);
@@ -85,7 +84,7 @@ TEST_F(PostgresLostAnswers, ATurnUnderALeaseSentAgainIsStoredOnce) {
   EXPECT_GT(already, 0);
 }
 
-/// Ends sessions of this schema's stores at random until told to stop.
+/// Ends sessions of this schema's stores at random until it is stopped.
 class Cutter {
  public:
   explicit Cutter(PostgresSchema& schema)
@@ -129,9 +128,9 @@ TEST_F(PostgresLostAnswers, WorkGoesOnWhileConnectionsAreCutAtRandom) {
   int cuts = 0;
   {
     Cutter cutter{*schema};
-    // As long as there is work, there are connections to be cut.
+    // While there is work, there are connections to cut.
     for (; cutter.cuts() < 10; ++instances) {
-      // A start that failed may have been stored; asked again, the store says so.
+      // A failed start may have been stored; the repeated start then succeeds.
       while (!client.start("i" + std::to_string(instances), "count", steps)) std::this_thread::sleep_for(5ms);
       std::this_thread::sleep_for(20ms);
     }

@@ -1,5 +1,5 @@
-// Any allocation of a call may fail: the call then answers an error, and the next one finds the connection as
-// if nothing had been.
+// Any allocation of a call may fail: the call then returns an error, and the next call finds a usable
+// connection.
 #include "store.hpp"
 #include "support/failing_memory.hpp"
 
@@ -14,9 +14,10 @@ class PostgresOutOfMemory : public OnPostgres {};
 
 TEST_F(PostgresOutOfMemory, ACallThatFailsLeavesNothingOpenForTheNextOne) {
   postgres::Options options = schema->options();
-  options.max_connections = 1;  // the next call has the same
+  options.max_connections = 1;  // the next call uses the same one
   const auto store = open(options);
-  std::string noise;  // too long for an index, and cannot be compressed
+  // Too long for an index, and incompressible.
+  std::string noise;
   std::uint64_t seed = 1;
   while (noise.size() < 20'000)
     noise += std::to_string(seed = seed * 6364136223846793005ull + 1442695040888963407ull);
@@ -25,7 +26,7 @@ TEST_F(PostgresOutOfMemory, ACallThatFailsLeavesNothingOpenForTheNextOne) {
   constexpr std::int64_t step = 89;  // each failure costs a connection
   for (std::int64_t first = 0;; first += step) {
     const std::string number = std::to_string(first);
-    // One of the two cannot be stored: then the batch is a transaction of many statements.
+    // One of the two turns cannot be stored: the batch becomes a transaction of many statements.
     const TurnCommit commits[] = {fused_turn("good " + number, 1), fused_turn(noise, 2)};
     std::optional<Result<std::vector<CommitResult>>> result;
     bool has_failed = false;
@@ -39,7 +40,7 @@ TEST_F(PostgresOutOfMemory, ACallThatFailsLeavesNothingOpenForTheNextOne) {
       EXPECT_EQ(result->error().code, ErrorCode::unavailable) << result->error().describe();
       EXPECT_TRUE(result->error().retryable);
     }
-    // What is stored now is there for all.
+    // Everything stored now is visible to all.
     start(*store, "after " + number);
     ASSERT_EQ(schema->number("SELECT count(*) FROM " + quoted_schema() +
                              ".instances WHERE instance_id = 'after " + number + "'"),

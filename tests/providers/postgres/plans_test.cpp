@@ -1,6 +1,6 @@
-// How the server goes about every statement of the store: along an index to the rows that are meant, whatever
-// it believes about the sizes of the tables. It believes what it counted last, and a queue may have been
-// empty then; it keeps plans that it made when the store was new.
+// The server runs every statement of the store through an index, for any statistics of the tables. The
+// statistics are those of the last ANALYZE, and a queue may have been empty then; plans may be from a new
+// store.
 #include "store.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace duramen::test {
 namespace {
 
-/// Keeps what the server says about its plans.
+/// Collects the plans that the server reports.
 class Plans {
  public:
   [[nodiscard]] LogSink sink() {
@@ -43,14 +43,14 @@ constexpr const char* growing[] = {
     "instances",         "executions",      "history",      "key_values",    "orchestrator_queue",
     "received_messages", "parked_messages", "worker_queue", "stolen_leases", "sessions"};
 
-/// The number that follows `what` in `line`, if it is there.
+/// The number that follows `what` in `line`, if any.
 std::optional<double> number_after(const std::string& what, const std::string& line) {
   const std::size_t at = line.find(what);
   if (at == std::string::npos) return std::nullopt;
   return std::stod(line.substr(at + what.size()));
 }
 
-/// How many pages of tables and indexes were read for a plan, from memory or not.
+/// The pages of tables and indexes that a plan read, from memory or not.
 double pages_read(const std::string& plan) {
   double most = 0;
   std::istringstream lines(plan);
@@ -61,7 +61,7 @@ double pages_read(const std::string& plan) {
   return most;
 }
 
-/// How many rows the busiest part of a plan looked at, those included that it had no use for.
+/// The rows that the busiest part of a plan read, including the ones it filtered out.
 double most_rows_looked_at(const std::string& plan) {
   double most = 0;
   double loops = 0;
@@ -81,7 +81,7 @@ double most_rows_looked_at(const std::string& plan) {
   return most;
 }
 
-/// Where what the server believes about the tables comes from.
+/// The origin of the server's statistics.
 enum class Belief { CountedNow, CountedWhenEmpty, CountedWhenOneHadAll, PlannedWhenNew };
 
 void PrintTo(Belief belief, std::ostream* out) {
@@ -105,13 +105,12 @@ class PostgresPlans : public OnPostgres, public ::testing::WithParamInterface<Be
  protected:
   void SetUp() override {
     OnPostgres::SetUp();
-    // What others have left to be vacuumed is not to be counted.
+    // Dead rows of other tests must not count.
     if (!IsSkipped()) script("TRUNCATE " + tables());
   }
 
-  /// Opens the store so that the server tells the plan of every statement and what came of it, after `fill`
-  /// has filled the tables. `rehearse` does once, while they are small, what will be done when they have
-  /// grown.
+  /// Fills the tables with `fill` and opens the store so that the server reports the plan and the cost of
+  /// every statement. `rehearse` runs the later calls once while the tables are small.
   [[nodiscard]] std::shared_ptr<Provider> filled(const std::function<void()>& fill,
                                                  const std::function<void(Provider&)>& rehearse) {
     std::shared_ptr<Provider> store;
@@ -133,7 +132,7 @@ class PostgresPlans : public OnPostgres, public ::testing::WithParamInterface<Be
     schema->connection().script("SET search_path TO " + quoted_schema() + ";" + sql + "; RESET search_path");
   }
 
-  /// Many who have ended, some who wait for a timer, some with work that runs elsewhere.
+  /// Many ended instances, some that wait for a timer, some with running work.
   void grow(int instances, int others) {
     const std::string n = std::to_string(instances);
     const std::string m = std::to_string(others);
@@ -175,7 +174,7 @@ class PostgresPlans : public OnPostgres, public ::testing::WithParamInterface<Be
         "FROM generate_series(1, " +
         m + ") n ON CONFLICT DO NOTHING");
   }
-  /// Everything a node and its clients do, in one story.
+  /// All calls of a node and its clients, in order.
   void do_everything(Provider& store, const std::string& tale) {
     const std::string a = tale + " a";
     const std::string fused = tale + " fused";
@@ -259,7 +258,7 @@ class PostgresPlans : public OnPostgres, public ::testing::WithParamInterface<Be
     }
     ASSERT_TRUE(store.sweep(10));
 
-    // Looking.
+    // Reads.
     ASSERT_TRUE(store.read_history("old 5", ExecutionId{1}, {}));
     const std::vector<HistoryRequest> histories{{"old 5", ExecutionId{1}, {}},
                                                 {"old 6", ExecutionId{1}, EventId{1}}};
@@ -268,7 +267,7 @@ class PostgresPlans : public OnPostgres, public ::testing::WithParamInterface<Be
     ASSERT_TRUE(store.get_key_values("old 5"));
     ASSERT_TRUE(store.list_executions("old 5"));
     ASSERT_TRUE(store.get_instance_tree("old 5"));
-    // Which of two ways is shorter, only a server can tell that knows its tables.
+    // Only a server with current statistics can choose the shorter of two plans.
     if (GetParam() == Belief::CountedNow) {
       ASSERT_TRUE(store.list_pending_work("old 10"));
       ASSERT_TRUE(store.list_instances({.limit = 20}));
@@ -281,7 +280,7 @@ class PostgresPlans : public OnPostgres, public ::testing::WithParamInterface<Be
     ASSERT_TRUE(store.delete_instances(ids, DeleteMode::force));
   }
 
-  /// No part of any plan looked at more rows than that.
+  /// No part of any plan read more rows than that.
   void expect_rows_looked_at(double at_most) {
     std::size_t seen = 0;
     for (const std::string& plan : plans.all()) {
@@ -301,7 +300,7 @@ class PostgresPlans : public OnPostgres, public ::testing::WithParamInterface<Be
         " options='-c session_preload_libraries=auto_explain -c auto_explain.log_min_duration=0 "
         "-c auto_explain.log_nested_statements=on -c auto_explain.log_level=notice "
         "-c auto_explain.log_analyze=on -c auto_explain.log_timing=off -c auto_explain.log_buffers=on'";
-    options.max_connections = 1;  // each keeps its own plans
+    options.max_connections = 1;  // each connection keeps its own plans
     options.log = plans.sink();
     return options;
   }
@@ -311,7 +310,7 @@ class PostgresPlans : public OnPostgres, public ::testing::WithParamInterface<Be
     return names;
   }
   void count() { script("ANALYZE " + tables()); }
-  /// The rows stay. How many there are is not taken back with the rest of the transaction.
+  /// The rows stay. The rollback does not undo the statistics.
   void count_as_empty() {
     std::string sql = "BEGIN;";
     for (const char* table : growing) sql += "DELETE FROM " + std::string(table) + ";";
@@ -377,7 +376,7 @@ TEST_P(PostgresPlans, AFetchReadsNoMoreOfABacklogThanItTakes) {
   expect_rows_looked_at(100);
 }
 
-// Twice the size, twice the work, and not four times.
+// Twice the size costs twice the work, not four times.
 TEST_P(PostgresPlans, ACommitReadsEachRowAFewTimesAtAnySize) {
   const auto with_activities = [](Provider& provider, const std::string& id, std::uint64_t count) {
     start(provider, id);
@@ -515,7 +514,7 @@ TEST_P(PostgresPlans, ABatchReadsEachRowAFewTimesAtAnySize) {
   expect_rows_looked_at(5'000);
 }
 
-// What is not due yet is not even passed over.
+// Rows that are not due are not even skipped: they are never read.
 TEST_P(PostgresPlans, AFetchAndAConditionalCommitDoNotPassOverTheTimersOfAnInstance) {
   const auto begin = [](Provider& provider, const std::string& id, std::uint64_t timers) {
     start(provider, id);
@@ -534,7 +533,7 @@ TEST_P(PostgresPlans, AFetchAndAConditionalCommitDoNotPassOverTheTimersOfAnInsta
     commit.node = "n";
     commit.instance = id;
     commit.incarnation = provider.get_instance(id).value()->incarnation;
-    commit.token = CommitToken{commit.incarnation.value + 1};  // another one than in begin()
+    commit.token = CommitToken{commit.incarnation.value + 1};  // not the one of begin()
     commit.basis = ConditionalLease{EventId{1}};
     commit.execution = ExecutionId{1};
     commit.events.push_back({.id = EventId{2}, .body = event::CustomStatusUpdated{"half"}});
@@ -553,7 +552,7 @@ TEST_P(PostgresPlans, AFetchAndAConditionalCommitDoNotPassOverTheTimersOfAnInsta
         go_on(small, "small");
       });
   for (const std::string& id : large) go_on(*store, id);
-  // The best of three: the server also counts what it reads of its catalogues.
+  // The best of three: the server also counts reads of its catalogues.
   std::map<std::string, double> pages;
   for (const std::string& plan : plans.all()) {
     const std::string query = plan.substr(0, plan.find("(cost=")).substr(plan.find("Query Text"));

@@ -1,4 +1,4 @@
-// What one process does, another hears of at once; and a store that nobody uses is left in peace.
+// Notifications reach other processes at once, and an unused store gets no queries.
 #include "store.hpp"
 #include "support/postgres_server.hpp"
 #include <duramen/client.hpp>
@@ -54,7 +54,7 @@ class Ear final : public ProviderListener {
   int turns_ = 0, work_ = 0, stolen_ = 0, changes_ = 0;
 };
 
-/// Two stores on one schema stand for two processes: they share nothing but the server.
+/// Two stores on one schema act as two processes: they share only the server.
 class PostgresPush : public OnPostgres {
  protected:
   void SetUp() override {
@@ -66,7 +66,7 @@ class PostgresPush : public OnPostgres {
     subscription_here = here->subscribe({}, deaf);
     until_heard();
   }
-  /// Until what is done here is heard of there, and nothing is on its way any more.
+  /// Waits until notifications from here arrive there and none is in flight.
   void until_heard() {
     for (int i = 0; !ear.heard_turns(); ++i) {
       start(*here, "probe " + std::to_string(i));
@@ -142,7 +142,7 @@ TEST_F(PostgresPush, LessUrgentNotificationsAreSentOnceInFiveMilliseconds) {
   const auto before = postgres::counters(*here).notifications_sent;
   const auto began = std::chrono::steady_clock::now();
   for (int i = 0; i < 100; ++i) {
-    // Nobody has anything to do because of it.
+    // It gives no node anything to do.
     const TurnCommit commit = fused_turn("i" + std::to_string(i), 1);
     ASSERT_TRUE(here->commit_turns({&commit, 1}));
   }
@@ -155,7 +155,8 @@ TEST_F(PostgresPush, TheLastNotificationOfAnEndingProcessArrives) {
   start(*here, "a");
   ASSERT_TRUE(ear.hears_turns() && ear.hears_changes());
   ear.forget();
-  const TurnCommit commit = fused_turn("b", 1);  // it can wait, and would, so soon after the other
+  // Not urgent: it would wait, so soon after the other.
+  const TurnCommit commit = fused_turn("b", 1);
   ASSERT_TRUE(here->commit_turns({&commit, 1}));
   subscription_here.reset();
   here.reset();
@@ -178,7 +179,7 @@ TEST_F(OnPostgres, AStoreThatIsAloneSendsNoNotifications) {
   const auto store = open();
   Ear ear;
   const auto subscription = store->subscribe("n", ear);
-  // The first call may come before it is known that nobody else is there.
+  // The first call may come before the store knows that it is alone.
   int calls = 0;
   std::uint64_t sent = 1, before = 0;
   while (sent != before) {
@@ -190,12 +191,12 @@ TEST_F(OnPostgres, AStoreThatIsAloneSendsNoNotifications) {
   }
 }
 
-/// Statements that a server has written down.
+/// The number of statements in a server's log.
 std::size_t statements_in(const std::string& log) {
   std::ifstream file{log};
   std::size_t count = 0;
   for (std::string line; std::getline(file, line);) {
-    // Its name, then what was done for it: each execution once, however it was sent.
+    // The application name, then the execution: each is logged once, for every protocol.
     if (line.starts_with("duramen LOG:  execute ") || line.starts_with("duramen LOG:  statement: ")) ++count;
   }
   return count;
@@ -222,7 +223,7 @@ TEST(PostgresIdle, ANodeSendsAtMostOneQueryPerSecondAsTheServerCountsThem) {
   };
   ASSERT_GT(statements_in(server.log()), counted_here() / 2) << "the server writes down what it is asked";
 
-  // What the end of the instance leads to is over when a second has passed without a query.
+  // After a second without a query, the end of the instance has no further effect.
   for (std::uint64_t last = 0, now = counted_here(); last != now; now = counted_here()) {
     last = now;
     std::this_thread::sleep_for(1s);
@@ -230,7 +231,7 @@ TEST(PostgresIdle, ANodeSendsAtMostOneQueryPerSecondAsTheServerCountsThem) {
   const auto before = statements_in(server.log());
   const auto before_here = counted_here();
   const auto began = std::chrono::steady_clock::now();
-  std::this_thread::sleep_for(6s);  // what is measured is what happens when nothing does
+  std::this_thread::sleep_for(6s);  // measures the idle store
   const auto sent = statements_in(server.log()) - before;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   EXPECT_LE(static_cast<double>(sent), seconds);

@@ -16,9 +16,9 @@ class PostgresRole : public OnPostgres {
     if (IsSkipped()) return;
     role = "duramen_app_" + std::to_string(::getpid());
     const std::string s = quoted_schema();
-    // Not everybody may use what is not granted, as in databases that are kept strictly.
+    // Revokes the default rights, as strict databases do.
     schema->connection().script("REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA " + s + " FROM PUBLIC");
-    // As docs/guides/postgres.md has it.
+    // The commands of docs/guides/postgres.md.
     schema->connection().script("CREATE ROLE " + role + " LOGIN;" + "GRANT USAGE ON SCHEMA " + s + " TO " +
                                 role + ";" + "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " +
                                 s + " TO " + role + ";" + "GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA " +

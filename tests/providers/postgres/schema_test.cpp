@@ -1,4 +1,4 @@
-// Schemas: one per tenant, made by whoever comes first, and versions that can and cannot work together.
+// Schemas: one per tenant, created by the first node, and versions that can and cannot work together.
 #include "providers/postgres/schema.hpp"
 
 #include "providers/postgres/error.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 namespace detail = postgres::detail;
 
-/// A schema that the test makes and removes itself.
+/// A schema that the test creates and removes.
 class PostgresSchemas : public OnPostgres {
  protected:
   [[nodiscard]] postgres::Options options_for(const std::string& name) {
@@ -84,7 +84,7 @@ TEST_F(PostgresSchemas, AStoreThatWasOnlyAddedToWorksWithOlderNodes) {
   const postgres::Options options = options_for(unique("expanded_"));
   const auto before = open(options);
   const std::string name = detail::quoted_identifier(options.schema);
-  // What a later version would do: a column and a table more.
+  // A later version adds a column and a table.
   schema->connection().script("ALTER TABLE " + name +
                               ".instances ADD COLUMN colour text DEFAULT 'blue'; CREATE TABLE " + name +
                               ".more (x int); UPDATE " + name + ".schema_version SET version = version + 1");

@@ -1,4 +1,4 @@
-// A store on the shared server, and what tests of it do again and again.
+// A store on the shared server, and short forms of what its tests often need.
 #pragma once
 
 #include "support/postgres_cluster.hpp"
@@ -14,7 +14,7 @@ namespace duramen::test {
 
 using namespace std::chrono_literals;
 
-/// Skipped where there is no PostgreSQL.
+/// Skipped without PostgreSQL.
 class OnPostgres : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -1,5 +1,4 @@
-// TLS with certificates that the test makes: who the server is, who the client is, and what is never said
-// about it.
+// TLS with certificates that the test makes: the identity of server and client, and no secrets in messages.
 #include "store.hpp"
 #include "support/find_program.hpp"
 #include "support/postgres_process.hpp"
@@ -23,7 +22,7 @@ namespace detail = postgres::detail;
 constexpr const char* password = "hunter2-of-the-database";
 constexpr const char* passphrase = "hunter3-of-the-key";
 
-/// A port of the loopback device that nobody uses just now.
+/// A free port of the loopback device.
 int free_port() {
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -57,10 +56,10 @@ class Certified {
         "CREATE ROLE app LOGIN SUPERUSER; CREATE ROLE somebody LOGIN SUPERUSER PASSWORD '" +
         std::string(password) + "'");
   }
-  /// As the server's files are: readable by nobody but their owner, who is the one that needs them.
+  /// Readable only by the owner, as for the server's files.
   [[nodiscard]] std::string file(const std::string& name) const { return server.directory() + "/" + name; }
   [[nodiscard]] std::string client_file(const std::string& name) const {
-    // libpq wants keys to belong to who uses them.
+    // libpq requires that the user of a key owns it.
     const std::string copy = file("mine-" + name);
     if (::access(copy.c_str(), F_OK) != 0) {
       std::ofstream{copy} << std::ifstream{file(name)}.rdbuf();
@@ -172,7 +171,7 @@ TEST_F(PostgresTls, AClientWithACertificateNeedsNoPasswordAndAllItsConnectionsAr
     void instances_changed(std::span<const ChangedInstance>) override {}
     void unknown_instances_changed() override {}
   } ear;
-  const auto subscription = store->subscribe("n", ear);  // on a connection of its own
+  const auto subscription = store->subscribe("n", ear);  // on a separate connection
   detail::Connection aside{detail::ConnInfo{certified->server.conninfo()}, 30s, false, nullptr};
   const std::string of_ours =
       "SELECT count(*) FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid) WHERE a.application_name = "

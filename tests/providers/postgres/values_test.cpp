@@ -1,4 +1,4 @@
-// Texts as PostgreSQL holds them, and those it cannot.
+// Texts that PostgreSQL can hold, and texts that it cannot.
 #include "providers/postgres/announcement.hpp"
 #include "store.hpp"
 
@@ -59,7 +59,7 @@ TEST_F(PostgresValues, EveryOtherCharacterIsKept) {
 
 TEST_F(PostgresValues, AnIdTooLongForAnIndexFailsItsOwnEntry) {
   const auto store = open();
-  std::string noise;  // that cannot be compressed
+  std::string noise;  // cannot be compressed
   std::uint64_t seed = 1;
   while (noise.size() < 20'000)
     noise += std::to_string(seed = seed * 6364136223846793005ull + 1442695040888963407ull);

@@ -1,4 +1,4 @@
-// Entries of one batch do not harm each other.
+// Entries of one batch do not affect each other.
 #include "providers/sqlite/fixture.hpp"
 #include "providers/sqlite/side_lock.hpp"
 
@@ -13,7 +13,7 @@ namespace duramen::sqlite::test {
 
 namespace {
 
-/// Whether somebody holds a lock on that byte of the file.
+/// True if a process holds a lock on that byte of the file.
 bool is_locked(const std::string& path, off_t byte) {
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   EXPECT_GE(file, 0);
@@ -27,7 +27,7 @@ bool is_locked(const std::string& path, off_t byte) {
   return asked && lock.l_type != F_UNLCK;
 }
 
-/// Does something when the nth statement from now on begins, on any connection opened while this exists.
+/// Runs a function when the nth statement from now on begins, on any connection opened during its lifetime.
 class AtStatement {
  public:
   AtStatement() { sqlite3_auto_extension(reinterpret_cast<void (*)()>(&AtStatement::watch)); }
@@ -80,10 +80,10 @@ TEST(Batches, PreemptionLeavesOutTurnsThatHaveNotBegun) {
       if (stored) EXPECT_EQ(results[i].outcome, CommitOutcome::committed);
       const auto& instance = batch[i].instance;
       ASSERT_EQ(provider->get_instance(instance).value().has_value(), stored) << i;
-      // Its message was sent if, and only if, it was stored.
+      // Its message was sent if and only if the turn was stored.
       EXPECT_EQ(provider->list_pending_work(instance).value().messages.size(), stored ? 1u : 0u) << i;
     }
-    // The others can be brought again.
+    // The others can be committed again.
     const std::vector<TurnCommit> rest(batch.begin() + static_cast<std::ptrdiff_t>(results.size()),
                                        batch.end());
     for (const CommitResult& result : provider->commit_turns(rest).value())
@@ -150,7 +150,7 @@ TEST(Batches, ReportAWaitForAnotherStore) {
   for (int i = 0; !provider->is_contended() && i < 100; ++i) {
     another_store.lock();
     auto started = std::async(std::launch::async, [&] { start(*provider, "waits-" + std::to_string(i)); });
-    // Once it has passed the turnstile it asks for its turn; it may just not have asked yet.
+    // After the turnstile it requests the write lock; that request may not have been made yet.
     const auto ended = [&] { return started.wait_for(0s) == std::future_status::ready; };
     while (!ended() && !is_locked(dir.file("t.db-lock"), 2)) std::this_thread::yield();
     another_store.unlock();

@@ -1,4 +1,4 @@
-// Stores that share a file hear of each other's commits.
+// Stores that share a file are notified of each other's commits.
 #include "providers/sqlite/fixture.hpp"
 
 #include <condition_variable>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr auto generous = 20s;
 
-/// Counts what it is told, and lets a test wait for it.
+/// Counts notifications, and lets a test wait for them.
 class Recorder final : public ProviderListener {
  public:
   void turns_ready() override { note(orchestrator_work); }

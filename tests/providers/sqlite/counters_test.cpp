@@ -1,4 +1,4 @@
-// What transactions cost, counted.
+// The cost of transactions, counted.
 #include "providers/sqlite/fixture.hpp"
 
 namespace duramen::sqlite::test {
@@ -21,7 +21,7 @@ struct Cost {
 TEST(Costs, AHelloIsTwoSyncedCommitsAndSixRowWrites) {
   const TempDir dir;
   const auto provider = open_at(dir.file("t.db"));
-  commit_one(*provider, first_turn("warm-up", 1));  // takes a block of numbers
+  commit_one(*provider, first_turn("warm-up", 1));  // reserves a block of numbers
   const Cost cost{*provider};
   const TurnCommit first = first_turn("a", 2, LeaseToken{3});
   const TurnCommit last = last_turn(first, commit_one(*provider, first).incarnation, 4, LeaseToken{3});
@@ -39,7 +39,8 @@ TEST(Costs, AnInstanceWithKeyValuesPaysForThemWhenTheyChangeAndWhenItEnds) {
   TurnCommit first = first_turn("a", 2, LeaseToken{3});
   first.change.key_values = {{"x", Payload::text("1")}, {"y", Payload::text("1")}};
   const TurnCommit last = last_turn(first, commit_one(*provider, first).incarnation, 4, LeaseToken{3});
-  EXPECT_EQ(cost.rows(), 6u);  // three as without, the note that there are some, and two values
+  // Three as without keys, the mark that there are keys, and two values.
+  EXPECT_EQ(cost.rows(), 6u);
   ASSERT_EQ(commit_one(*provider, last).outcome, CommitOutcome::committed);
   EXPECT_EQ(cost.rows(), 11u);  // three as without, two settled
 }

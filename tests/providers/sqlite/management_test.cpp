@@ -1,4 +1,4 @@
-// What looking after a store costs, and that nothing of what is removed stays in the file.
+// The cost of management calls, and removal without leftovers in the file.
 #include "providers/sqlite/connection.hpp"
 #include "providers/sqlite/fixture.hpp"
 #include "providers/sqlite/instance_list.hpp"
@@ -25,7 +25,7 @@ DeleteResult delete_one(Provider& provider, const InstanceId& id, DeleteMode mod
   return provider.delete_instances({&id, 1}, mode).value().at(0);
 }
 
-/// How many rows there are in tables that hold something of instances.
+/// The number of rows in all tables with data of instances.
 std::string rows_left(RawConnection& raw) {
   return raw.text(
       "SELECT (SELECT count(*) FROM instances) + (SELECT count(*) FROM executions) + (SELECT count(*) FROM "
@@ -34,7 +34,7 @@ std::string rows_left(RawConnection& raw) {
       "(SELECT count(*) FROM received_messages) + (SELECT count(*) FROM worker_queue)");
 }
 
-/// An instance that has had two executions, with key-values, messages, and an activity that waits.
+/// An instance with two executions, key-values, messages and a waiting activity.
 Incarnation add_full_instance(Provider& provider, const std::string& id, std::uint64_t token) {
   TurnCommit first = first_turn(id, token);
   first.new_activities.clear();

@@ -1,4 +1,4 @@
-// A file of an earlier version is brought to this one when it is opened, with everything in it.
+// Opening a file of an earlier version migrates it, with everything in it.
 #include "providers/sqlite/fixture.hpp"
 #include "providers/sqlite/schema.hpp"
 
@@ -93,7 +93,7 @@ TEST(AFileOfVersion1, IsBroughtToTheCurrentVersion) {
   EXPECT_EQ(raw.text("PRAGMA user_version"), std::to_string(detail::migrations().size()));
   EXPECT_EQ(raw.text("PRAGMA integrity_check"), "ok");
 
-  // It has become what a new file is.
+  // It now equals a new file.
   open_at(dir.file("new.db"));
   const std::string schema =
       "SELECT group_concat(type || ' ' || name || ' ' || coalesce(sql, ''), ';') FROM "
@@ -194,7 +194,8 @@ TEST(AFileOfVersion1, HasTheLimitsOfItsActivitiesEnforcedFromNowOn) {
   const auto provider = open_at(dir.file("t.db"), &clock);
   clock.advance(60s);
   const SweepResult swept = provider->sweep(10).value();
-  EXPECT_EQ(swept.overdue, 2u);  // that which had begun once waits for its next attempt
+  // The activity that had begun waits for its next attempt.
+  EXPECT_EQ(swept.overdue, 2u);
   EXPECT_EQ(provider->fetch_activities(fetch_work()).value().items.size(), 1u);
 }
 

@@ -1,4 +1,4 @@
-// Every allocation of a call may fail: the call then answers an error, and the store goes on.
+// Every allocation of a call may fail: the call then returns an error, and the store stays usable.
 #include "fixture.hpp"
 #include "support/failing_memory.hpp"
 
@@ -9,7 +9,7 @@ namespace {
 
 using duramen::test::FailingMemory;
 
-/// Needs memory, as those who post what they hear do.
+/// Allocates memory, as a listener that posts does.
 class AllocatingListener final : public ProviderListener {
  public:
   void turns_ready() override { heard_.push_back(std::make_unique<int>(1)); }
@@ -25,8 +25,8 @@ class AllocatingListener final : public ProviderListener {
 
 class OutOfMemory : public ::testing::Test {
  protected:
-  /// Calls it again and again, each time with another allocation that fails, until none does. `stored` counts
-  /// what is in the store, `expected` what a call that succeeds adds to it.
+  /// Repeats the call, each time with another failing allocation, until none fails. `stored` counts the rows
+  /// of the store, `expected` the rows that a successful call adds.
   template <class Prepare, class Call, class Stored>
   void fail_at_each_allocation(Prepare prepare, Call call, Stored stored, std::uint64_t expected) {
     for (const bool all_after : {false, true}) {

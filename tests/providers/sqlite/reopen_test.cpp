@@ -1,4 +1,4 @@
-// What was committed is there when the store is opened again.
+// A store keeps its commits when it is opened again.
 #include "providers/sqlite/fixture.hpp"
 
 namespace duramen::sqlite::test {

@@ -1,5 +1,4 @@
-// What a fetch costs when most of what waits is not for it, and what becomes of sessions and limits with the
-// machine.
+// The cost of a fetch when most waiting rows are for other nodes; sessions and limits after a boot.
 #include "providers/sqlite/sessions.hpp"
 
 #include "providers/sqlite/connection.hpp"
@@ -11,7 +10,7 @@ namespace duramen::sqlite::test {
 
 namespace {
 
-/// The tables of a store in memory, filled with waiting rows, and a count of what SQLite does.
+/// The tables of a store in memory, filled with waiting rows, and a count of SQLite's instructions.
 class Queue {
  public:
   Queue() : connection_(":memory:", detail::Connection::Mode::read_write) {
@@ -111,7 +110,7 @@ TEST(AFetch, DoesNotWalkThroughAHundredThousandRowsOfAnotherNodesSession) {
   const auto with = queue.select(request);
   EXPECT_EQ(with.activities, (Activities{many + 1, many + 2, many + 3, many + 4}));
   EXPECT_LT(with.steps, few);
-  EXPECT_EQ(with.next_due, from_unix_ms(1'000'000) + 30s);  // their lease may end without a renewal
+  EXPECT_EQ(with.next_due, from_unix_ms(1'000'000) + 30s);  // the other lease may end
 }
 
 TEST(AFetch, TakesTheFirstOfAHundredThousandSessionsWithoutReadingAll) {
@@ -124,7 +123,7 @@ TEST(AFetch, TakesTheFirstOfAHundredThousandSessionsWithoutReadingAll) {
 }
 
 TEST(AFetch, KeepsTheOrderAndTheLimitOfSessionsForAnyBacklog) {
-  // The first rows are more than are looked at in the order of time.
+  // With 1,000, the first rows are more than a scan in order of time reads.
   for (const int theirs : {10, 1'000}) {
     Queue queue;
     queue.fill(theirs, "'theirs'", "NULL", "'Greet'");
@@ -180,7 +179,7 @@ TEST(Sessions, EndWithTheBootOfTheMachine) {
   const auto provider = open_at(dir.file("t.db"), &clock);
   EXPECT_EQ(provider->renew_sessions(std::array{std::string("x")}, 30s, 1h).value(), 0u);
   EXPECT_EQ(provider->get_queue_depths().value().sessions, 0u);
-  // The one that was held goes alone, for it may have been the reason.
+  // The activity that was leased is handed out alone: it may have caused the boot.
   EXPECT_EQ(provider->fetch_activities(fetch_as("y")).value().items.at(0).request.instance, InstanceId{"a"});
   EXPECT_EQ(provider->fetch_activities(fetch_as("y")).value().items.at(0).request.instance, InstanceId{"b"});
 }
@@ -264,7 +263,7 @@ TEST(Fences, GrowEvenIfTheMachineForgotALease) {
     commit_one(*provider, first_turn("a", 1));
     before = provider->fetch_activities(fetch_work()).value().items.at(0).fence;
   }
-  // What a loss of power does: the lease was never there.
+  // A power loss removes the lease.
   RawConnection raw{dir.file("t.db")};
   raw.execute(
       "UPDATE worker_queue SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, attempt = 0, "

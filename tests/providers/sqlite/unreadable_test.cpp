@@ -1,4 +1,4 @@
-// Rows that cannot be read are handed out with what is wrong with them, so that somebody can end them.
+// Unreadable rows are handed out with their error, so that a node can end them.
 #include "providers/sqlite/fixture.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Files that cannot be opened, or should not be: each error says what to do, and nothing on the disk is
-// changed.
+// New and bad files. A bad file is refused with an error that names the remedy, and nothing on the disk
+// changes.
 #include "providers/sqlite/fixture.hpp"
 
 #include <fstream>
@@ -19,8 +19,8 @@ std::string bytes_of(const std::string& path) {
   return bytes.str();
 }
 
-/// Every file of a directory, by name; only while nobody has a store there open. The index of a log is left
-/// out: it is made anew whenever it is needed.
+/// Every file of a directory, by name. No store there may be open. The index of a WAL is left out: SQLite
+/// rebuilds it.
 std::map<std::string, std::string> content_of(const std::string& directory) {
   std::map<std::string, std::string> content;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
@@ -35,7 +35,7 @@ class BadFiles : public ::testing::Test {
  protected:
   BadFiles() { std::filesystem::create_directory(where); }
 
-  /// Opens, and expects to be refused with nothing changed.
+  /// Opens the file, and expects a refusal that changes nothing.
   Error refusal(const std::string& file) {
     const auto before = content_of(where);
     const auto opened = open_provider({.path = file});
@@ -57,7 +57,7 @@ class BadFiles : public ::testing::Test {
     const auto provider = open_at(path);
     for (int i = 0; i < 200; ++i) start(*provider, "instance-" + std::to_string(i));
   }
-  /// A store as a killed process leaves it: some of it in the file, some in the log only.
+  /// A store as a killed process leaves it: some of it in the file, some in the WAL only.
   void make_crashed_store(const std::function<void(RawConnection&)>& change = {}) {
     const std::string original = dir.file("original.db");
     {
@@ -83,7 +83,7 @@ class BadFiles : public ::testing::Test {
   const std::string log = path + "-wal";
 };
 
-/// Root may write everywhere; whoever is nobody may not.
+/// Acts as the user "nobody": root could write everywhere.
 class AsNobody {
  public:
   explicit AsNobody(const std::vector<std::string>& owned) {
@@ -140,7 +140,7 @@ TEST_F(BadFiles, AStoreWithADamagedHeaderIsRefused) {
 TEST_F(BadFiles, AStoreWithADamagedHeaderAndAWalIsRefused) {
   make_crashed_store();
   overwrite(path, 0, std::string(100, '\x5a'));
-  overwrite(log, 32, std::string(64, '\x5a'));  // its first frame would bring the header back
+  overwrite(log, 32, std::string(64, '\x5a'));  // its first frame would restore the header
   expect(refusal(path), ErrorCode::corrupt, "restore the file from a backup");
 }
 
@@ -153,7 +153,7 @@ TEST_F(BadFiles, AStoreWithADamagedSchemaIsRefused) {
 TEST_F(BadFiles, ADamagedPageIsReportedWhenItIsReadAndNothingIsWritten) {
   make_store();
   const auto size = static_cast<std::streamoff>(std::filesystem::file_size(path));
-  // All after the beginning, where the schema is.
+  // Everything after the schema, which is at the beginning.
   for (std::streamoff at = size / 3 / 4096 * 4096; at < size; at += 4096)
     overwrite(path, at, std::string(4096, '\x5a'));
   const std::string before = bytes_of(path);
@@ -241,7 +241,7 @@ TEST_F(BadFiles, AnEmptyFileBecomesAStore) {
 }
 
 TEST_F(BadFiles, AnEmptyFileWithAWalIsRefusedAndKeepsTheWal) {
-  // SQLite deletes the log of an empty file, and with it everything that was committed.
+  // SQLite deletes the WAL of an empty file, and with it every commit.
   make_crashed_store();
   std::filesystem::resize_file(path, 0);
   expect(refusal(path), ErrorCode::corrupt, "put");
@@ -254,14 +254,14 @@ TEST_F(BadFiles, AWalWithoutItsFileIsRefusedAndKept) {
 }
 
 TEST_F(BadFiles, AnInvalidWalIsRefused) {
-  // SQLite takes it for an empty one, and what had been committed would be gone without a word.
+  // SQLite would treat it as empty, and commits would be lost without an error.
   make_crashed_store();
   overwrite(log, 0, std::string(32, '\x5a'));
   expect(refusal(path), ErrorCode::corrupt, "move the log away");
 }
 
 TEST_F(BadFiles, ADamagedWalCountsUpToTheDamageAsAfterACrash) {
-  // Nobody can tell a damaged frame from one that was being written when the power failed.
+  // A damaged frame looks the same as one that was being written when the power failed.
   make_crashed_store();
   overwrite(log, 32 + 30 * (24 + 4096), std::string(100, '\x5a'));
   const auto provider = open_at(path);
@@ -272,7 +272,7 @@ TEST_F(BadFiles, ADamagedWalCountsUpToTheDamageAsAfterACrash) {
 }
 
 TEST_F(BadFiles, ARemovedWalLosesWhatHadNotReachedTheFile) {
-  // A store that was closed has no log either, so that this cannot be told from it.
+  // A closed store has no WAL either: the two cases look the same.
   make_crashed_store();
   std::filesystem::remove(log);
   const auto provider = open_at(path);

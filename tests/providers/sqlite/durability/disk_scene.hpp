@@ -1,4 +1,4 @@
-// Random work on a store on a simulated disk, and what it leads to when nothing fails.
+// Random work on a store on a simulated disk, and its result without faults.
 #pragma once
 
 #include "providers/sqlite/durability/random_work.hpp"
@@ -15,7 +15,7 @@
 
 namespace duramen::sqlite::test {
 
-/// Everything about a run of random work that its seed decides.
+/// The properties of a run that its seed decides.
 struct Plan {
   explicit Plan(std::uint64_t number) : seed(number) {
     std::mt19937_64 random{number};
@@ -24,7 +24,7 @@ struct Plan {
     initial_wal_bytes =
         std::array<std::size_t, 8>{0, 0, 0, 64u << 10, 64u << 10, 64u << 10, 4u << 20, 9}[random() % 8];
     reopen_every = std::array<std::size_t, 3>{7, 25, 1000}[random() % 3];
-    // In most runs the log is moved into the file while they run, in some after every call.
+    // Most runs checkpoint the WAL while they run, some after every call.
     max_wal_bytes = std::array<std::size_t, 4>{0, 32u << 10, 128u << 10, 14u << 20}[random() % 4];
   }
   std::uint64_t seed;
@@ -43,7 +43,7 @@ struct Plan {
 struct Scene {
   explicit Scene(const Plan& the_plan) : plan(the_plan), work(plan.work(), clock) {}
 
-  /// Until all is done or the disk fails. The call that failed can be made again.
+  /// Runs until all calls are done or the disk fails. The failed call can be repeated.
   void run(const std::function<void()>& after_each = [] {}) {
     if (!open()) return;
     after_each();
@@ -72,7 +72,8 @@ struct Scene {
   }
 
   const Plan plan;
-  TempDir dir;  // for what is beside the file: the lock and the bell
+  // Holds the side files: the lock and the bell.
+  TempDir dir;
   const std::string path = dir.file("t.db");
   ManualClock clock;
   SimulatedDisk disk;
@@ -83,7 +84,7 @@ struct Scene {
   Error error;
 };
 
-/// The same work on a disk that never fails: what is there after each call, and how long it takes.
+/// The same work on a disk that never fails: the content after each call, and the number of operations.
 struct Reference {
   explicit Reference(const Plan& plan) {
     Scene scene{plan};
@@ -95,10 +96,10 @@ struct Reference {
   }
   std::vector<std::string> contents;  ///< [n]: after n calls
   std::uint64_t operations = 0;
-  std::set<std::uint64_t> syncs;  ///< which of them were syncs
+  std::set<std::uint64_t> syncs;  ///< the operations that were syncs
 };
 
-/// Says where two contents part.
+/// Describes the first difference of two contents.
 inline std::string difference(const std::string& expected, const std::string& found) {
   const auto [a, b] = std::ranges::mismatch(expected, found);
   const auto from = std::max<std::ptrdiff_t>(0, a - expected.begin() - 200);

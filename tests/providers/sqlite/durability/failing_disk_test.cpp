@@ -1,5 +1,5 @@
-// The disk is full, or fails, at every single operation of a run in turn. The call in question says so and
-// has done nothing; when the disk is well again the same call works, and the run ends as if nothing had been.
+// The disk is full, or fails, at every operation of a run in turn. The affected call returns an error and
+// stores nothing; after the repair the same call works, and the run ends as without the fault.
 #include "providers/sqlite/durability/disk_scene.hpp"
 #include "providers/sqlite/durability/finishing.hpp"
 #include "providers/sqlite/durability/scale.hpp"
@@ -28,7 +28,8 @@ void expect_clear(const Error& error, Fault fault) {
   EXPECT_NE(error.message.find(word), std::string::npos) << error.describe();
 }
 
-/// Runs the plan with one fault, which is repaired when a call has met it. Returns how many calls did.
+/// Runs the plan with one fault, which is repaired after the first call that fails. Returns the number of
+/// failed calls.
 class FaultyRun {
  public:
   FaultyRun(const Plan& plan, const Reference& reference, Fault fault, bool lasting)
@@ -53,7 +54,7 @@ class FaultyRun {
     EXPECT_EQ(durable_content(scene_.path), reference_.contents.at(scene_.acknowledged));
     EXPECT_EQ(find_contradiction(scene_.path), "");
   }
-  /// Power goes right now: what was acknowledged after the fault must be there as well.
+  /// Cuts the power now: calls acknowledged after the fault must survive as well.
   void expect_same_after_power_loss() {
     std::mt19937_64 random{1};
     scene_.disk.cut_power();
@@ -79,7 +80,7 @@ class FaultyRun {
     ++met_;
     expect_clear(answer.error(), fault_);
     if (lasting_) {
-      // Still full: the same answer, unless this call can do without space.
+      // Still full: the same answer, unless this call needs no space.
       answer = scene_.work.make(*scene_.provider);
       if (answer) return;
       expect_clear(answer.error(), fault_);
@@ -101,7 +102,7 @@ class FaultyRun {
 
 /// A run with a fault at each of its operations in turn.
 void try_every_operation(Fault fault, bool lasting, std::uint64_t seed) {
-  // There are few syncs, so that all of them are tried always.
+  // There are few syncs: all of them are always tried.
   const std::size_t step = fault == Fault::lost_sync ? 1 : amount("DURAMEN_FAULT_STEP", 1, 7);
   int met = 0;
   const Plan plan = short_plan(seed);
@@ -127,8 +128,8 @@ TEST(AFailingDisk, ThatErrsOnceCostsOneRetry) { try_every_operation(Fault::io_er
 TEST(AFailingDisk, ThatKeepsErringIsWaitedFor) { try_every_operation(Fault::io_error, true, 11); }
 
 TEST(AFailingDisk, ThatLosesWhatItFailedToSyncIsWrittenAgain) {
-  // After a failed sync the system may take the pages for clean. If the log were simply synced again, all
-  // that was acknowledged later would hang behind a hole and be gone with the next power cut.
+  // After a failed sync the system may treat the pages as clean. A second sync of the WAL alone would leave a
+  // hole, and the next power cut would lose every later commit.
   for (const bool closes : {false, true}) {
     SCOPED_TRACE(closes);
     TempDir dir;
@@ -136,13 +137,13 @@ TEST(AFailingDisk, ThatLosesWhatItFailedToSyncIsWrittenAgain) {
     const std::string path = dir.file("t.db");
     auto provider = open_at(path);
     start(*provider, "a");
-    // Not synced, so that the sync of the next commit is to write it too.
+    // Not synced: the sync of the next commit also writes it.
     ASSERT_EQ(provider->fetch_turns(fetch_turns()).value().items.size(), 1u);
     disk.fail_at(disk.operations() + 1, Fault::lost_sync, false);
     const StartRequest b = start_request("b");
     ASSERT_FALSE(provider->start_instances({&b, 1}).has_value());
     if (closes) {
-      // Nobody may move such a log into the file either: not now, and not by closing.
+      // Such a WAL must not be checkpointed: not now, and not by closing.
       provider.reset();
       provider = open_at(path);
     }
@@ -227,7 +228,7 @@ TEST(AFailingDisk, ThatWasReadAgainHidesNoDamage) {
   disk.fail_reads(true);
   EXPECT_EQ(provider->list_instances({}).error().code, ErrorCode::unavailable);
   disk.repair();
-  disk.damage(path, 4096);  // the first page says where the others are
+  disk.damage(path, 4096);  // the first page locates the others
   const auto damaged = provider->list_instances({});
   ASSERT_FALSE(damaged);
   EXPECT_EQ(damaged.error().code, ErrorCode::corrupt) << damaged.error().describe();

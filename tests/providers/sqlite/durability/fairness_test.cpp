@@ -1,4 +1,4 @@
-// A process that writes all the time does not keep out one that writes now and then.
+// A process that writes all the time does not block one that writes rarely.
 #include "providers/sqlite/durability/scale.hpp"
 #include "providers/sqlite/durability/tasks.hpp"
 #include "providers/sqlite/fixture.hpp"
@@ -35,7 +35,7 @@ class SharedCount {
   std::uint64_t* value_;
 };
 
-/// How many commits of the others came before each of ours.
+/// The number of commits of other processes before each of ours.
 std::vector<std::uint64_t> commits_waited_for(int saturating, std::size_t starts) {
   const TempDir dir;
   const std::string path = dir.file("t.db");
@@ -60,7 +60,7 @@ std::vector<std::uint64_t> commits_waited_for(int saturating, std::size_t starts
   std::ranges::sort(waits);
   std::ranges::sort(milliseconds);
   std::printf(
-      "beside %d: waited for %llu commits in the middle, %llu at p99, %llu at most; %.1f ms, %.1f ms, %.1f "
+      "load of %d: waited for %llu commits in the middle, %llu at p99, %llu at most; %.1f ms, %.1f ms, %.1f "
       "ms\n",
       saturating, static_cast<unsigned long long>(waits[waits.size() / 2]),
       static_cast<unsigned long long>(waits[waits.size() * 99 / 100]),
@@ -69,24 +69,22 @@ std::vector<std::uint64_t> commits_waited_for(int saturating, std::size_t starts
   return waits;
 }
 
-/// What all but a few of them waited for at most. With sanitizers there are too few of them for one in a
-/// hundred.
+/// The wait that nearly all of them stay below. With sanitizers there are too few for the 99th percentile.
 std::uint64_t nearly_all(const std::vector<std::uint64_t>& waits) {
   return waits[waits.size() * (under_sanitizer ? 90 : 99) / 100];
 }
 
 TEST(Fairness, AWriterOfOneRowGetsItsTurnUnderTheLoadOfOneProcess) {
   const auto waits = commits_waited_for(1, amount("DURAMEN_FAIRNESS_STARTS", 300, 60));
-  // The commit under way; one that was let in before we had been woken; one counted while the answer came. On
-  // a busy machine we are woken late, and more are counted. Without the side lock there would be a thousand.
+  // The running commit, one admitted before we woke up, and one counted while the answer came. A busy machine
+  // wakes us late, and more are counted. Without the side lock there would be a thousand.
   EXPECT_LE(nearly_all(waits), 40u);
 }
 
 TEST(Fairness, AWriterOfOneRowGetsItsTurnUnderTheLoadOfThreeProcesses) {
   const auto waits = commits_waited_for(3, amount("DURAMEN_FAIRNESS_STARTS", 300, 60));
-  // Whoever waits at the turnstile is woken with two others and is first in a third of all cases: 12 lost
-  // rounds are one in a hundred, and a busy machine is no fair lottery. Without the side lock there would be
-  // a thousand.
+  // A waiter at the turnstile wakes up with two others and wins a third of the rounds: one in a hundred loses
+  // 12 rounds, and a busy machine is less fair. Without the side lock there would be a thousand.
   EXPECT_LE(nearly_all(waits), 40u);
 }
 

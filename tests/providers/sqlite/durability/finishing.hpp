@@ -1,4 +1,4 @@
-// Work goes on: everything in a store is brought to an end.
+// Finishes all instances of a store.
 #pragma once
 
 #include "providers/sqlite/durability/store_content.hpp"
@@ -6,7 +6,7 @@
 
 namespace duramen::sqlite::test {
 
-/// The turn that ends an instance, whatever it was about.
+/// The turn that ends any instance.
 inline TurnCommit final_turn(const LeasedInstance& item, std::uint64_t token) {
   TurnCommit turn;
   turn.token = CommitToken{token};
@@ -35,7 +35,7 @@ inline TurnCommit final_turn(const LeasedInstance& item, std::uint64_t token) {
   return turn;
 }
 
-/// Ends every instance of the store. Leases that somebody holds must have ended, or end within the hour.
+/// Ends every instance of the store. All leases must have ended, or end within the hour.
 inline void finish_everything(Provider& provider, ManualClock& clock, const std::string& path) {
   clock.advance(1h);
   for (const std::string& name : open_instances(path)) {

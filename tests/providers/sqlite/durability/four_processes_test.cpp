@@ -1,4 +1,4 @@
-// Four processes on one file, all starting instances and running each other's.
+// Four processes on one file. Each starts instances and runs those of the others.
 #include "providers/sqlite/durability/scale.hpp"
 #include "providers/sqlite/durability/store_content.hpp"
 #include "providers/sqlite/durability/tasks.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int steps = 3;
 
-/// One file for all processes: who began and ended which activity, in the order in which it happened.
+/// One file for all processes: the begin and end of every activity with its process, in order.
 class Journal {
  public:
   explicit Journal(const std::string& path)
@@ -54,7 +54,7 @@ Registry make_registry(Journal& journal) {
   return registry;
 }
 
-/// What the journal says of one activity: the processes that ran it, and whether two did at once.
+/// The attempts of one activity in the journal: their number, and whether two ran at once.
 struct Attempts {
   int begun = 0;
   bool running = false;
@@ -130,15 +130,16 @@ int run_instances(const Arguments& arguments) {
   Journal journal{arguments.at(1)};
   const std::string& name = arguments.at(2);
   const Store store = open(path);
-  // A start through a store of its own reaches no runtime of this process directly: whoever is first takes
-  // it.
+  // A start through a second store reaches no runtime of this process directly: the first process to fetch it
+  // takes it.
   const Store outside = open(path);
   Runtime runtime{store, make_registry(journal)};
   Client here{store};
   Client elsewhere{outside};
   constexpr int in_flight = 20;
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{std::stol(arguments.at(3))};
-  std::vector<std::string> started;  // told at the end: a full pipe would slow us down
+  // Reported at the end: a full pipe would slow us down.
+  std::vector<std::string> started;
   for (int batch = 0; std::chrono::steady_clock::now() < until; ++batch) {
     std::vector<std::string> names;
     for (int i = 0; i < in_flight; ++i) {

@@ -1,4 +1,4 @@
-// A full disk is something to wait for, not something to fail of: for a store, and for orchestrations.
+// A full disk delays a store and its orchestrations, and fails neither.
 #include "providers/sqlite/durability/simulated_disk.hpp"
 #include "providers/sqlite/durability/store_content.hpp"
 #include "providers/sqlite/fixture.hpp"
@@ -20,7 +20,7 @@ namespace duramen::sqlite::test {
 
 namespace {
 
-/// A file system of a few megabytes, if we may have one.
+/// A file system of a few megabytes, if mounting is allowed.
 class SmallDisk {
  public:
   SmallDisk() {
@@ -60,7 +60,7 @@ void expect_full(const Error& error) {
   EXPECT_NE(error.message.find("space"), std::string::npos) << error.describe();
 }
 
-/// Calls an activity so many times, each with a result that takes space.
+/// Calls an activity several times. Each result takes space.
 Registry make_registry() {
   Registry registry;
   registry.add("grow", [](OrchestrationContext& ctx, int target) -> Task<int> {
@@ -77,8 +77,7 @@ Registry make_registry() {
   return registry;
 }
 
-/// Short, so that they end while the disk is full: then the runtime gives up a commit, and has to find its
-/// way back.
+/// Short, so that they end while the disk is full: the runtime then drops a commit and must recover.
 RuntimeOptions short_leases() {
   RuntimeOptions options;
   options.activity_lease = 600ms;
@@ -139,7 +138,7 @@ TEST(AFullDisk, StallsOrchestrationsAndFailsNone) {
     Client client{store};
     for (int i = 0; i < instances; ++i) client.start(name_of(i), "grow", target).value();
     disk.fill();
-    // So often that every lease has ended meanwhile and everything was tried again.
+    // Often enough that every lease has ended and every call was repeated.
     const auto began = std::chrono::steady_clock::now();
     while (disk.failures() < 30 && std::chrono::steady_clock::now() - began < duramen::test::forever) {
       const auto refused = client.start("too-late", "grow", 1);
@@ -158,7 +157,7 @@ TEST(AFullDisk, StallsOrchestrationsAndFailsNone) {
 
 TEST(AFullDisk, OfItsOwnIsReportedAndWaitedFor) {
   SmallDisk disk;
-  if (!disk.mounted()) GTEST_SKIP() << "no small file system to be had: " << disk.why_not();
+  if (!disk.mounted()) GTEST_SKIP() << "no small file system available: " << disk.why_not();
   const std::string path = disk.file("t.db");
   {
     const auto provider = open_provider({.path = path, .initial_wal_bytes = 0}).value();
@@ -179,7 +178,7 @@ TEST(AFullDisk, OfItsOwnIsReportedAndWaitedFor) {
 
 TEST(AFullDisk, OfItsOwnKeepsAStoreFromBeingCreatedAndIsReported) {
   SmallDisk disk;
-  if (!disk.mounted()) GTEST_SKIP() << "no small file system to be had: " << disk.why_not();
+  if (!disk.mounted()) GTEST_SKIP() << "no small file system available: " << disk.why_not();
   disk.fill();
   const auto refused = open_provider({.path = disk.file("t.db")});
   ASSERT_FALSE(refused.has_value());
@@ -192,8 +191,8 @@ TEST(AFullDisk, OfItsOwnKeepsAStoreFromBeingCreatedAndIsReported) {
 
 TEST(AFullDisk, OfItsOwnIsNotFilledByTheWal) {
   SmallDisk disk;
-  if (!disk.mounted()) GTEST_SKIP() << "no small file system to be had: " << disk.why_not();
-  // Growing the log in advance is only a saving: it must not take the last megabytes.
+  if (!disk.mounted()) GTEST_SKIP() << "no small file system available: " << disk.why_not();
+  // Growing the WAL in advance is an optimisation: it must not take the last megabytes.
   const auto provider = open_provider({.path = disk.file("t.db"), .initial_wal_bytes = 64u << 20}).value();
   EXPECT_LT(std::filesystem::file_size(disk.file("t.db-wal")), 1u << 20);
   start(*provider, "a");
@@ -201,7 +200,7 @@ TEST(AFullDisk, OfItsOwnIsNotFilledByTheWal) {
 
 TEST(AFullDisk, OfItsOwnStallsOrchestrationsAndFailsNone) {
   SmallDisk disk;
-  if (!disk.mounted()) GTEST_SKIP() << "no small file system to be had: " << disk.why_not();
+  if (!disk.mounted()) GTEST_SKIP() << "no small file system available: " << disk.why_not();
   const std::string path = disk.file("t.db");
   {
     const Store store = open(Options{.path = path, .initial_wal_bytes = 0});
@@ -210,7 +209,7 @@ TEST(AFullDisk, OfItsOwnStallsOrchestrationsAndFailsNone) {
     disk.fill();
     int refusals = 0;
     for (int i = 0; i < instances; ++i) {
-      // Until there is room again the answer is always the same.
+      // The answer stays the same until there is room again.
       for (int tries = 0;; ++tries) {
         const auto started = client.start(name_of(i), "grow", target);
         if (started) break;

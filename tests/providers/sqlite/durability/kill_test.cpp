@@ -1,5 +1,5 @@
-// A process is killed at a random moment of its work, again and again. What it had been answered is there,
-// nothing is half there, and the next process goes on with the same file.
+// A process is killed at random moments, again and again. Acknowledged calls survive, no call is stored in
+// part, and the next process continues with the same file.
 #include "providers/sqlite/durability/disk_scene.hpp"
 #include "providers/sqlite/durability/finishing.hpp"
 #include "providers/sqlite/durability/scale.hpp"
@@ -20,7 +20,7 @@ RandomWork::Settings work_of_round(std::uint64_t seed) {
 
 void set_clock(ManualClock& clock, std::uint64_t seed) { clock.advance(Duration{7'200'000} * seed); }
 
-/// The file and its log; nobody has it open.
+/// Copies the file and its WAL. No store may be open.
 void copy_store(const std::string& from, const std::string& to) {
   for (const char* part : {"", "-wal", "-shm"}) {
     std::filesystem::remove(to + part);
@@ -30,7 +30,7 @@ void copy_store(const std::string& from, const std::string& to) {
   }
 }
 
-/// What the store reads like after so many calls, and after one more.
+/// The content of the store after `calls` calls, and after one more.
 struct Expected {
   std::string acknowledged;
   std::string one_more;
@@ -72,14 +72,14 @@ TEST(AKilledProcess, LosesNothingThatWasAcknowledged) {
       std::size_t calls = 0;
       for (std::size_t wanted = random() % 25; calls < wanted; ++calls)
         ASSERT_EQ(child.read_line(), "answered");
-      // To hit any place of a call, not only its beginning.
+      // To hit every point of a call, not only its beginning.
       ::usleep(static_cast<useconds_t>(random() % 3000));
       child.kill();
       while (child.read_line() == "answered") ++calls;
       answered += calls;
 
       const Expected expected = expected_after(before, seed, calls);
-      // Every other time on a copy, so that the next process finds the log as the dead one left it.
+      // Every other time on a copy, so that the next process finds the WAL as the killed one left it.
       const bool on_copy = i % 2 == 1;
       if (on_copy) copy_store(path, copy);
       const std::string& looked_at = on_copy ? copy : path;
@@ -114,7 +114,7 @@ int do_random_work(const Arguments& arguments) {
   while (true) {
     work.choose();
     work.make(*provider).value();
-    // By one call, so that a line is whole or not there.
+    // In one call, so that a line is complete or absent.
     constexpr std::string_view line = "answered\n";
     if (::write(STDOUT_FILENO, line.data(), line.size()) < 0) return 1;
   }

@@ -1,9 +1,9 @@
-// Power fails at any moment, and everything that was acknowledged is there when it comes back.
+// Power fails at any moment, and every acknowledged change survives.
 //
-// What may be lost is what a store need not keep beyond the boot of its machine: leases (token, end, owner),
-// how often something was handed out, a delay that something was given back with, and whether a stolen lease
-// has been reported. `durable_content` leaves out exactly that and compares the rest: after a cut in the
-// middle of call n + 1 a file must read as after call n or as after call n + 1, nothing else.
+// A store may lose what it need not keep beyond a boot of its machine: leases (token, end, owner), attempt
+// counts, the delay of a release, and whether a stolen lease was reported. `durable_content` leaves out
+// exactly that. After a cut in the middle of call n + 1, the rest of the file must equal the content after
+// call n or after call n + 1.
 #include "providers/sqlite/durability/disk_scene.hpp"
 #include "providers/sqlite/durability/finishing.hpp"
 #include "providers/sqlite/durability/scale.hpp"
@@ -45,7 +45,7 @@ SimulatedDisk::Survival some_survival(std::mt19937_64& random) {
 
 constexpr std::size_t cuts_per_seed = 20;
 
-/// A thousand rounds, in pieces that can run beside each other.
+/// A thousand rounds, in parts that can run in parallel.
 class PowerLosses : public ::testing::TestWithParam<std::uint64_t> {};
 
 INSTANTIATE_TEST_SUITE_P(FromSeed, PowerLosses, ::testing::Values(1, 101, 201, 301),
@@ -66,7 +66,7 @@ TEST_P(PowerLosses, LoseNothingThatWasAcknowledgedAndLeaveNothingHalfDone) {
       Scene scene{plan};
       scene.disk.cut_power_at(at);
       scene.run();
-      // A cut while the store closes is one that no call sees.
+      // No call notices a cut while the store closes.
       if (!scene.disk.has_power()) ++(scene.in_flight ? in_calls : in_opening);
       if (scene.disk.has_power()) scene.provider.reset();
       scene.disk.restore_power(random, survival);
@@ -82,8 +82,8 @@ TEST_P(PowerLosses, LoseNothingThatWasAcknowledgedAndLeaveNothingHalfDone) {
 }
 
 TEST(PowerLoss, AfterACrashTakesNothingBackThatTheNextProcessAcknowledged) {
-  // A process dies when its commit is written and not yet synced. The next one reads that commit, and answers
-  // a repeated call with "it is there": from then on it has to be.
+  // A process dies after its commit is written and before it is synced. The next process reads that commit
+  // and confirms a repeated call: from then on the commit must be durable.
   const std::size_t rounds = amount("DURAMEN_POWER_LOSS_ROUNDS", 1000, 80) / 4;
   std::size_t repeated = 0;
   for (std::size_t round = 0; round < rounds;) {
@@ -114,7 +114,7 @@ TEST(PowerLoss, AfterACrashTakesNothingBackThatTheNextProcessAcknowledged) {
 }
 
 TEST(PowerLoss, TakesAwayWhatWasNeverSynced) {
-  // That the simulated disk forgets is what the tests above rest on.
+  // The tests above rely on a simulated disk that forgets.
   TempDir dir;
   ManualClock clock;
   SimulatedDisk disk;

@@ -21,7 +21,8 @@ RandomWork::RandomWork(const Settings& settings, ManualClock& clock)
     : settings_(settings), clock_(clock), random_(settings.seed), next_token_(settings.seed << 20) {}
 
 std::size_t RandomWork::below(std::size_t limit) {
-  // Not a distribution of the library: those may differ between libraries, and a seed should mean the same.
+  // No standard distribution: they differ between libraries, and a seed must give the same choices
+  // everywhere.
   return limit == 0 ? 0 : static_cast<std::size_t>(random_() % limit);
 }
 
@@ -61,7 +62,7 @@ void RandomWork::choose() {
     for (const auto& [weight, choice] : choices) {
       drawn -= weight;
       if (drawn >= 0) continue;
-      (this->*choice)();  // chooses nothing if there is nothing to do it with
+      (this->*choice)();  // may choose nothing
       break;
     }
   }
@@ -101,7 +102,7 @@ void RandomWork::choose_message() {
       default:
         message.body = message::ExternalRaised{"go", payload()};
     }
-    // With an id, so that a call may be repeated when its answer was lost; sometimes that of the one before.
+    // With an id, so that a call can be repeated after a lost answer; sometimes with the previous id.
     if (next_message_ == 0 || chance(0.8)) ++next_message_;
     message.message_id = settings_.prefix + "-m" + std::to_string(next_message_);
   }
@@ -257,7 +258,7 @@ void RandomWork::choose_commit_turns() {
     const LeasedInstance item = std::move(turns_.front());
     turns_.erase(turns_.begin());
     const auto same = [&](const TurnCommit& other) { return other.instance == item.instance; };
-    if (std::ranges::any_of(commits, same)) continue;  // fetched anew after its lease ended
+    if (std::ranges::any_of(commits, same)) continue;  // fetched again after its lease ended
     TurnCommit turn;
     turn.instance = item.instance;
     turn.incarnation = item.incarnation;
@@ -315,7 +316,7 @@ void RandomWork::choose_renew_turns() {
 }
 
 void RandomWork::choose_fetch_work() {
-  // Sometimes as somebody else, whose leases then are stolen.
+  // Sometimes as another node, whose leases are then stolen.
   const bool ours = chance(0.7);
   const ActivityFetch request{.node = ours ? node : other_node, .limit = 1 + below(4), .lease = 30s};
   name_ = "fetch_activities";

@@ -1,8 +1,8 @@
-// Calls to a provider chosen by chance, as many kinds as there are, and the same ones for the same seed.
+// Random calls of every kind to a provider; the same seed gives the same calls.
 //
-// A call is chosen once and can be made again until it succeeds. Choices depend on the seed, on the clock and
-// on what the calls before answered, less tokens and incarnations, which differ between runs; so two stores
-// that begin alike and answer rightly are asked the same.
+// A call is chosen once and can be repeated until it succeeds. Choices depend on the seed, the clock and
+// earlier answers, but not on tokens and incarnations, which differ between runs. So two correct stores with
+// equal content get the same calls.
 #pragma once
 
 #include "providers/sqlite/fixture.hpp"
@@ -21,16 +21,16 @@ class RandomWork {
  public:
   struct Settings {
     std::uint64_t seed = 1;
-    std::string prefix = "i";           ///< of the names of instances
+    std::string prefix = "i";           ///< of instance names
     std::size_t largest_payload = 100;  ///< bytes
   };
   RandomWork(const Settings& settings, ManualClock& clock);
 
-  /// Decides what the next call is. May move the clock.
+  /// Chooses the next call. May move the clock.
   void choose();
-  /// Makes it. After an error nothing has changed here: make it again, or leave it.
+  /// Makes the chosen call. An error changes nothing here: repeat the call, or drop it.
   [[nodiscard]] Result<void> make(Provider& provider);
-  /// What was chosen.
+  /// The chosen call.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
  private:
@@ -64,7 +64,7 @@ class RandomWork {
   void choose_read_stolen();
   void choose_repeat();
 
-  /// Adds what a turn may decide, and says what the instance is after it.
+  /// Adds random decisions to a turn, and updates the instance.
   Known decide(TurnCommit& commit, Known known);
   void commit(std::string name, std::vector<TurnCommit> commits, std::vector<Known> after);
 
@@ -78,7 +78,7 @@ class RandomWork {
   std::uint64_t next_token_ = 0;
   std::uint64_t next_message_ = 0;
   std::map<std::string, Known> known_;
-  std::vector<LeasedInstance> turns_;  ///< leased to us
+  std::vector<LeasedInstance> turns_;  ///< leased to this work
   std::vector<LeasedActivity> work_;   ///< likewise
   std::vector<TurnCommit> last_commit_;
 };

@@ -1,4 +1,4 @@
-// How much of a long test is run.
+// The size of long tests.
 #pragma once
 
 #include <duramen/sqlite.hpp>
@@ -18,7 +18,7 @@ inline constexpr bool under_sanitizer = false;
 inline constexpr bool under_sanitizer = false;
 #endif
 
-/// What the environment variable says; otherwise `normal`, or `sanitized` in a build with sanitizers.
+/// The value of the environment variable; otherwise `normal`, or `sanitized` in a build with sanitizers.
 inline std::size_t amount(const char* variable, std::size_t normal, std::size_t sanitized) {
   if (const char* value = std::getenv(variable)) return std::stoul(value);
   return under_sanitizer ? sanitized : normal;

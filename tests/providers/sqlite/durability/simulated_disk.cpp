@@ -20,10 +20,10 @@ struct Handle {
   int last_errno = 0;            // of reading
   unsigned shared_locks = 0;     // bits of shared memory locks
   unsigned exclusive_locks = 0;  // likewise
-  bool syncs_directory = false;  // the first sync of a new journal also syncs its directory, as on Unix
+  bool syncs_directory = false;  // first sync of a journal, as on Unix
   std::string remove_when_closed;
 
-  /// Of a process that is no more, or without power.
+  /// True if its process has ended or the power is off.
   [[nodiscard]] bool dead() const { return epoch != disk->epoch_ || !disk->power_; }
 };
 
@@ -47,7 +47,7 @@ struct Methods {
   using Operation = SimulatedDisk::Operation;
   using Guard = std::lock_guard<std::mutex>;
 
-  // -- of a file ----------------------------------------------------------------------------------
+  // -- files ----------------------------------------------------------------------------------
 
   static int close(sqlite3_file* base) {
     std::unique_ptr<Handle> handle{&handle_of(base)};
@@ -63,12 +63,11 @@ struct Methods {
     Handle& handle = handle_of(base);
     const Guard guard{handle.disk->mutex_};
     if (handle.dead()) return SQLITE_IOERR_READ;
-    const bool behind =
-        static_cast<std::size_t>(at) >= handle.file->content.size();  // no sector is read for it
+    const bool behind = static_cast<std::size_t>(at) >= handle.file->content.size();  // needs no sector
     if (handle.disk->reads_fail_ && !behind) {
       ++handle.disk->failures_;
       last_error = handle.last_errno = EIO;
-      return SQLITE_IOERR_CORRUPTFS;  // so says a Unix file for EIO, and not SQLITE_IOERR_READ
+      return SQLITE_IOERR_CORRUPTFS;  // as a Unix file for EIO
     }
     const std::string& content = handle.file->content;
     const auto begin = std::min(static_cast<std::size_t>(at), content.size());
@@ -87,7 +86,7 @@ struct Methods {
     if (handle.dead()) return SQLITE_IOERR_WRITE;
     const auto code = disk.count(operation, size_after > handle.file->content.size());
     if (code && disk.power_) return *code;
-    // When power goes in the middle of it, the change is one of those of which some part may be there.
+    // If the power fails in the middle of it, any part of the change may survive.
     SimulatedDisk::apply(handle.file->content, change);
     handle.file->unsynced.push_back(std::move(change));
     return code.value_or(SQLITE_OK);
@@ -117,7 +116,7 @@ struct Methods {
     for (const auto& change : handle.file->unsynced) SimulatedDisk::apply(handle.file->synced, change);
     handle.file->unsynced.clear();
     if (std::exchange(handle.syncs_directory, false)) disk.synced_directory_ = disk.directory_;
-    // A file that was synced can be found again, on every file system that matters.
+    // On every file system that matters, a synced file has its directory entry.
     for (const auto& [name, file] : disk.directory_) {
       if (file == handle.file) disk.synced_directory_[name] = file;
     }
@@ -176,10 +175,10 @@ struct Methods {
     return SQLITE_OK;
   }
   static int sector_size(sqlite3_file*) { return 4096; }
-  // What SQLite takes for granted of a Unix file, and no more.
+  // The properties that SQLite assumes of a Unix file, and no more.
   static int device_characteristics(sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; }
 
-  // -- of the memory that connections share -------------------------------------------------------
+  // -- shared memory of connections -------------------------------------------------------
 
   static int map_memory(sqlite3_file* base, int region, int size, int extend, void volatile** out) {
     Handle& handle = handle_of(base);
@@ -211,7 +210,7 @@ struct Methods {
     SimulatedDisk::SharedMemory& memory = *handle.memory;
     const bool exclusive = (flags & SQLITE_SHM_EXCLUSIVE) != 0;
     if ((flags & SQLITE_SHM_UNLOCK) != 0) {
-      for (int i = offset; i < offset + count; ++i) give_back(handle, i);
+      for (int i = offset; i < offset + count; ++i) release_lock(handle, i);
       return SQLITE_OK;
     }
     if (handle.dead()) return SQLITE_IOERR_SHMLOCK;
@@ -235,7 +234,7 @@ struct Methods {
     return SQLITE_OK;
   }
 
-  static void give_back(Handle& handle, int lock) {
+  static void release_lock(Handle& handle, int lock) {
     const unsigned bit = 1u << static_cast<unsigned>(lock);
     if ((handle.exclusive_locks & bit) != 0) handle.memory->exclusive[lock] = false;
     if ((handle.shared_locks & bit) != 0) --handle.memory->shared[lock];
@@ -250,8 +249,8 @@ struct Methods {
 
   static void leave_memory(Handle& handle) {
     if (!handle.memory) return;
-    for (int i = 0; i < 8; ++i) give_back(handle, i);
-    // The last to leave takes it along, as on Unix the next to come starts with an empty one.
+    for (int i = 0; i < 8; ++i) release_lock(handle, i);
+    // The last user removes it, as on Unix: the next user starts with empty memory.
     if (--handle.memory->users == 0 && handle.file->memory == handle.memory) handle.file->memory.reset();
     handle.memory.reset();
   }
@@ -263,7 +262,7 @@ struct Methods {
     return SQLITE_OK;
   }
 
-  // -- of the directory ---------------------------------------------------------------------------
+  // -- the directory ---------------------------------------------------------------------------
 
   static constexpr sqlite3_io_methods of_files{2,
                                                close,
@@ -355,7 +354,7 @@ struct Methods {
 
 SimulatedDisk::SimulatedDisk() : vfs_(std::make_unique<sqlite3_vfs>()) {
   const sqlite3_vfs& real = *sqlite3_vfs_find(nullptr);
-  // Time, randomness and sleep stay those of the machine.
+  // Time, randomness and sleep come from the machine.
   *vfs_ = real;
   vfs_->pNext = nullptr;
   vfs_->zName = "simulated-disk";
@@ -462,7 +461,7 @@ std::optional<int> SimulatedDisk::count(Operation operation, bool needs_space) {
     return failing(operation);
   }
   if (operations_ > fail_at_ && !lasting_) return std::nullopt;
-  // A full disk goes on with what takes no space.
+  // A full disk still does what takes no space.
   if (operations_ > fail_at_ && fault_ == Fault::full && !needs_space) return std::nullopt;
   ++failures_;
   return failing(operation);
@@ -511,7 +510,7 @@ void SimulatedDisk::forget_processes() {
 void SimulatedDisk::restore_power(std::mt19937_64& random, const Survival& survival) {
   const std::lock_guard guard{mutex_};
   std::bernoulli_distribution remains{survival.chance};
-  // Entries made, removed or replaced since the directory was synced: each is as it was or as it is.
+  // Entries added, removed or replaced since the last sync of the directory: each is old or new.
   Directory after = synced_directory_;
   Directory all = synced_directory_;
   all.insert(directory_.begin(), directory_.end());

@@ -1,10 +1,9 @@
-// A disk in memory under SQLite, with a plug that can be pulled.
+// A disk in memory under SQLite, with a power switch.
 //
-// While one exists it is SQLite's default file system of this process, so a store opened by its ordinary path
-// lives on it: the file, its log and the index of the log. It knows for every file what has been synced and
-// what has only been written, and for the directory which entries have been synced. It can fail any
-// operation, and it can lose power: then nothing works until power is back, and of what was not synced any
-// part may be gone.
+// While it exists, it is SQLite's default file system in this process, so a store opened by its ordinary path
+// is on it: the file, its WAL and the index of the WAL. It knows for every file what was synced and what was
+// only written, and for the directory which entries were synced. It can fail any operation, and it can lose
+// power: then nothing works until the power is back, and any part of the unsynced data may be lost.
 #pragma once
 
 #include <duramen/sqlite.hpp>
@@ -31,53 +30,50 @@ class SimulatedDisk {
   SimulatedDisk(const SimulatedDisk&) = delete;
   SimulatedDisk& operator=(const SimulatedDisk&) = delete;
 
-  // -- what happens when
-  // --------------------------------------------------------------------------------------- Counted are
-  // openings, writes, syncs, truncations and removals, from 1.
+  // -- operations, counted from 1: openings, writes, syncs, truncations and removals
 
   [[nodiscard]] std::uint64_t operations() const;
-  /// Which of them were syncs.
+  /// The operations that were syncs.
   [[nodiscard]] std::set<std::uint64_t> syncs() const;
 
   enum class Fault {
     full,      ///< no space: SQLITE_FULL
     io_error,  ///< EIO
-    /// EIO of the first sync from there on, after which the system takes the pages for clean: only writing
-    /// them again helps.
+    /// EIO of the first sync from there on. The system then treats the pages as clean: only a second write
+    /// helps.
     lost_sync,
   };
-  /// The nth operation from the beginning fails; with `lasting`, so does every one after it that needs space
-  /// (full) or writes at all (io_error).
+  /// The nth operation from the beginning fails; with `lasting`, also every later one that needs space (full)
+  /// or writes (io_error).
   void fail_at(std::uint64_t nth, Fault fault, bool lasting);
   /// Every read fails.
   void fail_reads(bool fail);
-  /// Every byte of the file from there on is another one.
+  /// Changes every byte of the file from there on.
   void damage(const std::string& path, std::size_t from);
-  /// From now on operations that need space fail.
+  /// From now on, operations that need space fail.
   void fill() { fail_at(operations() + 1, Fault::full, true); }
-  /// Nothing fails any more.
+  /// Ends all faults.
   void repair();
-  /// How often something has failed since the last repair.
+  /// The number of failed operations since the last repair.
   [[nodiscard]] std::uint64_t failures() const;
 
-  /// Something that happens, on another thread as it were, during the nth operation. It must not use the
-  /// disk.
+  /// Runs a function during the nth operation, as another thread could. It must not use the disk.
   void during(std::uint64_t nth, std::function<void()> what);
 
-  /// Power goes in the middle of the nth operation.
+  /// Cuts the power in the middle of the nth operation.
   void cut_power_at(std::uint64_t nth);
   void cut_power();
   [[nodiscard]] bool has_power() const;
 
-  /// What is left of unsynced changes after a power cut.
+  /// The part of unsynced changes that survives a power cut.
   struct Survival {
     double chance = 0;          ///< of each sector, truncation and directory entry
-    std::size_t sector = 4096;  ///< 512 or 4096: what is written or not as a whole
+    std::size_t sector = 4096;  ///< 512 or 4096: written as a whole
   };
-  /// Power is back. Whoever had files open has lost them.
+  /// Power is back. Files that were open are lost.
   void restore_power(std::mt19937_64& random, const Survival& survival);
-  /// Instead: not power was lost, only the process died. Everything written is there, synced or not; open
-  /// files, locks and the index of the log are gone.
+  /// Instead: only the process died. All written data is there, synced or not; open files, locks and the
+  /// index of the WAL are gone.
   void kill_processes();
 
   [[nodiscard]] bool exists(const std::string& path) const;
@@ -108,7 +104,7 @@ class SimulatedDisk {
   enum class Operation { open, write, sync, truncate, remove };
 
   static void apply(std::string& content, const Change& change);
-  /// Counts an operation; says with which SQLite code it fails, if it does.
+  /// Counts an operation. Returns the SQLite code of its failure, if any.
   std::optional<int> count(Operation operation, bool needs_space);
   [[nodiscard]] int failing(Operation operation) const;
   void survive(File& file, std::mt19937_64& random, const Survival& survival);
@@ -118,7 +114,7 @@ class SimulatedDisk {
   std::unique_ptr<sqlite3_vfs> vfs_;
   Directory directory_;
   Directory synced_directory_;
-  std::uint64_t epoch_ = 0;  ///< files opened before the last crash belong to an earlier one
+  std::uint64_t epoch_ = 0;  ///< increases with every crash
   bool power_ = true;
   std::uint64_t operations_ = 0;
   std::set<std::uint64_t> syncs_;

@@ -59,7 +59,7 @@ bool is_left_out(const std::string& table, const std::string& column) {
       "lease_token", "lease_until",     "lease_owner", "attempt", "not_before", "reported", "until",
       "id",          "position",        "key",         "fence",   "start_by",   "close_by", "overdue_at",
       "details",     "details_encoding"};
-  // When an activity that was given back is to be seen again.
+  // When a released activity becomes visible again.
   if (table == "worker_queue" && column == "visible_at") return true;
   if (table == "key_values" && column == "key") return false;
   return everywhere.contains(column);
@@ -70,7 +70,7 @@ bool is_table_left_out(const std::string& table) {
 }
 
 std::string escaped(const std::string& text) {
-  // Long values only by their length and ends: a whole payload would make failures unreadable.
+  // Long values are shortened to their length and ends: whole payloads would make failures unreadable.
   if (text.size() <= 400) return text;
   return text.substr(0, 200) + "...(" + std::to_string(text.size()) + " of hash " +
          std::to_string(std::hash<std::string>{}(text)) + ")..." + text.substr(text.size() - 60);
@@ -87,7 +87,7 @@ constexpr Contradiction contradictions[] = {
      "(PARTITION BY "
      "instance_key, execution ORDER BY first_event_id) AS before FROM history) WHERE first_event_id <> "
      "before + 1"},
-    {"a turn whose events are not those it says",
+    {"a turn with other events than it lists",
      // [first id, first time, event, ...]
      "SELECT instance_key, execution, first_event_id FROM history WHERE json_array_length(events) - 2 <> "
      "last_event_id - first_event_id + 1 OR json_extract(events, '$[0]') <> first_event_id"},
@@ -105,7 +105,7 @@ constexpr Contradiction contradictions[] = {
      "e.instance_key = i.key)"},
     {"a pending instance with a history",
      "SELECT instance_id FROM instances WHERE status = 'Pending' AND last_event_id <> 0"},
-    {"a pending instance that nobody will start",
+    {"a pending instance without a start message",
      "SELECT instance_id FROM instances WHERE status = 'Pending' AND key NOT IN (SELECT instance_key FROM "
      "orchestrator_queue)"},
     {"a message without its instance",
@@ -113,7 +113,7 @@ constexpr Contradiction contradictions[] = {
     {"a message to an instance that has ended",
      "SELECT q.id FROM orchestrator_queue q JOIN instances i ON i.key = q.instance_key WHERE i.status IN "
      "('Completed', 'Failed', 'Cancelled')"},
-    {"work of nobody, or of an instance that has ended",
+    {"work without an instance, or of an ended one",
      "SELECT w.instance_key, w.activity FROM worker_queue w LEFT JOIN instances i ON i.key = w.instance_key "
      "WHERE "
      "i.key IS NULL OR i.status IN ('Completed', 'Failed', 'Cancelled')"},

@@ -1,5 +1,4 @@
-// What a store's file promises to keep, in a form that two files can be compared in; and whether it makes
-// sense.
+// The durable content of a store's file in a comparable form, and a check that it is consistent.
 #pragma once
 
 #include <duramen/sqlite.hpp>
@@ -9,21 +8,20 @@
 
 namespace duramen::sqlite::test {
 
-/// Every row of every table as text, without what need not survive power loss: who holds a lease and until
-/// when (with the limits and heartbeats that go with it), how often something was handed out, when something
-/// given back is to be seen again, whether a stolen lease was reported. Also without numbers that differ
-/// between two runs of the same calls: incarnations and queue positions are left out, the order that they
-/// stand for is kept.
+/// Every row of every table as text, without what need not survive a power loss: holder and end of leases
+/// (with their limits and heartbeats), attempt counts, the delay of a release, whether a stolen lease was
+/// reported. Incarnations and queue positions differ between two runs of the same calls: they are left out,
+/// their order is kept.
 [[nodiscard]] std::string durable_content(const std::string& path);
 
-/// The first thing found that cannot be: damage, a hole in a history, an instance that disagrees with its
-/// history, a row of a queue that belongs to nobody or to an instance that has ended. Empty if all is well.
+/// The first contradiction: damage, a hole in a history, an instance that disagrees with its history, a queue
+/// row without an instance or of an ended one. Empty if there is none.
 [[nodiscard]] std::string find_contradiction(const std::string& path);
 
-/// The names of instances that have not ended.
+/// The ids of instances that have not ended.
 [[nodiscard]] std::vector<std::string> open_instances(const std::string& path);
 
-/// The machine was started anew: leases of before have ended.
+/// Simulates a boot of the machine: earlier leases have ended.
 void pretend_new_boot(const std::string& path);
 
 }  // namespace duramen::sqlite::test

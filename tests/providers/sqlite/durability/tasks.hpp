@@ -1,5 +1,4 @@
-// What this test program does when it is started again as another process: the name of a task, then its
-// arguments.
+// The tasks of this test program as another process. Arguments: the name of a task, then what it needs.
 #pragma once
 
 #include <duramen/sqlite.hpp>
@@ -11,11 +10,11 @@ namespace duramen::sqlite::test {
 
 using Arguments = std::vector<std::string>;
 
-/// Makes random calls until it is killed, and tells of each that was answered.
+/// Makes random calls until it is killed, and reports each answer.
 int do_random_work(const Arguments& arguments);
-/// Starts instances and runs them, for so many seconds, beside others that do the same.
+/// Starts and runs instances for some seconds, together with other processes.
 int run_instances(const Arguments& arguments);
-/// Commits one batch after the other and counts them where others can see it.
+/// Commits one batch after the other, and counts them in shared memory.
 int saturate(const Arguments& arguments);
 
 }  // namespace duramen::sqlite::test

@@ -1,5 +1,4 @@
-// When the log is moved into the file: when it is long and somebody has time for it, and at the latest when
-// it is too long.
+// The WAL is checkpointed by maintenance when it is long, and at the latest when it is too long.
 #include "providers/sqlite/durability/simulated_disk.hpp"
 #include "providers/sqlite/durability/store_content.hpp"
 #include "providers/sqlite/fixture.hpp"
@@ -15,7 +14,8 @@ namespace duramen::sqlite::test {
 namespace {
 
 constexpr std::size_t max_wal = 4u << 20;
-constexpr std::size_t pages = 880;  // of a log that is to be tidied up and not yet too long
+// The size of a WAL that maintenance checkpoints and that is not yet too long.
+constexpr std::size_t pages = 880;
 
 std::shared_ptr<Provider> open_small(const std::string& path) {
   return open_provider({.path = path, .initial_wal_bytes = 0, .max_wal_bytes = max_wal}).value();
@@ -27,7 +27,7 @@ void start_large(Provider& provider, const std::string& id, std::size_t bytes) {
   ASSERT_TRUE(provider.start_instances({&request, 1}).has_value());
 }
 
-std::stop_token in_a_hurry() {
+std::stop_token preempted() {
   std::stop_source source;
   source.request_stop();
   return source.get_token();
@@ -39,21 +39,22 @@ TEST(Wal, IsCheckpointedByMaintenance) {
   start_large(*provider, "a", pages << 12);
   const auto size = [&] { return std::filesystem::file_size(dir.file("t.db")); };
   const auto before = size();
-  provider->maintain(in_a_hurry());
+  provider->maintain(preempted());
   EXPECT_EQ(size(), before);
   provider->maintain({});
   EXPECT_GT(size(), before + (pages << 12));
 }
 
-// It stood in line for a turn to write that it would give back unused, and the cancel stood behind it.
+// Maintenance once queued for the write lock, which it would have released unused, and a cancel waited behind
+// it.
 TEST(Wal, IsNotWaitedForByPreemptedMaintenance) {
   const TempDir dir;
   const auto provider = open_small(dir.file("t.db"));
   start_large(*provider, "a", pages << 12);
   detail::SideLock another_process(dir.file("t.db-lock"));
   another_process.lock();
-  auto tidied = std::async(std::launch::async, [&] { provider->maintain(in_a_hurry()); });
-  EXPECT_EQ(tidied.wait_for(std::chrono::seconds{60}), std::future_status::ready);
+  auto maintained = std::async(std::launch::async, [&] { provider->maintain(preempted()); });
+  EXPECT_EQ(maintained.wait_for(std::chrono::seconds{60}), std::future_status::ready);
   another_process.unlock();
   EXPECT_TRUE(provider->wants_maintenance());
 }
@@ -73,7 +74,7 @@ TEST(Wal, IsCheckpointedWhenItIsTooLongEvenIfPreempted) {
   constexpr std::size_t each = 400u << 10;
   for (int i = 0; i < 60; ++i) {
     start_large(*provider, "i-" + std::to_string(i), each);
-    provider->maintain(in_a_hurry());
+    provider->maintain(preempted());
     ASSERT_LT(std::filesystem::file_size(dir.file("t.db-wal")), max_wal + 2 * each);
   }
   EXPECT_GT(std::filesystem::file_size(dir.file("t.db")), 4 * max_wal);
@@ -92,7 +93,7 @@ TEST(Wal, ACheckpointStopsWhenItIsPreempted) {
   EXPECT_TRUE(preempt.stop_requested());
   EXPECT_LE(disk.operations(), before + 21);
 
-  // Whatever comes next is not interrupted, and nothing is lost.
+  // Later calls are not interrupted, and nothing is lost.
   start(*provider, "b");
   provider->maintain({});
   EXPECT_GT(disk.operations(), before + 20 + pages);
