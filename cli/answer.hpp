@@ -1,5 +1,4 @@
-// What a command has found out, before anybody has decided how it looks: blocks for people, documents for
-// programs.
+// The answer of a command before it is rendered: blocks for people, documents for programs.
 #pragma once
 
 #include "exit_code.hpp"
@@ -14,7 +13,7 @@
 
 namespace duramen::cli {
 
-/// How a piece of text is meant; a terminal may show it in colour.
+/// The meaning of a piece of text; a terminal may show it in colour.
 enum class Tone : std::uint8_t { plain, strong, faint, good, bad, busy, warning };
 
 struct Cell {
@@ -29,10 +28,10 @@ struct Cell {
 struct Column {
   std::string title;
   bool right = false;             ///< numbers
-  std::size_t may_shrink_to = 0;  ///< too long for the terminal: cut to no less than this; 0: never cut
-  bool optional = false;     ///< left out, from the right, if empty or if the terminal is too narrow for all
-  bool wraps = false;        ///< the last column only: broken into lines instead of cut
-  std::size_t at_least = 0;  ///< so that parts of a table that are shown one by one stand under each other
+  std::size_t may_shrink_to = 0;  ///< the least width after a cut; 0: never cut
+  bool optional = false;          ///< left out, from the right, if empty or if there is no room
+  bool wraps = false;             ///< the last column only: broken into lines instead of cut
+  std::size_t at_least = 0;       ///< aligns parts of a table that are shown one by one
 };
 
 /// Rows under titles, as wide as the terminal allows.
@@ -48,13 +47,13 @@ struct Fields {
   void add(std::string name, Cell value) { fields.emplace_back(std::move(name), std::move(value)); }
 };
 
-/// Words; long lines are broken to the width of the terminal, under where they began.
+/// Text; long lines wrap at the width of the terminal and keep their indentation.
 struct Text {
   std::string text;
   Tone tone = Tone::plain;
 };
 
-/// A word each, and sentences beside it, broken to the width of the terminal.
+/// Labels with sentences, which wrap at the width of the terminal.
 struct Items {
   std::vector<std::pair<Cell, std::string>> items;
 };
@@ -69,8 +68,8 @@ using Block = std::variant<Table, Fields, Text, Items, Verbatim>;
 struct Answer {
   std::vector<Block> page;         ///< for people
   std::vector<Json> documents;     ///< for programs, one per line
-  std::vector<std::string> notes;  ///< beside the answer, for people: goes to standard error
-  /// What cannot be read and was left out: one line each on standard error, also beside JSON.
+  std::vector<std::string> notes;  ///< for people, on standard error
+  /// Unreadable items that were left out: one line each on standard error, with JSON as well.
   std::vector<std::string> left_out;
   ExitCode exit = ExitCode::ok;
 

@@ -20,7 +20,7 @@ using App = ::CLI::App;
 
 [[noreturn]] void wrong(const std::string& what) { throw ::CLI::ValidationError(what); }
 
-/// For options that count something. (The parser's own check would describe itself in the help.)
+/// For options that are counts. (The parser's own check would appear in the help.)
 std::string at_least_one(const std::string& text) {
   return text.find_first_not_of('0') == std::string::npos || text.front() == '-' ? "must be at least 1" : "";
 }
@@ -28,7 +28,7 @@ std::string at_least_one(const std::string& text) {
 /// One parse: the options write into `globals` and into the command that is chosen.
 class Parser {
  public:
-  Parser() : app_("Look at and look after durable instances in a Duramen store.", "duramen") {
+  Parser() : app_("Inspect and manage durable instances in a Duramen store.", "duramen") {
     app_.get_formatter()->column_width(26);
     app_.get_formatter()->label("REQUIRED", "");
     app_.require_subcommand(0, 1);
@@ -77,8 +77,7 @@ class Parser {
     const App* chosen = chosen_app();
     std::string text = error.what();
     if (chosen == &app_ && dynamic_cast<const ::CLI::ExtrasError*>(&error) != nullptr) {
-      // "The following argument was not expected: lst": the first word that is no option was meant as a
-      // command.
+      // "The following argument was not expected: lst": the first word without a dash was meant as a command.
       std::istringstream words(text.substr(text.rfind(": ") + 2));
       for (std::string word; words >> word;) {
         if (word.front() == '-') continue;
@@ -151,7 +150,7 @@ class Parser {
         ->type_name("TIME");
   }
 
-  /// `mark` is called when something of the filter is given.
+  /// `mark` is called when an option of the filter is given.
   static void add_filter(App* app, InstanceFilter& to, const std::function<void()>& mark) {
     const auto text = [&](const std::string& name, std::optional<std::string>& member,
                           const std::string& type, const std::string& what) {
@@ -184,7 +183,7 @@ class Parser {
         ->type_name("STATUS");
     text("--name", to.name, "NAME", "Only this orchestration");
     text("--version", to.version, "VERSION", "Only this version of it");
-    text("--prefix", to.id_prefix, "TEXT", "Only ids that begin so");
+    text("--prefix", to.id_prefix, "TEXT", "Only ids with this prefix");
     app->add_option_function<std::string>(
            "--parent",
            [&to, mark](const std::string& id) {
@@ -212,8 +211,8 @@ class Parser {
   }
 
   static void add_bulk(App* app, BulkOptions& to) {
-    app->add_flag("--dry-run", to.dry_run, "Only say what would be done");
-    app->add_option("--limit", to.limit, "Do at most so many")->type_name("N")->check(at_least_one);
+    app->add_flag("--dry-run", to.dry_run, "Only show what would be done");
+    app->add_option("--limit", to.limit, "Process at most N")->type_name("N")->check(at_least_one);
   }
 
   void add_payload(App* app, PayloadSource& to, const std::string& name, const std::string& what) {
@@ -231,10 +230,10 @@ class Parser {
       auto [app, to] = command<ListArguments>("list", "List instances");
       to->query.limit = 50;
       add_filter(app, to->query.filter, [] {});
-      app->add_option("--limit", to->query.limit, "At most so many; default 50")
+      app->add_option("--limit", to->query.limit, "At most N; default 50")
           ->type_name("N")
           ->check(at_least_one);
-      app->add_option("--after", to->query.after.value, "The next page, as the last one said")
+      app->add_option("--after", to->query.after.value, "The next page, as printed by the last one")
           ->type_name("CURSOR");
       app->add_flag("--all", to->every_page, "Every page");
       app->add_option_function<std::string>(
@@ -259,7 +258,7 @@ class Parser {
       add_instance(app, to->instance);
       app->add_option_function<std::uint64_t>(
              "--execution", [target = to](std::uint64_t n) { target->execution = ExecutionId{n}; },
-             "Another than the current one")
+             "Not the current one")
           ->type_name("N");
       app->add_flag("--all", to->every_execution, "Every execution");
       app->add_flag("-f,--follow", to->follow, "Go on until the instance has ended");
@@ -274,7 +273,7 @@ class Parser {
       add_instance(app, to->instance);
     }
     {
-      auto [app, to] = command<ExplainArguments>("explain", "Say what an instance waits for, and why");
+      auto [app, to] = command<ExplainArguments>("explain", "Show what an instance waits for, and why");
       add_instances(app, to->instances)->required();
       add_explain_options(app, to->options);
     }
@@ -283,13 +282,13 @@ class Parser {
       add_instance(app, to->instance);
       app->add_option("KEY", to->key, "Only this one")->type_name("");
       app->add_flag("--wait", to->wait, "Wait until the key has a value");
-      add_duration(app, "--timeout", to->timeout, "Wait at most so long");
+      add_duration(app, "--timeout", to->timeout, "Wait at most TIME");
     }
   }
 
   static void add_explain_options(App* app, ExplainOptions& to) {
-    add_duration(app, "--stuck-after", to.long_time, "What nobody touched for so long is stuck; default 30s");
-    app->add_option("--attempts", to.many_attempts, "So often without an end is stuck; default 3")
+    add_duration(app, "--stuck-after", to.long_time, "Stuck after TIME without progress; default 30s");
+    app->add_option("--attempts", to.many_attempts, "Stuck after N attempts without an end; default 3")
         ->type_name("N")
         ->check(at_least_one);
   }
@@ -304,17 +303,17 @@ class Parser {
       app->add_flag("--replace", to->replace, "Replace an instance of that id that has ended");
       app->add_flag("--create", to->create_store, "Make the store if there is none");
       app->add_flag("--wait", to->wait, "Wait until it has ended");
-      add_duration(app, "--timeout", to->timeout, "Wait at most so long");
+      add_duration(app, "--timeout", to->timeout, "Wait at most TIME");
     }
     {
       auto [app, to] = command<WaitArguments>("wait", "Wait until instances have ended");
       add_instances(app, to->instances)->required();
-      add_duration(app, "--timeout", to->timeout, "At most so long; default: for ever");
+      add_duration(app, "--timeout", to->timeout, "At most TIME; default: no limit");
     }
     {
       auto [app, to] = command<CancelArguments>("cancel", "Ask instances to end");
       add_selection(app, to->which);
-      app->add_option("--reason", to->reason, "Why; told to code and people")->type_name("TEXT");
+      app->add_option("--reason", to->reason, "Shown to code and people")->type_name("TEXT");
       app->add_option_function<std::string>(
              "--mode",
              [target = to](const std::string& mode) {
@@ -348,28 +347,28 @@ class Parser {
       auto [app, to] = command<DeleteArguments>("delete", "Delete instances with everything below them");
       add_selection(app, to->which);
       app->add_flag_callback(
-          "--force", [target = to] { target->mode = DeleteMode::force; }, "Also what has not ended");
+          "--force", [target = to] { target->mode = DeleteMode::force; }, "Also delete running instances");
       add_bulk(app, to->bulk);
     }
     {
       auto [app, to] = command<PruneArguments>("prune", "Remove old executions, never the current one");
       add_selection(app, to->which);
-      app->add_option("--keep-last", to->options.keep_last, "Keep so many, the current one included")
+      app->add_option("--keep-last", to->options.keep_last, "Keep N, the current one included")
           ->type_name("N");
       add_moment(app, "--older-than", to->options.ended_before, "Only executions that ended before");
       add_bulk(app, to->bulk);
     }
-    command<StatsArguments>("stats", "Count what is in the store");
+    command<StatsArguments>("stats", "Count instances and queued work");
     {
       auto [app, to] = command<TopArguments>("top", "Watch the store, live");
-      add_duration(app, "--interval", to->interval, "Look so often; default 2s");
-      app->add_option("--rounds", to->rounds, "Stop after so many")->type_name("N")->check(at_least_one);
-      app->add_option("--rows", to->rows, "Show so many instances; default 10")->type_name("N");
+      add_duration(app, "--interval", to->interval, "Refresh every TIME; default 2s");
+      app->add_option("--rounds", to->rounds, "Stop after N")->type_name("N")->check(at_least_one);
+      app->add_option("--rows", to->rows, "Show N instances; default 10")->type_name("N");
     }
     {
-      auto [app, to] = command<DoctorArguments>("doctor", "Look for what is wrong with the store");
+      auto [app, to] = command<DoctorArguments>("doctor", "Find problems of the store");
       add_explain_options(app, to->options);
-      app->add_option("--limit", to->limit, "Look at so many open instances; default 1000")
+      app->add_option("--limit", to->limit, "Check N open instances; default 1000")
           ->type_name("N")
           ->check(at_least_one);
     }
@@ -386,7 +385,7 @@ class Parser {
       to->file = "-";
       app->add_option("FILE", to->file, "What to read; default: standard input")->type_name("");
       app->add_flag("--replace", to->replace, "Replace instances that have the same id");
-      app->add_flag("--dry-run", to->dry_run, "Only say what would be done");
+      app->add_flag("--dry-run", to->dry_run, "Only show what would be done");
       app->add_flag("--create", to->create_store, "Make the store if there is none");
     }
   }
@@ -408,7 +407,7 @@ class Parser {
       app->add_option("--tag", to->tags, "Also take activities with this tag")
           ->delimiter(',')
           ->type_name("TAG");
-      add_duration(app, "--deadline", to->deadline, "For what runs when it is stopped; default 10s");
+      add_duration(app, "--deadline", to->deadline, "Time to end running activities; default 10s");
       app->add_option_function<std::string>(
              "--log",
              [target = to](const std::string& level) {
@@ -435,7 +434,7 @@ class Parser {
   Globals globals_;
   Command command_;
   std::function<void()> finish_;
-  std::map<App*, std::vector<std::function<void()>>> checks_;  // of what is wrong only together
+  std::map<App*, std::vector<std::function<void()>>> checks_;  // checks of several options together
   bool show_version_ = false;
 };
 

@@ -1,5 +1,4 @@
-// What the user asked for, as values: one struct per command. parse() makes them from the command line;
-// nothing behind it sees an argument as text again.
+// The parsed command line: one struct per command. Code after parse() never sees an argument as text.
 #pragma once
 
 #include "terminal.hpp"
@@ -26,18 +25,18 @@ struct Globals {
   ColorChoice color = ColorChoice::automatic;
 };
 
-/// Where a payload comes from. Each is the value itself, "@FILE", or "-" for standard input.
+/// The source of a payload: the value itself, "@FILE", or "-" for standard input.
 struct PayloadSource {
   std::optional<std::string> json;
   std::optional<std::string> text;
 };
 
-/// Which instances: those named, or those that match.
+/// The chosen instances: by name, or by filter.
 struct Selection {
   std::vector<InstanceId> ids;
   InstanceFilter filter;
   bool all = false;
-  bool filtered = false;  ///< something of `filter` was given
+  bool filtered = false;  ///< an option of `filter` was given
 };
 
 struct ListArguments {
@@ -63,7 +62,7 @@ struct ExplainArguments {
 };
 struct StartArguments {
   std::string orchestration;
-  InstanceId instance;  ///< empty: make one up
+  InstanceId instance;  ///< empty: generate one
   std::optional<std::string> version;
   PayloadSource input;
   bool replace = false;
@@ -160,12 +159,12 @@ struct Invocation {
   Command command;
 };
 
-/// There is nothing to run: help was asked for, or the command line is wrong.
+/// There is nothing to run: a request for help, or a wrong command line.
 struct Spoken {
   enum class Kind : std::uint8_t {
-    help,       ///< was asked for
-    reminder,   ///< help that was not asked for: there is no command
-    complaint,  ///< one line on what is wrong
+    help,       ///< requested
+    reminder,   ///< help, because there is no command
+    complaint,  ///< one line with the error
   };
   std::string text;
   Kind kind = Kind::help;

@@ -1,4 +1,4 @@
-// Waiting for the store to change, without asking it again and again.
+// Waiting for changes of the store without polling.
 #pragma once
 
 #include <duramen/provider.hpp>
@@ -16,7 +16,7 @@ class Changes final : private ProviderListener {
   Changes(const Changes&) = delete;
   Changes& operator=(const Changes&) = delete;
 
-  /// Returns when some instance has changed since the last call, or `at_most` has passed: a hint may be lost.
+  /// Returns when an instance has changed since the last call, or after `at_most`: a hint may be lost.
   void wait(Duration at_most) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, at_most, [this] { return any_; });
@@ -40,7 +40,7 @@ class Changes final : private ProviderListener {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool any_ = false;
-  std::unique_ptr<Subscription> subscription_;  // declared last: nothing is called after it has gone
+  std::unique_ptr<Subscription> subscription_;  // declared last: ends all callbacks first
 };
 
 }  // namespace duramen::cli

@@ -1,5 +1,5 @@
-// The commands. Each asks the store and returns what it found; none of them prints. commands/<name>.cpp has
-// its code.
+// The commands. Each calls the store and returns an answer; none of them prints. The code is in
+// commands/<name>.cpp.
 #pragma once
 
 #include "answer.hpp"
@@ -9,7 +9,7 @@
 
 namespace duramen::cli {
 
-// Looking.
+// Reading.
 [[nodiscard]] Result<Answer> run(Session& session, const ListArguments& arguments);
 [[nodiscard]] Result<Answer> run(Session& session, const ShowArguments& arguments);
 [[nodiscard]] Result<Answer> run(Session& session, const HistoryArguments& arguments);
@@ -27,7 +27,7 @@ namespace duramen::cli {
 [[nodiscard]] Result<Answer> run(Session& session, const RaiseArguments& arguments);
 [[nodiscard]] Result<Answer> run(Session& session, const EnqueueArguments& arguments);
 
-// Looking after, moving.
+// Managing, moving.
 [[nodiscard]] Result<Answer> run(Session& session, const DeleteArguments& arguments);
 [[nodiscard]] Result<Answer> run(Session& session, const PruneArguments& arguments);
 [[nodiscard]] Result<Answer> run(Session& session, const ExportArguments& arguments);

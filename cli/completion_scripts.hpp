@@ -1,4 +1,4 @@
-// The completion scripts of completion/, as the build has put them into the program.
+// The completion scripts of completion/, compiled into the program.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// What became of a message that was sent to an instance: raise and enqueue say it in the same words.
+// The outcome of a message to an instance, in the same words for raise and enqueue.
 #pragma once
 
 #include "answer.hpp"

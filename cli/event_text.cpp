@@ -1,4 +1,4 @@
-// Events in words.
+// Events as text.
 #include "text.hpp"
 #include "values.hpp"
 
@@ -11,7 +11,7 @@ struct Overloaded : Cases... {
   using Cases::operator()...;
 };
 
-/// Many take no input and return nothing; of that there is nothing to tell.
+/// Empty for activities without input or result.
 std::string with(const Payload& payload) {
   return payload == Payload::none() ? std::string() : " with " + in_short(payload);
 }
@@ -23,7 +23,7 @@ std::string why(CancelReason reason) { return std::string(to_string(reason)); }
 
 }  // namespace
 
-std::string EventTeller::tell(const Event& e) {
+std::string EventDescriber::describe(const Event& e) {
   const auto about = [this, &e] {
     const auto found = subjects_.find(e.source);
     return found != subjects_.end() ? found->second : "event " + std::to_string(e.source.value);
@@ -86,7 +86,7 @@ std::string EventTeller::tell(const Event& e) {
       e.body);
 }
 
-Tone EventTeller::tone_of(const Event& e) {
+Tone EventDescriber::tone_of(const Event& e) {
   return std::visit(Overloaded{
                         [](const event::ActivityFailed&) { return Tone::bad; },
                         [](const event::SubOrchestrationFailed&) { return Tone::bad; },

@@ -10,7 +10,7 @@
 namespace duramen::cli {
 
 Json::Json(std::string_view string) : text("\"") {
-  // A store may be damaged; one bad text must not make the whole document one that no program reads.
+  // A store may be damaged: one bad text must not make the whole document invalid.
   for (const char c : valid_utf8(string)) {
     switch (c) {
       case '"':
@@ -53,8 +53,7 @@ Json Json::payload(const Payload& payload) {
   if (!document.error().empty() && !detail::mutant("broken_payload_breaks_the_document")) {
     return Json(payload.data);
   }
-  // One document is one line, whatever white space the payload has: in JSON, a line break stands only between
-  // tokens.
+  // One document is one line: line breaks of the payload are removed. In JSON they occur only between tokens.
   std::string text = payload.data;
   for (char& c : text) {
     if (c == '\n' || c == '\r') c = ' ';

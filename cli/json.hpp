@@ -38,9 +38,9 @@ struct Json {
   template <class T>
   Json(const std::optional<T>& value) : Json(value ? Json(*value) : Json()) {}  // NOLINT: absent is null
 
-  /// Text that is JSON already.
+  /// Text that is already JSON.
   [[nodiscard]] static Json raw(std::string json);
-  /// A payload's value: what is JSON as it is, text as a string; so is what should be JSON and is not.
+  /// A payload's value: JSON unchanged, text as a string. Invalid JSON is written as a string.
   [[nodiscard]] static Json payload(const Payload& payload);
 };
 
@@ -62,7 +62,7 @@ class JsonArray {
   std::string elements_;
 };
 
-/// The values of a range, each made into Json by `make`.
+/// The values of a range, each converted to Json by `make`.
 template <class Range, class Make>
 [[nodiscard]] Json json_array(const Range& range, Make make) {
   JsonArray array;

@@ -17,13 +17,13 @@
 namespace duramen::cli {
 namespace {
 
-/// The last door for what goes wrong: no password leaves by it.
+/// Every error message passes here: passwords are removed.
 ExitCode complain(const std::string& message, ExitCode code) {
   std::fprintf(stderr, "duramen: %s\n", printable(without_secrets(message)).c_str());
   return code;
 }
 
-/// Standard output, and whether anybody still reads it.
+/// Standard output, and whether it still has a reader.
 class Output {
  public:
   explicit Output(const Globals& globals, const Terminal& terminal)

@@ -23,7 +23,7 @@ Result<Registry> load_module(const std::string& path) {
   if (!std::filesystem::exists(path, error)) {
     return Error{ErrorCode::not_found, "load", "there is no module " + path + "; check the path", false};
   }
-  // Without a slash dlopen would look in the system's folders.
+  // Without a slash dlopen would search the system's folders.
   void* handle = ::dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     return unusable(std::string("the module cannot be loaded: ") + ::dlerror());

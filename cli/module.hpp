@@ -8,11 +8,10 @@
 
 namespace duramen::cli {
 
-/// What this program expects of a module.
+/// The ABI that a module must have.
 [[nodiscard]] std::string module_abi();
 
-/// Loads a module, checks that it fits, and lets it register its code. It stays loaded until the process
-/// ends.
+/// Loads a module, checks its ABI, and registers its code. It stays loaded until the process ends.
 [[nodiscard]] Result<Registry> load_module(const std::string& path);
 
 }  // namespace duramen::cli

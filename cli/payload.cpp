@@ -41,7 +41,7 @@ Result<Payload> read_payload(const PayloadSource& source) {
   Result<std::string> json = content(*source.json);
   if (!json) return json.error();
   try {
-    // Parsed and thrown away: what is stored is what the user wrote, without the white space around it.
+    // Only a check: the stored text is the user's text without surrounding white space.
     (void)nlohmann::json::parse(*json);
   } catch (const nlohmann::json::parse_error& error) {
     std::string what = error.what();

@@ -1,4 +1,4 @@
-// Payloads as users give them.
+// Payloads from the command line.
 #pragma once
 
 #include "arguments.hpp"
@@ -7,8 +7,7 @@
 
 namespace duramen::cli {
 
-/// Reads a file or standard input if that was asked for, and checks that what must be JSON is. Nothing given:
-/// none.
+/// Reads a file or standard input if requested, and checks JSON. Without arguments: no payload.
 [[nodiscard]] Result<Payload> read_payload(const PayloadSource& source);
 
 }  // namespace duramen::cli

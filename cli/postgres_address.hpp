@@ -1,4 +1,4 @@
-// The address of a store in PostgreSQL: a URI as libpq reads it, which may also name the schema.
+// The address of a store in PostgreSQL: a URI of libpq that may also name the schema.
 #pragma once
 
 #include <duramen/result.hpp>
@@ -8,11 +8,11 @@
 namespace duramen::cli {
 
 struct PostgresAddress {
-  std::string uri;     ///< for libpq, which does not know of `schema`
+  std::string uri;     ///< for libpq, without `schema`
   std::string schema;  ///< empty: not named
 };
 
-/// Takes "postgres://user@host/database?schema=tenant%2017&sslmode=require" apart.
+/// Splits "postgres://user@host/database?schema=tenant%2017&sslmode=require".
 [[nodiscard]] Result<PostgresAddress> parse_postgres_address(const std::string& address);
 
 }  // namespace duramen::cli

@@ -76,8 +76,7 @@ class Renderer {
       paint(name, Tone::faint);
       out_.append(widest - columns_of(name) + gap, ' ');
       const std::string shown = printable(value.text);
-      // A value is not cut: whoever asks for one instance wants all of it. It is broken by the terminal
-      // itself.
+      // Values are never cut: the user asked for one instance. The terminal wraps them.
       paint(shown, value.tone);
       out_ += '\n';
     }
@@ -111,12 +110,12 @@ class Renderer {
   void blank_line() { out_ += '\n'; }
 
  private:
-  /// Which columns are shown, and how wide: `widths` is what they want, and then what they get.
+  /// Chooses the visible columns. `widths` holds the wanted widths, then the final ones.
   std::vector<std::size_t> fit(const Table& table, const std::vector<std::vector<std::string>>& rows,
                                std::vector<std::size_t>& widths) const {
     std::vector<std::size_t> kept(widths.size());
     std::iota(kept.begin(), kept.end(), std::size_t{0});
-    // A column without anything in it says nothing.
+    // An empty column is left out.
     std::erase_if(kept, [&](std::size_t c) {
       return table.columns[c].optional && !rows.empty() &&
              std::ranges::all_of(rows, [&](const auto& row) { return row[c].empty(); });
@@ -131,7 +130,7 @@ class Renderer {
       for (const std::size_t c : kept) sum += width(c);
       return sum;
     };
-    // Numbers that few ask for go before names become short; names that are not needed go before all become
+    // Optional numbers are dropped before names are shortened; optional names are dropped before all become
     // tiny.
     constexpr std::size_t comfortable = 24;
     const auto enough = [&](std::size_t c) { return std::max(least(c), std::min(widths[c], comfortable)); };
@@ -146,7 +145,7 @@ class Renderer {
       return table.columns[c].optional && table.columns[c].may_shrink_to == 0;
     });
     leave_out(least, [&](std::size_t c) { return table.columns[c].optional; });
-    // The widest gives first, until all fit.
+    // The widest column shrinks first, until all fit.
     while (total([&](std::size_t c) { return widths[c]; }) > terminal_.width) {
       std::size_t* widest = nullptr;
       for (const std::size_t c : kept) {
@@ -175,12 +174,11 @@ class Renderer {
     if (!color.empty()) out_ += "\x1b[0m";
   }
 
-  /// One line, broken at spaces; what follows stands `indent` to the right. `begun`: so does its beginning
-  /// already. `hard`: a word that is too long is broken, too; else it is left to the terminal, so that it can
-  /// be copied.
+  /// Wraps a line at spaces; later lines are indented by `indent`. `begun`: the first line is already
+  /// indented. `hard`: a long word is split; otherwise the terminal wraps it, so that it can be copied.
   void wrap(std::string rest, Tone tone, std::size_t indent, bool begun, bool hard = false) {
     const std::size_t room = terminal_.width > indent + 20 ? terminal_.width - indent : std::string::npos;
-    std::size_t skip = begun ? 0 : indent;  // its own indentation, in which it is not broken
+    std::size_t skip = begun ? 0 : indent;  // its indentation, which is not split
     while (true) {
       std::size_t cut = rest.size();
       std::size_t next = cut;
@@ -199,7 +197,7 @@ class Renderer {
     }
   }
 
-  /// Where to break so that at most `columns` stand before it; the end if a word is longer than that.
+  /// The break position with at most `columns` before it; the end if a word is longer.
   static std::size_t last_space(const std::string& text, std::size_t columns, std::size_t from) {
     std::size_t best = std::string::npos;
     for (std::size_t at = text.find(' ', from + 1); at != std::string::npos; at = text.find(' ', at + 1)) {

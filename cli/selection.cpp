@@ -7,11 +7,11 @@ Result<void> check_selection(const Selection& which, const std::string& command)
     return Error{ErrorCode::invalid_argument, command, std::move(what), false};
   };
   if (!which.ids.empty() && (which.filtered || which.all)) {
-    return wrong("name instances or say what they have in common, not both");
+    return wrong("name instances or give a filter, not both");
   }
   if (which.ids.empty() && !which.filtered && !which.all) {
     return wrong(
-        "which instances? Name them, say what they have in common (--status, --name, --prefix, ...), or "
+        "which instances? Name them, filter them (--status, --name, --prefix, ...), or "
         "--all");
   }
   return {};
@@ -27,7 +27,7 @@ Result<std::vector<InstanceId>> find_selected(Client& client, const Selection& w
   if (!which.ids.empty()) {
     for (const InstanceId& id : which.ids) {
       const Result<InstanceInfo> info = client.get_instance(id);
-      // One that cannot be read is there, too.
+      // An unreadable instance also exists.
       if (!info && info.error().code != ErrorCode::corrupt) return info.error();
     }
     return which.ids;

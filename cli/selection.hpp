@@ -1,4 +1,4 @@
-// "These, or all that match": how commands for many instances are told which.
+// The selection of instances by id or by filter, for commands on many instances.
 #pragma once
 
 #include "arguments.hpp"
@@ -10,14 +10,14 @@
 
 namespace duramen::cli {
 
-/// An error unless ids, or something to match, or --all was given, and not both.
+/// An error unless exactly one of ids, a filter or --all was given.
 [[nodiscard]] Result<void> check_selection(const Selection& which, const std::string& command);
 
-/// The filter of a selection by matching; --all becomes a filter that says so.
+/// The filter of a selection; --all becomes a filter for every instance.
 [[nodiscard]] InstanceFilter filter_of(const Selection& which);
 
-/// The instances selected, oldest first: parents before their children. `not_found` if one that was named is
-/// not there.
+/// The selected instances, oldest first: parents before their children. `not_found` if a named instance does
+/// not exist.
 [[nodiscard]] Result<std::vector<InstanceId>> find_selected(Client& client, const Selection& which);
 
 }  // namespace duramen::cli

@@ -1,4 +1,4 @@
-// What a command has at hand: what was asked for in general, a place to hand answers to, and an open store.
+// The context of a command: the general options, a receiver of answers, and an open store.
 #pragma once
 
 #include "answer.hpp"
@@ -15,7 +15,7 @@ namespace duramen::cli {
 struct Context {
   const Globals& globals;
   Terminal terminal;
-  /// For commands that answer bit by bit: shows this part now. False: nobody reads any more.
+  /// For commands that answer in parts: shows this part now. False: the output has no reader.
   std::function<bool(const Answer&)> emit;
 };
 
@@ -28,10 +28,9 @@ struct Session {
   [[nodiscard]] TimePoint now() { return provider().clock().now(); }
 };
 
-/// Asks before something is destroyed. True: go on. False: the answer was no. An error if nobody can be
-/// asked.
+/// Asks before a destructive command. False: the user said no. An error without a terminal.
 [[nodiscard]] Result<bool> confirm(const Context& context, const std::string& question);
-/// What a command answers when the user said no.
+/// The answer of a command after a no.
 [[nodiscard]] Answer left_alone();
 
 }  // namespace duramen::cli

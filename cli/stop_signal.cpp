@@ -12,19 +12,17 @@ namespace {
 
 std::atomic<int> pipe_in{-1};
 
-void tell(int signal) {
+void on_signal(int signal) {
   const int kept = errno;
   const auto byte = static_cast<unsigned char>(signal);
-  if (::write(pipe_in.load(), &byte, 1) < 0)
-    errno = kept;  // there is nothing a signal handler could do about it
+  if (::write(pipe_in.load(), &byte, 1) < 0) errno = kept;  // a signal handler cannot handle it
   errno = kept;
 }
 
 void listen(void (*handler)(int)) {
   struct sigaction action{};
   action.sa_handler = handler;
-  // Handlers are gone after the first signal of their kind. A program that is started by an activity finds
-  // neither.
+  // A handler is removed after its first signal. A program started by an activity inherits neither handler.
   action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
   for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
 }
@@ -34,7 +32,7 @@ void listen(void (*handler)(int)) {
 StopSignal::StopSignal() {
   if (::pipe(pipe_) != 0) throw std::runtime_error("no pipe could be made");
   pipe_in = pipe_[1];
-  listen(tell);
+  listen(on_signal);
 }
 
 StopSignal::~StopSignal() {

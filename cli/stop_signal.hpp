@@ -1,10 +1,10 @@
-// Waiting to be stopped: by Ctrl-C or by whoever manages services.
+// Waiting for a stop: by Ctrl-C or by a service manager.
 #pragma once
 
 namespace duramen::cli {
 
-/// From its construction on, SIGINT and SIGTERM no longer end the process but end wait(). The second one of a
-/// kind ends the process at once, as if nobody listened.
+/// From its construction on, SIGINT and SIGTERM end wait() instead of the process. The second signal of a
+/// kind ends the process at once.
 class StopSignal {
  public:
   StopSignal();
@@ -12,7 +12,7 @@ class StopSignal {
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
-  /// Blocks until one comes; answers which.
+  /// Blocks until a signal arrives and returns it.
   int wait();
 
  private:

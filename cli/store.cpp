@@ -32,7 +32,7 @@ Result<Store> open_sqlite(const std::string& path, StoreAccess access) {
     if (status.type() == std::filesystem::file_type::not_found) {
       return unavailable("there is no store " + path + "; " + advice);
     }
-    // An empty file would become a store by being opened.
+    // Opening an empty file would turn it into a store.
     if (status.type() == std::filesystem::file_type::regular &&
         std::filesystem::file_size(path, error) == 0 && !error) {
       return unavailable(path + " is empty: no store was made in it yet; " + advice);
@@ -50,12 +50,12 @@ Result<Store> open_postgres(const std::string& address, [[maybe_unused]] StoreAc
   postgres::Options options;
   options.conninfo = std::move(place->uri);
   if (!place->schema.empty()) options.schema = std::move(place->schema);
-  // Looking at a database must not make a store in it.
+  // Reading a database must not create a store in it.
   options.migrate = access == StoreAccess::create;
   auto provider = postgres::open_provider(options);
   if (provider) return Store{*std::move(provider)};
   Error error = provider.error();
-  // The provider speaks to programs.
+  // The provider's message is for programs.
   if (const auto advice = error.message.find(": open it once with migrate"); advice != std::string::npos) {
     error.message.replace(advice, std::string::npos,
                           access == StoreAccess::creatable
@@ -73,12 +73,12 @@ Result<Store> open_postgres(const std::string& address, [[maybe_unused]] StoreAc
 
 Result<Store> open_store(const std::string& address, StoreAccess access) {
   if (address.empty()) {
-    return usage("which store? Say --store sqlite:FILE or --store postgres://..., or set DURAMEN_STORE");
+    return usage("which store? Give --store sqlite:FILE or --store postgres://..., or set DURAMEN_STORE");
   }
   if (address.starts_with("sqlite:")) return open_sqlite(address.substr(7), access);
   if (address.starts_with("postgres://") || address.starts_with("postgresql://"))
     return open_postgres(address, access);
-  // Without a scheme nothing shows where a password may stand in it.
+  // Without a scheme, the position of a password is unknown.
   if (address.find('@') != std::string::npos && address.find("://") == std::string::npos &&
       !detail::mutant("a_mistyped_address_is_shown")) {
     return usage(

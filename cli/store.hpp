@@ -1,4 +1,4 @@
-// From an address to an open store.
+// Opens the store at an address.
 #pragma once
 
 #include <duramen/management.hpp>
@@ -12,18 +12,18 @@
 namespace duramen::cli {
 
 enum class StoreAccess : std::uint8_t {
-  existing,   ///< there must be one: a wrong path makes no file
-  creatable,  ///< the same, but the command could make one if it were told to
-  create,     ///< made if there is none
+  existing,   ///< must exist: a wrong path creates no file
+  creatable,  ///< the same, but the command has --create
+  create,     ///< created if there is none
 };
 
-/// Opens "sqlite:FILE" or "postgres://...[?schema=NAME]". The error says what to do.
+/// Opens "sqlite:FILE" or "postgres://...[?schema=NAME]". The error names the remedy.
 [[nodiscard]] Result<Store> open_store(const std::string& address, StoreAccess access);
 
-/// Which form its tables have; nothing for a store that does not say.
+/// The version of its schema; absent if the store has no versions.
 [[nodiscard]] Result<std::optional<SchemaVersion>> schema_version_of(Provider& provider);
 
-/// The address without a password, for people.
+/// The address without its password.
 [[nodiscard]] std::string shown_address(const std::string& address);
 
 }  // namespace duramen::cli

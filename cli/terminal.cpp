@@ -84,7 +84,7 @@ std::string printable(std::string_view text) {
       shown += "\\r";
     } else if (point < 0x20 || (point >= 0x7F && point < 0xA0) || point == U'\uFFFD' ||
                (point >= 0x202A && point <= 0x202E) || (point >= 0x2066 && point <= 0x2069)) {
-      shown += "\xEF\xBF\xBD";  // what would steer the terminal or turn the line around
+      shown += "\xEF\xBF\xBD";  // controls the terminal or the direction
     } else {
       shown.append(text, begin, at - begin);
     }

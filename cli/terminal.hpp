@@ -1,4 +1,4 @@
-// Where output goes: how wide it is, whether it has colours, whether somebody sits there.
+// The output device: its width, its colours, and whether it is interactive.
 #pragma once
 
 #include "answer.hpp"
@@ -12,24 +12,24 @@ namespace duramen::cli {
 enum class ColorChoice : std::uint8_t { automatic, always, never };
 
 struct Terminal {
-  std::size_t width = 0;     ///< columns; 0: as wide as it takes (a pipe or a file)
+  std::size_t width = 0;     ///< columns; 0: no limit (a pipe or a file)
   bool interactive = false;  ///< standard output is a terminal
   bool colors = false;
 
-  /// $COLUMNS wins over what the terminal says; $NO_COLOR and TERM=dumb turn colours off.
+  /// $COLUMNS overrides the terminal; $NO_COLOR and TERM=dumb turn colours off.
   [[nodiscard]] static Terminal of_standard_output(ColorChoice choice);
 };
 
-/// Somebody can be asked: standard input and standard error are a terminal.
+/// True if standard input and standard error are a terminal: the user can be asked.
 [[nodiscard]] bool can_ask() noexcept;
 
-/// Control characters made visible, so that no stored text can steer a terminal, and one line of it.
+/// One line with visible control characters, so that stored text cannot control a terminal.
 [[nodiscard]] std::string printable(std::string_view text);
-/// The same text, with U+FFFD in the place of bytes that are no UTF-8.
+/// The same text, with U+FFFD for bytes that are not UTF-8.
 [[nodiscard]] std::string valid_utf8(std::string_view text);
-/// How many columns it takes. Only for what printable() returned.
+/// The width in columns of a text from printable().
 [[nodiscard]] std::size_t columns_of(std::string_view text);
-/// The beginning of it that fits, with "…" where something is missing.
+/// The part that fits, with "…" if it was cut.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t columns);
 
 /// The page of an answer as text.

@@ -54,9 +54,9 @@ std::string in_short(const Payload& payload, std::size_t limit) {
   return text.substr(0, limit) + "… (" + std::to_string(payload.data.size()) + " bytes)";
 }
 
-std::string beside(Status status, const Failure& failure) {
-  const bool told = status == Status::cancelled && failure.kind == FailureKind::cancelled;
-  return told ? failure.message : failure.describe();
+std::string failure_detail(Status status, const Failure& failure) {
+  const bool shown_by_status = status == Status::cancelled && failure.kind == FailureKind::cancelled;
+  return shown_by_status ? failure.message : failure.describe();
 }
 
 std::string count(std::size_t n, const std::string& what) {

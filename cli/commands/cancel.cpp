@@ -1,4 +1,4 @@
-// duramen cancel: asks instances to end; some by name, or all that match.
+// duramen cancel: asks instances to end, by id or by filter.
 #include "commands.hpp"
 #include "selection.hpp"
 #include "text.hpp"
@@ -9,12 +9,12 @@ namespace duramen::cli {
 
 namespace {
 
-struct Report : CancelReport {
+struct CancelOutcome : CancelReport {
   std::vector<InstanceId> not_found;
 };
 
-Result<Report> cancel_named(Session& session, const CancelArguments& arguments) {
-  Report report;
+Result<CancelOutcome> cancel_named(Session& session, const CancelArguments& arguments) {
+  CancelOutcome report;
   for (const InstanceId& id : arguments.which.ids) {
     Result<bool> asked = false;
     if (arguments.bulk.dry_run) {
@@ -35,7 +35,7 @@ Result<Report> cancel_named(Session& session, const CancelArguments& arguments) 
   return report;
 }
 
-Answer answer_of(const Report& report, bool dry_run) {
+Answer answer_to_cancel(const CancelOutcome& report, bool dry_run) {
   Answer answer;
   answer.documents.push_back(JsonObject()
                                  .add("dry_run", dry_run)
@@ -43,7 +43,7 @@ Answer answer_of(const Report& report, bool dry_run) {
                                  .add("requested", json_array(report.requested))
                                  .add("already_finished", json_array(report.already_finished))
                                  .add("not_found", json_array(report.not_found)));
-  const auto say = [&](const std::vector<InstanceId>& ids, const std::string& what) {
+  const auto add_line = [&](const std::vector<InstanceId>& ids, const std::string& what) {
     if (!ids.empty()) answer.page.emplace_back(Text{what + ": " + some_of(ids)});
   };
   if (dry_run) {
@@ -57,9 +57,9 @@ Answer answer_of(const Report& report, bool dry_run) {
     answer.page.emplace_back(Text{"would ask " + count(would.size(), "instance") + " to end" +
                                   (would.empty() ? "" : ": " + some_of(would))});
   }
-  say(report.requested, "asked " + count(report.requested.size(), "instance") + " to end");
-  say(report.already_finished, "had ended before");
-  say(report.not_found, "there is no instance");
+  add_line(report.requested, "asked " + count(report.requested.size(), "instance") + " to end");
+  add_line(report.already_finished, "had ended before");
+  add_line(report.not_found, "there is no instance");
   if (report.matched.empty() && report.not_found.empty() && !dry_run)
     answer.notes.emplace_back("no instance matches");
   if (!report.not_found.empty()) {
@@ -76,9 +76,9 @@ Result<Answer> run(Session& session, const CancelArguments& arguments) {
   if (Result<void> ok = check_selection(arguments.which, "cancel"); !ok) return ok.error();
   const bool dry_run = arguments.bulk.dry_run;
   if (!arguments.which.ids.empty()) {
-    Result<Report> report = cancel_named(session, arguments);
+    Result<CancelOutcome> report = cancel_named(session, arguments);
     if (!report) return report.error();
-    return answer_of(*report, dry_run);
+    return answer_to_cancel(*report, dry_run);
   }
   const auto cancel = [&](bool only_look) {
     BulkOptions bulk = arguments.bulk;
@@ -96,7 +96,7 @@ Result<Answer> run(Session& session, const CancelArguments& arguments) {
     report = cancel(false);
     if (!report) return report.error();
   }
-  return answer_of(Report{*std::move(report), {}}, dry_run);
+  return answer_to_cancel(CancelOutcome{*std::move(report), {}}, dry_run);
 }
 
 }  // namespace duramen::cli

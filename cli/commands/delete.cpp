@@ -7,13 +7,13 @@ namespace duramen::cli {
 
 namespace {
 
-struct Report : DeleteReport {
+struct DeleteOutcomes : DeleteReport {
   std::vector<InstanceId> not_found;
-  std::vector<InstanceId> children;  ///< go with their roots only
+  std::vector<InstanceId> children;  ///< deleted only with their roots
 };
 
-Result<Report> look_at_named(Session& session, const DeleteArguments& arguments) {
-  Report report;
+Result<DeleteOutcomes> check_named(Session& session, const DeleteArguments& arguments) {
+  DeleteOutcomes report;
   for (const InstanceId& id : arguments.which.ids) {
     Result<std::vector<InstanceInfo>> tree = session.client.get_instance_tree(id);
     if (!tree && tree.error().code == ErrorCode::not_found) {
@@ -30,7 +30,7 @@ Result<Report> look_at_named(Session& session, const DeleteArguments& arguments)
   return report;
 }
 
-Result<void> delete_named(Session& session, const DeleteArguments& arguments, Report& report) {
+Result<void> delete_named(Session& session, const DeleteArguments& arguments, DeleteOutcomes& report) {
   report.instances = 0;
   for (const InstanceId& id : report.matched) {
     Result<DeleteResult> result = session.client.delete_instance(id, arguments.mode);
@@ -51,7 +51,7 @@ Result<void> delete_named(Session& session, const DeleteArguments& arguments, Re
   return {};
 }
 
-Answer answer_of(const Report& report, bool dry_run) {
+Answer answer_to_delete(const DeleteOutcomes& report, bool dry_run) {
   Answer answer;
   answer.documents.push_back(JsonObject()
                                  .add("dry_run", dry_run)
@@ -64,19 +64,21 @@ Answer answer_of(const Report& report, bool dry_run) {
                                  .add("executions", report.executions)
                                  .add("events", report.events)
                                  .add("messages", report.messages));
-  const auto say = [&](const std::vector<InstanceId>& ids, const std::string& what) {
+  const auto add_line = [&](const std::vector<InstanceId>& ids, const std::string& what) {
     if (!ids.empty()) answer.page.emplace_back(Text{what + ": " + some_of(ids)});
   };
   if (dry_run) {
-    say(report.matched, "would delete " + count(report.matched.size(), "instance") + " with all below them");
+    add_line(report.matched,
+             "would delete " + count(report.matched.size(), "instance") + " with all below them");
   } else if (!report.deleted.empty()) {
     answer.page.emplace_back(
         Text{"deleted " + count(report.instances, "instance") + ", " + count(report.executions, "execution") +
              ", " + count(report.events, "event") + " and " + count(report.messages, "message")});
   }
-  say(report.not_finished, "kept, because something in it has not ended (cancel it first, or use --force)");
-  say(report.children, "kept, because it belongs to a parent and goes with the root of its tree");
-  say(report.not_found, "there is no instance");
+  add_line(report.not_finished,
+           "kept, because something in it has not ended (cancel it first, or use --force)");
+  add_line(report.children, "kept, because it belongs to a parent and goes with the root of its tree");
+  add_line(report.not_found, "there is no instance");
   if (report.matched.empty() && report.not_found.empty() && report.children.empty()) {
     answer.notes.emplace_back("no instance matches");
   }
@@ -90,17 +92,18 @@ Answer answer_of(const Report& report, bool dry_run) {
 Result<Answer> run(Session& session, const DeleteArguments& arguments) {
   if (Result<void> ok = check_selection(arguments.which, "delete"); !ok) return ok.error();
   const bool named = !arguments.which.ids.empty();
-  const auto by_filter = [&](bool dry_run) -> Result<Report> {
+  const auto by_filter = [&](bool dry_run) -> Result<DeleteOutcomes> {
     BulkOptions bulk = arguments.bulk;
     bulk.dry_run = dry_run;
     Result<DeleteReport> report =
         session.client.delete_instances(filter_of(arguments.which), arguments.mode, bulk);
     if (!report) return report.error();
-    return Report{*std::move(report), {}, {}};
+    return DeleteOutcomes{*std::move(report), {}, {}};
   };
-  Result<Report> report = named ? look_at_named(session, arguments) : by_filter(true);
+  Result<DeleteOutcomes> report = named ? check_named(session, arguments) : by_filter(true);
   if (!report) return report.error();
-  if (arguments.bulk.dry_run || report->matched.empty()) return answer_of(*report, arguments.bulk.dry_run);
+  if (arguments.bulk.dry_run || report->matched.empty())
+    return answer_to_delete(*report, arguments.bulk.dry_run);
 
   Result<bool> sure =
       confirm(session.context, "Delete " + count(report->matched.size(), "instance") +
@@ -113,7 +116,7 @@ Result<Answer> run(Session& session, const DeleteArguments& arguments) {
     report = by_filter(false);
     if (!report) return report.error();
   }
-  return answer_of(*report, false);
+  return answer_to_delete(*report, false);
 }
 
 }  // namespace duramen::cli

@@ -1,4 +1,4 @@
-// duramen doctor: looks for what is wrong with a store, and says what to do about it.
+// duramen doctor: finds problems of a store, and names the remedies.
 #include "commands.hpp"
 #include "store.hpp"
 #include "text.hpp"
@@ -21,11 +21,11 @@ struct Finding {
   std::vector<InstanceId> instances;
 };
 
-std::string_view name_of(Grade grade) {
+std::string_view grade_name(Grade grade) {
   return grade == Grade::good ? "ok" : grade == Grade::warning ? "warning" : "problem";
 }
 
-/// One look at a store. Each check adds one finding, or one for each kind of trouble.
+/// One examination of a store. Each check adds one finding, or one for each kind of problem.
 class Doctor {
  public:
   Doctor(Session& session, const DoctorArguments& arguments)
@@ -38,7 +38,7 @@ class Doctor {
     }
     return std::move(findings_);
   }
-  /// After examine(): the store's schema, if it numbers it.
+  /// After examine(): the store's schema version, if it has one.
   [[nodiscard]] const std::optional<SchemaVersion>& version() const { return version_; }
 
  private:
@@ -46,7 +46,7 @@ class Doctor {
     findings_.push_back({std::move(check), grade, std::move(text), std::move(instances)});
   }
 
-  /// It is open, so its schema is one that this program can work with; it may be of a newer one.
+  /// The store is open, so its schema works with this program; it may be newer.
   Result<void> schema() {
     Result<StoreMetrics> metrics = session_.client.metrics();
     if (!metrics) return metrics.error();
@@ -74,7 +74,7 @@ class Doctor {
     return {};
   }
 
-  /// Timers and limits go by the store's clock, histories by that of whoever committed.
+  /// Timers and limits use the store's clock, histories the clock of the committing node.
   Result<void> clock() {
     constexpr Duration tolerated = std::chrono::seconds{5};
     const Duration skew = session_.now() - system_clock().now();
@@ -102,8 +102,7 @@ class Doctor {
     return {};
   }
 
-  /// What the library finds about instances that have not ended, and those that cannot be read: the same that
-  /// `duramen explain` shows for each.
+  /// The library's findings about open and unreadable instances, as `duramen explain` shows them.
   Result<void> open_instances() {
     InstanceQuery query;
     query.filter.statuses = {Status::pending, Status::running, Status::cancelling, Status::continued_as_new};
@@ -112,7 +111,7 @@ class Doctor {
     if (Result<void> done = judge(query, judged); !done) return done.error();
     const std::size_t open = judged.looked_at;
     if (unreadable_ != 0) {
-      // No filter asks for a status that is unknown, so all are walked over; that is rare.
+      // No filter matches an unknown status, so all instances are read; that is rare.
       query.filter.statuses.clear();
       if (Result<void> done = judge(query, judged); !done) return done.error();
     }
@@ -123,11 +122,11 @@ class Doctor {
     return {};
   }
 
-  /// Somebody to repair, and those above it that it holds up.
+  /// An instance to repair, and the ancestors that it holds up.
   struct Stuck {
     InstanceId instance;
     std::string text;
-    std::vector<InstanceId> concerned;  ///< itself first, if it was looked at
+    std::vector<InstanceId> concerned;  ///< itself first, if it was checked
   };
   struct Judgements {
     std::vector<Stuck> stuck;
@@ -141,7 +140,7 @@ class Doctor {
     bool more = false;
   };
 
-  /// Without statuses in the query: only those that cannot be read.
+  /// Without statuses in the query: only unreadable instances.
   Result<void> judge(const InstanceQuery& query, Judgements& judged) {
     std::optional<Error> failed;
     Result<std::size_t> visited = session_.client.for_each_instance(query, [&](const InstanceInfo& info) {
@@ -156,7 +155,7 @@ class Doctor {
         file(*explanation, judged);
       } else if (is_damage(explanation.error())) {
         judged.stuck.push_back({info.instance, explanation.error().message, {info.instance}});
-      } else if (explanation.error().code != ErrorCode::not_found) {  // ended and deleted meanwhile
+      } else if (explanation.error().code != ErrorCode::not_found) {  // deleted meanwhile
         failed = explanation.error();
       }
       return !failed;
@@ -202,7 +201,7 @@ class Doctor {
     if (known == stuck.end()) {
       stuck.push_back({finding.instance, finding.text, {instance}});
     } else if (instance == finding.instance) {
-      known->text = finding.text;  // its own words rather than those of one above it
+      known->text = finding.text;  // its own text, not an ancestor's
       known->concerned.insert(known->concerned.begin(), instance);
     } else {
       known->concerned.push_back(instance);
@@ -226,8 +225,8 @@ class Doctor {
   }
 
   void report_stuck(Judgements& judged, std::size_t open) {
-    constexpr std::size_t told = 20;
-    for (std::size_t i = 0; i < std::min(told, judged.stuck.size()); ++i) {
+    constexpr std::size_t shown = 20;
+    for (std::size_t i = 0; i < std::min(shown, judged.stuck.size()); ++i) {
       Stuck& one = judged.stuck[i];
       std::string text = "\"" + one.concerned.front().value + "\": " + one.text;
       const std::vector<InstanceId> above(one.concerned.begin() + 1, one.concerned.end());
@@ -235,7 +234,7 @@ class Doctor {
       add("stuck", Grade::bad, std::move(text), std::move(one.concerned));
     }
     std::vector<InstanceId> rest;
-    for (std::size_t i = told; i < judged.stuck.size(); ++i) {
+    for (std::size_t i = shown; i < judged.stuck.size(); ++i) {
       rest.insert(rest.end(), judged.stuck[i].concerned.begin(), judged.stuck[i].concerned.end());
     }
     if (!rest.empty())
@@ -247,7 +246,7 @@ class Doctor {
     if (judged.more) {
       add("stuck", Grade::warning,
           "only the " + std::to_string(judged.looked_at) +
-              " oldest open instances were looked at; --limit N looks at more");
+              " oldest open instances were checked; --limit N checks more");
     }
   }
 
@@ -283,7 +282,7 @@ class Doctor {
     return {};
   }
 
-  /// What was handed out too often, and ended for that.
+  /// Instances that were handed out too often and failed.
   Result<void> poison() {
     std::vector<InstanceId> poisoned;
     InstanceQuery query;
@@ -336,7 +335,7 @@ Result<Answer> run(Session& session, const DoctorArguments& arguments) {
     if (!finding.instances.empty() && finding.check != "stuck" && finding.check != "unreadable") {
       text += " (" + some_of(finding.instances) + ")";
     }
-    items.items.push_back({{std::string(name_of(finding.grade)), tone}, finding.check + ": " + text});
+    items.items.push_back({{std::string(grade_name(finding.grade)), tone}, finding.check + ": " + text});
   }
   answer.page.emplace_back(std::move(items));
   answer.page.emplace_back(
@@ -349,7 +348,7 @@ Result<Answer> run(Session& session, const DoctorArguments& arguments) {
           .add("findings", json_array(*findings, [](const Finding& finding) -> Json {
                  return JsonObject()
                      .add("check", finding.check)
-                     .add("grade", name_of(finding.grade))
+                     .add("grade", grade_name(finding.grade))
                      .add("text", finding.text)
                      .add("instance_ids", json_array(finding.instances));
                })));

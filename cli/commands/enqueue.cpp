@@ -1,4 +1,5 @@
-// duramen enqueue: sends a message to a queue of an instance: first in, first out, each to one taker.
+// duramen enqueue: sends a message to a queue of an instance. First in, first out; each message has one
+// taker.
 #include "commands.hpp"
 #include "delivery.hpp"
 #include "payload.hpp"

@@ -1,4 +1,4 @@
-// duramen explain: what an instance waits for, why it is stuck, why something was cancelled.
+// duramen explain: the waits of an instance, why it is stuck, and the reasons of cancellations.
 #include "commands.hpp"
 #include "text.hpp"
 

@@ -15,8 +15,8 @@ namespace {
 struct Written {
   std::size_t instances = 0;
   std::size_t events = 0;
-  bool closed = false;  ///< nobody reads any more
-  Answer rest;          ///< names those that cannot be read
+  bool closed = false;  ///< the output has no reader
+  Answer rest;          ///< names unreadable instances
 };
 
 Result<Written> write_all(Session& session, const std::vector<InstanceId>& ids, std::ostream* file) {

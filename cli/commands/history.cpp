@@ -1,4 +1,4 @@
-// duramen history: what happened to an instance, event by event.
+// duramen history: the events of an instance.
 #include "changes.hpp"
 #include "commands.hpp"
 #include "text.hpp"
@@ -8,16 +8,16 @@ namespace duramen::cli {
 
 namespace {
 
-/// The events of one execution, told bit by bit.
-class Telling {
+/// The events of one execution, shown in parts.
+class HistoryView {
  public:
-  Telling(InstanceId instance, ExecutionId execution)
+  HistoryView(InstanceId instance, ExecutionId execution)
       : instance_(std::move(instance)), execution_(execution) {}
 
   [[nodiscard]] EventId last() const noexcept { return last_; }
 
-  /// `titles`: the table begins here. Later parts of it are as wide as a table of any event is.
-  Answer tell(const std::vector<Event>& events, bool titles) {
+  /// `titles`: the table begins here. Later parts keep the widths of a table of any event.
+  Answer show(const std::vector<Event>& events, bool titles) {
     Answer answer;
     Table table;
     table.columns = {{.title = titles ? "#" : "", .right = true, .at_least = 3},
@@ -30,8 +30,8 @@ class Telling {
       last_ = event.id;
       table.rows.push_back({std::to_string(event.id.value),
                             offset(event.timestamp - began_),
-                            {std::string(event_type(event)), EventTeller::tone_of(event)},
-                            teller_.tell(event)});
+                            {std::string(event_type(event)), EventDescriber::tone_of(event)},
+                            description_.describe(event)});
       answer.documents.push_back(Json::raw(to_json(event, EventContext{instance_, execution_})));
     }
     answer.page.emplace_back(std::move(table));
@@ -47,19 +47,19 @@ class Telling {
  private:
   InstanceId instance_;
   ExecutionId execution_;
-  EventTeller teller_;
+  EventDescriber description_;
   EventId last_;
   TimePoint began_;
 };
 
 Answer whole(const InstanceId& instance, ExecutionId execution, const std::vector<Event>& events) {
-  Telling telling(instance, execution);
-  Answer answer = telling.tell(events, true);
+  HistoryView view(instance, execution);
+  Answer answer = view.show(events, true);
   if (events.empty()) {
     answer.page.clear();
     answer.notes.push_back("execution " + std::to_string(execution.value) + " has no events yet");
   } else {
-    answer.page.insert(answer.page.begin(), telling.headline());
+    answer.page.insert(answer.page.begin(), view.headline());
   }
   return answer;
 }
@@ -83,25 +83,25 @@ Result<Answer> every_execution(Session& session, const InstanceId& instance) {
   return all;
 }
 
-/// Tells new events as they come, over continue-as-new, until the instance has ended.
+/// Shows new events as they arrive, over continue-as-new, until the instance has ended.
 Result<Answer> follow(Session& session, const InstanceId& instance) {
-  Changes changes(session.provider());  // before the first look: nothing is missed
-  std::optional<Telling> telling;
+  Changes changes(session.provider());  // before the first read: misses nothing
+  std::optional<HistoryView> view;
   ExecutionId current;
   while (true) {
-    // The instance first: if it had ended, all of its events are there to be read.
+    // The instance first: if it has ended, all of its events are stored.
     Result<InstanceInfo> info = session.client.get_instance(instance);
     if (!info) return info.error();
     if (!current) current = info->execution;
-    for (; current <= info->execution; current = current.next(), telling.reset()) {
-      const bool begins = !telling;
-      if (begins) telling.emplace(instance, current);
-      Result<std::vector<Event>> events = session.provider().read_history(instance, current, telling->last());
+    for (; current <= info->execution; current = current.next(), view.reset()) {
+      const bool begins = !view;
+      if (begins) view.emplace(instance, current);
+      Result<std::vector<Event>> events = session.provider().read_history(instance, current, view->last());
       if (!events) return events.error();
-      if (events->empty() && begins) telling.reset();
+      if (events->empty() && begins) view.reset();
       if (!events->empty()) {
-        Answer part = telling->tell(*events, begins);
-        if (begins) part.page.insert(part.page.begin(), telling->headline());
+        Answer part = view->show(*events, begins);
+        if (begins) part.page.insert(part.page.begin(), view->headline());
         if (!session.context.emit(part)) return Answer{};
       }
       if (current == info->execution) break;

@@ -12,15 +12,15 @@ namespace duramen::cli {
 
 namespace {
 
-struct Report {
+struct ImportReport {
   std::vector<InstanceId> imported;
-  std::vector<InstanceId> replaced;  ///< of those imported
+  std::vector<InstanceId> replaced;  ///< of the imported ones
   std::vector<InstanceId> existing;  ///< left alone
   std::vector<std::pair<InstanceId, std::string>> refused;
 };
 
 Result<std::vector<RecordedInstance>> read_all(std::istream& stream, const std::string& name) {
-  // All of it before anything is stored: a file that is broken at its end changes nothing.
+  // Reads everything before storing: a file with a broken end changes nothing.
   std::vector<RecordedInstance> all;
   RecordedHistoryReader reader(stream, name);
   while (true) {
@@ -52,7 +52,7 @@ Result<std::vector<InstanceId>> find_existing(Client& client, const std::vector<
   std::vector<InstanceId> existing;
   for (const RecordedInstance& recorded : all) {
     Result<InstanceInfo> info = client.get_instance(recorded.instance);
-    // One that cannot be read is there, too.
+    // An unreadable instance also exists.
     const bool unreadable = !info && info.error().code == ErrorCode::corrupt;
     if (!info && !unreadable && info.error().code != ErrorCode::not_found) return info.error();
     if (info || unreadable) existing.push_back(recorded.instance);
@@ -61,9 +61,9 @@ Result<std::vector<InstanceId>> find_existing(Client& client, const std::vector<
 }
 
 Result<void> import_one(Client& client, RecordedInstance recorded, const ImportArguments& arguments,
-                        Report& report) {
+                        ImportReport& report) {
   const InstanceId id = recorded.instance;
-  // Before anything is replaced by it.
+  // Checked before anything is replaced.
   if (Result<void> ok = Client::check_import(recorded); !ok) {
     report.refused.emplace_back(id, ok.error().message);
     return {};
@@ -84,7 +84,7 @@ Result<void> import_one(Client& client, RecordedInstance recorded, const ImportA
     Result<DeleteResult> deleted = client.delete_instance(id, DeleteMode::force);
     if (!deleted && deleted.error().code == ErrorCode::invalid_argument) {
       report.refused.emplace_back(
-          id, "\"" + id.value + "\" is there as a child; import the root of its tree, too");
+          id, "\"" + id.value + "\" exists as a child; import the root of its tree as well");
       return {};
     }
     if (!deleted) return deleted.error();
@@ -96,7 +96,7 @@ Result<void> import_one(Client& client, RecordedInstance recorded, const ImportA
   return {};
 }
 
-Answer answer_of(const Report& report, bool dry_run) {
+Answer answer_to_import(const ImportReport& report, bool dry_run) {
   Answer answer;
   answer.documents.push_back(
       JsonObject()
@@ -138,13 +138,13 @@ Result<Answer> run(Session& session, const ImportArguments& arguments) {
       if (!*sure) return left_alone();
     }
   }
-  Report report;
+  ImportReport report;
   for (RecordedInstance& recorded : *all) {
     if (Result<void> done = import_one(session.client, std::move(recorded), arguments, report); !done) {
       return done.error();
     }
   }
-  return answer_of(report, arguments.dry_run);
+  return answer_to_import(report, arguments.dry_run);
 }
 
 }  // namespace duramen::cli

@@ -1,4 +1,4 @@
-// duramen kv: what an instance keeps under its keys.
+// duramen kv: the key-values of an instance.
 #include "commands.hpp"
 #include "text.hpp"
 #include "values.hpp"
@@ -7,13 +7,13 @@ namespace duramen::cli {
 
 namespace {
 
-Answer answer_of(const InstanceId& instance, const std::string& key, const Payload& value) {
+Answer key_value_answer(const InstanceId& instance, const std::string& key, const Payload& value) {
   Answer answer;
   JsonObject object;
   object.add("instance_id", instance).add("key", key);
   add_payload(object, "value", value);
   answer.documents.push_back(object);
-  // The value alone, so that it can be used as it is.
+  // Only the value, so that scripts can use it.
   answer.page.emplace_back(Verbatim{value.data + "\n"});
   return answer;
 }
@@ -24,7 +24,7 @@ Result<Answer> one_key(Session& session, const KvArguments& arguments) {
     Result<Payload> value = session.client.wait_for_key_value(arguments.instance, key,
                                                               arguments.timeout.value_or(Duration::max()));
     if (!value) return value.error();
-    return answer_of(arguments.instance, key, *value);
+    return key_value_answer(arguments.instance, key, *value);
   }
   Result<std::optional<Payload>> value = session.client.get_key_value(arguments.instance, key);
   if (!value) return value.error();
@@ -34,13 +34,13 @@ Result<Answer> one_key(Session& session, const KvArguments& arguments) {
                      arguments.instance.value + " lists those it has",
                  false};
   }
-  return answer_of(arguments.instance, key, **value);
+  return key_value_answer(arguments.instance, key, **value);
 }
 
 }  // namespace
 
 Result<Answer> run(Session& session, const KvArguments& arguments) {
-  // Key-values of an instance that does not exist are empty; that should not look like an answer.
+  // The key-values of an unknown instance are empty; report `not_found` instead.
   Result<InstanceInfo> info = session.client.get_instance(arguments.instance);
   if (!info && info.error().code != ErrorCode::corrupt) return info.error();
   if (arguments.key) return one_key(session, arguments);

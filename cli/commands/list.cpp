@@ -7,13 +7,13 @@ namespace duramen::cli {
 
 namespace {
 
-struct Found {
+struct FoundInstances {
   std::vector<InstanceInfo> instances;
   Incarnation next;
 };
 
-Result<Found> find(Client& client, const ListArguments& arguments) {
-  Found found;
+Result<FoundInstances> find(Client& client, const ListArguments& arguments) {
+  FoundInstances found;
   InstanceQuery query = arguments.query;
   while (true) {
     Result<InstancePage> page = client.list(query);
@@ -26,12 +26,12 @@ Result<Found> find(Client& client, const ListArguments& arguments) {
 }
 
 std::string result_of(const InstanceInfo& info) {
-  if (info.failure) return beside(info.status, *info.failure);
+  if (info.failure) return failure_detail(info.status, *info.failure);
   if (info.output) return in_short(*info.output);
   return "";
 }
 
-Table table_of(const Found& found, TimePoint now, bool with_results) {
+Table table_of(const FoundInstances& found, TimePoint now, bool with_results) {
   Table table;
   table.columns = {{.title = "ID", .may_shrink_to = 16},
                    {.title = "ORCHESTRATION", .may_shrink_to = 10},
@@ -53,7 +53,7 @@ Table table_of(const Found& found, TimePoint now, bool with_results) {
 }  // namespace
 
 Result<Answer> run(Session& session, const ListArguments& arguments) {
-  Result<Found> found = find(session.client, arguments);
+  Result<FoundInstances> found = find(session.client, arguments);
   if (!found) return found.error();
   Answer answer;
   JsonObject document;

@@ -9,11 +9,11 @@ Result<Answer> run(Session& session, const PruneArguments& arguments) {
   if (Result<void> ok = check_selection(arguments.which, "prune"); !ok) return ok.error();
   if (!arguments.options.keep_last && !arguments.options.ended_before) {
     return Error{ErrorCode::invalid_argument, "prune",
-                 "which executions? Say --keep-last N or --older-than TIME", false};
+                 "which executions? Give --keep-last N or --older-than TIME", false};
   }
   Selection which = arguments.which;
   if (!which.ids.empty()) {
-    // What is named must be there; what only has to match need not.
+    // A named instance must exist; a filter may match none.
     if (auto found = find_selected(session.client, which); !found) return found.error();
     which.filter.ids = which.ids;
   }
@@ -45,7 +45,7 @@ Result<Answer> run(Session& session, const PruneArguments& arguments) {
     answer.notes.emplace_back("no instance matches");
   } else if (dry_run) {
     answer.page.emplace_back(
-        Text{"would look at " + count(report->matched.size(), "instance") + ": " + some_of(report->matched)});
+        Text{"would check " + count(report->matched.size(), "instance") + ": " + some_of(report->matched)});
   } else {
     answer.page.emplace_back(Text{"removed " + count(report->executions, "execution") + " and " +
                                   count(report->events, "event") + " of " +

@@ -1,4 +1,4 @@
-// duramen raise: sends an event to whoever waits for it in an instance.
+// duramen raise: sends an event to an instance.
 #include "commands.hpp"
 #include "delivery.hpp"
 #include "payload.hpp"

@@ -1,4 +1,4 @@
-// duramen replay: would a module's code still replay recorded histories?
+// duramen replay: checks that a module's code still replays recorded histories.
 #include "commands.hpp"
 #include "module.hpp"
 #include "selection.hpp"
@@ -12,7 +12,7 @@ namespace duramen::cli {
 
 namespace {
 
-std::string_view name_of(ReplayFinding::Kind kind) {
+std::string_view finding_name(ReplayFinding::Kind kind) {
   switch (kind) {
     case ReplayFinding::Kind::nondeterminism:
       return "nondeterminism";
@@ -58,7 +58,7 @@ Result<ReplayReport> check_store(Context& context, const ReplayArguments& argume
   return report;
 }
 
-Answer answer_of(const ReplayReport& report) {
+Answer answer_to_replay(const ReplayReport& report) {
   Answer answer;
   answer.documents.push_back(
       JsonObject()
@@ -68,7 +68,7 @@ Answer answer_of(const ReplayReport& report) {
           .add("events", report.events)
           .add("findings", json_array(report.findings, [](const ReplayFinding& finding) -> Json {
                  return JsonObject()
-                     .add("kind", name_of(finding.kind))
+                     .add("kind", finding_name(finding.kind))
                      .add("instance_id", finding.instance.empty() ? Json() : Json(finding.instance))
                      .add("execution_id", finding.execution ? Json(finding.execution) : Json())
                      .add("orchestration_name", finding.orchestration)
@@ -89,14 +89,14 @@ Result<Answer> run(Context& context, const ReplayArguments& arguments) {
   if (arguments.files.empty()) {
     Result<ReplayReport> report = check_store(context, arguments, *registry, options);
     if (!report) return report.error();
-    return answer_of(*report);
+    return answer_to_replay(*report);
   }
   ReplayReport report;
   for (const std::string& file : arguments.files) {
     append(report, file == "-" ? check_replay(*registry, std::cin, "standard input", options)
                                : check_replay_file(*registry, file, options));
   }
-  return answer_of(report);
+  return answer_to_replay(report);
 }
 
 }  // namespace duramen::cli

@@ -1,4 +1,4 @@
-// duramen run: loads a module and serves what it registers, until it is told to stop.
+// duramen run: loads a module and serves its code until it is stopped.
 #include "commands.hpp"
 #include "module.hpp"
 #include "stop_signal.hpp"
@@ -47,7 +47,8 @@ Result<Answer> run(Session& session, const RunArguments& arguments) {
   if (!arguments.tags.empty()) options.tags = TagFilter::default_and(arguments.tags);
   options.log = session.context.globals.json ? json_log(arguments.log_level) : text_log(arguments.log_level);
 
-  StopSignal stop;  // before the runtime: a signal that comes while it starts is not lost
+  // Before the runtime: a signal during its start is not lost.
+  StopSignal stop;
   try {
     Runtime runtime(session.store, *registry, options);
     if (!session.context.emit(begun(session, runtime, *registry))) return Answer{};

@@ -1,4 +1,4 @@
-// duramen show: one instance, its executions and what is on its way to it.
+// duramen show: one instance, its executions and its pending work.
 #include "commands.hpp"
 #include "text.hpp"
 #include "values.hpp"
@@ -7,18 +7,18 @@ namespace duramen::cli {
 
 namespace {
 
-struct Found {
+struct ShownInstance {
   InstanceInfo info;
   std::vector<ExecutionInfo> executions;
   PendingWork pending;
   std::size_t keys = 0;
 };
 
-Result<Found> look(Session& session, const InstanceId& instance) {
-  Found found;
+Result<ShownInstance> read_instance(Session& session, const InstanceId& instance) {
+  ShownInstance found;
   Result<InstanceInfo> info = session.client.get_instance(instance);
   if (!info && info.error().code == ErrorCode::corrupt) {
-    // What can be read of it stands at the top of its tree.
+    // The readable part is at the top of its tree.
     Result<std::vector<InstanceInfo>> tree = session.client.get_instance_tree(instance);
     info = tree ? Result<InstanceInfo>{std::move(tree->front())} : Result<InstanceInfo>{tree.error()};
   }
@@ -36,7 +36,7 @@ Result<Found> look(Session& session, const InstanceId& instance) {
   return found;
 }
 
-Fields fields_of(const Found& found, TimePoint now) {
+Fields fields_of(const ShownInstance& found, TimePoint now) {
   const InstanceInfo& info = found.info;
   Fields fields;
   fields.add("Instance", {info.instance.value, Tone::strong});
@@ -45,7 +45,7 @@ Fields fields_of(const Found& found, TimePoint now) {
   if (info.custom_status) fields.add("Says", *info.custom_status);
   if (info.output) fields.add("Output", in_short(*info.output, 4000));
   if (info.failure && info.status == Status::cancelled) {
-    const std::string why = beside(info.status, *info.failure);
+    const std::string why = failure_detail(info.status, *info.failure);
     if (!why.empty()) fields.add("Reason", why);
   } else if (info.failure) {
     fields.add("Failure", {info.failure->describe(), Tone::bad});
@@ -102,7 +102,7 @@ Table messages_table(const std::vector<PendingMessage>& messages, TimePoint now)
   return table;
 }
 
-Json json_of(const Found& found) {
+Json json_of(const ShownInstance& found) {
   JsonObject object;
   object.add("instance", to_json(found.info, true));
   object.add("executions", json_array(found.executions, [](const ExecutionInfo& e) -> Json {
@@ -142,7 +142,7 @@ Json json_of(const Found& found) {
 }  // namespace
 
 Result<Answer> run(Session& session, const ShowArguments& arguments) {
-  Result<Found> found = look(session, arguments.instance);
+  Result<ShownInstance> found = read_instance(session, arguments.instance);
   if (!found) return found.error();
   const TimePoint now = session.now();
   Answer answer;

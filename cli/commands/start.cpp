@@ -1,4 +1,4 @@
-// duramen start: begins an instance, and waits for its end if asked to.
+// duramen start: starts an instance, and waits for its end if requested.
 #include "commands.hpp"
 #include "payload.hpp"
 #include "text.hpp"

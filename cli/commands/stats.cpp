@@ -1,4 +1,4 @@
-// duramen stats: how much of everything there is.
+// duramen stats: counts of instances and queued work.
 #include "commands.hpp"
 #include "text.hpp"
 

@@ -1,4 +1,4 @@
-// duramen top: the store, live. On a terminal one screen that is drawn anew; elsewhere one line per round.
+// duramen top: the store, live. On a terminal one screen that is redrawn; otherwise one line per round.
 #include "changes.hpp"
 #include "commands.hpp"
 #include "store.hpp"
@@ -14,8 +14,8 @@ namespace duramen::cli {
 
 namespace {
 
-/// What one round sees.
-struct Sight {
+/// The state of the store in one round.
+struct StoreSnapshot {
   TimePoint at;
   std::chrono::steady_clock::time_point measured;
   StoreMetrics metrics;
@@ -23,24 +23,24 @@ struct Sight {
   std::vector<InstanceInfo> open;  ///< newest first
 };
 
-Result<Sight> look(Session& session, std::size_t rows) {
-  Sight sight;
-  sight.at = session.now();
-  sight.measured = std::chrono::steady_clock::now();
+Result<StoreSnapshot> read_store(Session& session, std::size_t rows) {
+  StoreSnapshot snapshot;
+  snapshot.at = session.now();
+  snapshot.measured = std::chrono::steady_clock::now();
   Result<StoreMetrics> metrics = session.client.metrics();
   if (!metrics) return metrics.error();
-  sight.metrics = *metrics;
+  snapshot.metrics = *metrics;
   Result<QueueDepths> queues = session.client.queue_depths();
   if (!queues) return queues.error();
-  sight.queues = *queues;
-  if (rows == 0) return sight;
+  snapshot.queues = *queues;
+  if (rows == 0) return snapshot;
   InstanceQuery query;
   query.filter.statuses = {Status::pending, Status::running, Status::cancelling, Status::continued_as_new};
   query.limit = rows;
   Result<InstancePage> page = session.client.list(query);
   if (!page) return page.error();
-  sight.open = std::move(page->instances);
-  return sight;
+  snapshot.open = std::move(page->instances);
+  return snapshot;
 }
 
 std::uint64_t ended(const StoreMetrics& metrics) {
@@ -52,11 +52,11 @@ struct Rates {
   double ended = 0;
 };
 
-Rates rates_of(const Sight& now, const std::optional<Sight>& before) {
+Rates rates_of(const StoreSnapshot& now, const std::optional<StoreSnapshot>& before) {
   if (!before) return {};
   const double seconds = std::chrono::duration<double>(now.measured - before->measured).count();
   if (seconds <= 0) return {};
-  // Deleting makes the numbers smaller; that is no negative work.
+  // A delete reduces the numbers; rates are never negative.
   const auto growth = [](std::uint64_t a, std::uint64_t b) {
     return a > b ? static_cast<double>(a - b) : 0.0;
   };
@@ -72,47 +72,47 @@ std::string per_second(double rate) {
 
 std::string number(std::uint64_t n) { return std::to_string(n); }
 
-Json json_of(const Sight& sight, const Rates& rates) {
+Json json_of(const StoreSnapshot& snapshot, const Rates& rates) {
   JsonObject by_status;
   for (std::size_t i = 0; i < status_count; ++i) {
     const auto status = static_cast<Status>(i);
-    by_status.add(to_string(status), sight.metrics.count(status));
+    by_status.add(to_string(status), snapshot.metrics.count(status));
   }
   std::array<char, 32> events{};
   std::array<char, 32> ends{};
   std::snprintf(events.data(), events.size(), "%.3f", rates.events);
   std::snprintf(ends.data(), ends.size(), "%.3f", rates.ended);
   return JsonObject()
-      .add("at", sight.at)
+      .add("at", snapshot.at)
       .add("instances", by_status)
-      .add("unreadable", sight.metrics.unreadable)
-      .add("events", sight.metrics.events)
+      .add("unreadable", snapshot.metrics.unreadable)
+      .add("events", snapshot.metrics.events)
       .add("events_per_second", Json::raw(events.data()))
       .add("ended_per_second", Json::raw(ends.data()))
-      .add("messages_due", sight.queues.orchestrator_due)
-      .add("activities_due", sight.queues.worker_due)
-      .add("activities_running", sight.queues.worker_leased);
+      .add("messages_due", snapshot.queues.orchestrator_due)
+      .add("activities_due", snapshot.queues.worker_due)
+      .add("activities_running", snapshot.queues.worker_leased);
 }
 
 /// One line, for a pipe.
-Text line_of(const Sight& sight, const Rates& rates) {
-  const StoreMetrics& m = sight.metrics;
-  return {date_and_time(sight.at) + "  pending " + number(m.count(Status::pending)) + "  running " +
+Text line_of(const StoreSnapshot& snapshot, const Rates& rates) {
+  const StoreMetrics& m = snapshot.metrics;
+  return {date_and_time(snapshot.at) + "  pending " + number(m.count(Status::pending)) + "  running " +
           number(m.count(Status::running)) + "  cancelling " + number(m.count(Status::cancelling)) +
           "  completed " + number(m.count(Status::completed)) + "  failed " +
           number(m.count(Status::failed)) + "  cancelled " + number(m.count(Status::cancelled)) +
           (m.unreadable == 0 ? "" : "  unreadable " + number(m.unreadable)) + "  messages due " +
-          number(sight.queues.orchestrator_due) + "  activities " + number(sight.queues.worker_due) +
-          " due, " + number(sight.queues.worker_leased) + " running  events " + per_second(rates.events) +
+          number(snapshot.queues.orchestrator_due) + "  activities " + number(snapshot.queues.worker_due) +
+          " due, " + number(snapshot.queues.worker_leased) + " running  events " + per_second(rates.events) +
           "  ended " + per_second(rates.ended)};
 }
 
-std::vector<Block> screen_of(const std::string& store, const Sight& sight, const Rates& rates) {
+std::vector<Block> screen_of(const std::string& store, const StoreSnapshot& snapshot, const Rates& rates) {
   std::vector<Block> page;
   Table title;
   title.titles = false;
   title.columns = {{.may_shrink_to = 20}, {}};
-  title.rows.push_back({{store, Tone::strong}, {date_and_time(sight.at) + " UTC", Tone::strong}});
+  title.rows.push_back({{store, Tone::strong}, {date_and_time(snapshot.at) + " UTC", Tone::strong}});
   page.emplace_back(std::move(title));
   Table counts;
   std::vector<Cell> row;
@@ -120,12 +120,12 @@ std::vector<Block> screen_of(const std::string& store, const Sight& sight, const
     const auto status = static_cast<Status>(i);
     if (status == Status::continued_as_new) continue;
     counts.columns.push_back({.title = std::string(to_string(status)), .right = true});
-    const std::uint64_t n = sight.metrics.count(status);
+    const std::uint64_t n = snapshot.metrics.count(status);
     row.emplace_back(number(n), n == 0 ? Tone::faint : status_cell(status).tone);
   }
-  if (sight.metrics.unreadable != 0) {
+  if (snapshot.metrics.unreadable != 0) {
     counts.columns.push_back({.title = "Unreadable", .right = true});
-    row.emplace_back(number(sight.metrics.unreadable), Tone::bad);
+    row.emplace_back(number(snapshot.metrics.unreadable), Tone::bad);
   }
   counts.rows.push_back(std::move(row));
   page.emplace_back(std::move(counts));
@@ -134,10 +134,10 @@ std::vector<Block> screen_of(const std::string& store, const Sight& sight, const
                   {.title = "Messages due", .right = true},   {.title = "Timers", .right = true},
                   {.title = "Activities due", .right = true}, {.title = "Running", .right = true}};
   flow.rows.push_back({per_second(rates.events), per_second(rates.ended),
-                       number(sight.queues.orchestrator_due), number(sight.queues.orchestrator_later),
-                       number(sight.queues.worker_due), number(sight.queues.worker_leased)});
+                       number(snapshot.queues.orchestrator_due), number(snapshot.queues.orchestrator_later),
+                       number(snapshot.queues.worker_due), number(snapshot.queues.worker_leased)});
   page.emplace_back(std::move(flow));
-  if (!sight.open.empty()) {
+  if (!snapshot.open.empty()) {
     Table open;
     open.columns = {{.title = "OPEN", .may_shrink_to = 16},
                     {.title = "ORCHESTRATION", .may_shrink_to = 10},
@@ -145,9 +145,9 @@ std::vector<Block> screen_of(const std::string& store, const Sight& sight, const
                     {.title = "EVENTS", .right = true},
                     {.title = "UPDATED", .right = true},
                     {.title = "SAYS", .may_shrink_to = 10, .optional = true}};
-    for (const InstanceInfo& info : sight.open) {
+    for (const InstanceInfo& info : snapshot.open) {
       open.rows.push_back({info.instance.value, code_of(info.name, info.version), status_cell(info),
-                           number(info.last_event_id.value), ago(info.updated_at, sight.at),
+                           number(info.last_event_id.value), ago(info.updated_at, snapshot.at),
                            info.custom_status.value_or("")});
     }
     page.emplace_back(std::move(open));
@@ -159,23 +159,23 @@ std::vector<Block> screen_of(const std::string& store, const Sight& sight, const
 
 Result<Answer> run(Session& session, const TopArguments& arguments) {
   const bool live = session.context.terminal.interactive;
-  std::optional<Sight> before;
+  std::optional<StoreSnapshot> before;
   for (std::uint64_t round = 1;; ++round) {
-    Result<Sight> sight = look(session, live ? arguments.rows : 0);
-    if (!sight) return sight.error();
-    const Rates rates = rates_of(*sight, before);
+    Result<StoreSnapshot> snapshot = read_store(session, live ? arguments.rows : 0);
+    if (!snapshot) return snapshot.error();
+    const Rates rates = rates_of(*snapshot, before);
     Answer answer;
-    answer.documents.push_back(json_of(*sight, rates));
+    answer.documents.push_back(json_of(*snapshot, rates));
     if (live) {
-      answer.page.emplace_back(Verbatim{"\x1b[H\x1b[2J"});  // from the top of an empty screen
-      for (Block& block : screen_of(shown_address(session.context.globals.store), *sight, rates)) {
+      answer.page.emplace_back(Verbatim{"\x1b[H\x1b[2J"});  // clears the screen
+      for (Block& block : screen_of(shown_address(session.context.globals.store), *snapshot, rates)) {
         answer.page.push_back(std::move(block));
       }
     } else {
-      answer.page.emplace_back(line_of(*sight, rates));
+      answer.page.emplace_back(line_of(*snapshot, rates));
     }
     if (!session.context.emit(answer) || round == arguments.rounds) return Answer{};
-    before = *std::move(sight);
+    before = *std::move(snapshot);
     std::this_thread::sleep_for(arguments.interval);
   }
 }

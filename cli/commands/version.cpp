@@ -1,4 +1,4 @@
-// duramen version: which Duramen this is, and what a module must have been built for.
+// duramen version: the version of Duramen, and the ABI that a module must have.
 #include <duramen/version.hpp>
 
 #include "commands.hpp"

@@ -1,4 +1,4 @@
-// duramen wait: until instances have ended. One line for each, in the order asked for.
+// duramen wait: waits until instances have ended. Prints one line for each, in the given order.
 #include "commands.hpp"
 #include "text.hpp"
 
@@ -17,7 +17,7 @@ Answer end_of(const InstanceId& instance, const InstanceState& state) {
   answer.documents.push_back(object);
 
   std::string how = instance.value + " " + std::string(to_string(state.status));
-  const std::string why = state.failure ? beside(state.status, *state.failure) : "";
+  const std::string why = state.failure ? failure_detail(state.status, *state.failure) : "";
   if (!why.empty()) how += ": " + why;
   if (state.output) how += ": " + in_short(*state.output, 100'000);
   answer.page.emplace_back(Text{std::move(how), status_cell(state.status).tone});
@@ -41,7 +41,7 @@ Result<Answer> run(Session& session, const WaitArguments& arguments) {
     if (!state && state.error().code == ErrorCode::timed_out) {
       return Error{ErrorCode::timed_out, "wait",
                    "\"" + instance.value + "\" has not ended by now; duramen explain " + instance.value +
-                       " says what it waits for",
+                       " shows what it waits for",
                    false};
     }
     if (!state) return state.error();

@@ -11,9 +11,9 @@
 // Calls that wait for a runtime (start and the waits) return `invalid_argument` at once when the caller is a
 // thread that they would wait for: the loop of a runtime on the same store (orchestrations, most log lines,
 // callbacks of the calls that end in _async) or its store thread, or this client's own callback thread.
-// The waits also do so in a coroutine activity of such a runtime, whose thread all coroutine activities share;
-// a function activity may wait. A client of another store may be called on all these threads, but holds up
-// the runtime until the call returns.
+// The waits do so as well in a coroutine activity of such a runtime: all of those share one thread. A
+// function activity may wait. A client of another store may be called on all these threads, but holds up the
+// runtime until the call returns.
 #pragma once
 
 #include <duramen/bulk.hpp>

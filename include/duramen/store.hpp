@@ -12,7 +12,7 @@ namespace duramen::inline v0 {
 
 namespace detail {
 class LocalHub;
-std::shared_ptr<LocalHub> make_neighbourhood();
+std::shared_ptr<LocalHub> make_local_hub();
 }  // namespace detail
 
 /// Copies `text` for display and logs: in addresses of stores and connection strings, each password or other
@@ -27,15 +27,15 @@ std::shared_ptr<LocalHub> make_neighbourhood();
 class Store {
  public:
   explicit Store(std::shared_ptr<Provider> provider)
-      : provider_(std::move(provider)), neighbourhood_(detail::make_neighbourhood()) {}
+      : provider_(std::move(provider)), local_hub_(detail::make_local_hub()) {}
 
   /// The provider of this store.
   [[nodiscard]] const std::shared_ptr<Provider>& provider() const noexcept { return provider_; }
-  [[nodiscard]] const std::shared_ptr<detail::LocalHub>& local_hub() const noexcept { return neighbourhood_; }
+  [[nodiscard]] const std::shared_ptr<detail::LocalHub>& local_hub() const noexcept { return local_hub_; }
 
  private:
   std::shared_ptr<Provider> provider_;
-  std::shared_ptr<detail::LocalHub> neighbourhood_;
+  std::shared_ptr<detail::LocalHub> local_hub_;
 };
 
 }  // namespace duramen::inline v0

@@ -7,7 +7,7 @@
 
 namespace duramen::inline v0::detail {
 
-std::shared_ptr<LocalHub> make_neighbourhood() { return std::make_shared<LocalHub>(); }
+std::shared_ptr<LocalHub> make_local_hub() { return std::make_shared<LocalHub>(); }
 
 void LocalHub::attach(LocalRuntime& runtime) {
   std::lock_guard lock(runtimes_mutex_);

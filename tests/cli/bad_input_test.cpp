@@ -60,7 +60,7 @@ TEST_F(BadStore, AMissingStoreIsReportedAndNotCreated) {
 }
 
 TEST_F(BadStore, AMissingOrWrongAddressIsReportedWithTheRightForm) {
-  expect_complaint(duramen({"list"}), 2, "Say --store sqlite:FILE");
+  expect_complaint(duramen({"list"}), 2, "Give --store sqlite:FILE");
   expect_complaint(duramen({"list", "--store", "orders.db"}), 2, "did you mean sqlite:orders.db?");
   expect_complaint(duramen({"list", "--store", "sqlite:"}), 2, "names no file");
   expect_complaint(duramen({"list", "--store", "sqlite::memory:"}), 2, "name a file");

@@ -213,7 +213,7 @@ TEST_P(Doctor, ShowsLeaseHoldersAndExpiredLeases) {
 }
 
 TEST_P(Doctor, ReportsAnIncompleteCheck) {
-  EXPECT_THAT(findings("stuck", {"--limit", "1"}), Contains(HasSubstr("--limit N looks at more")));
+  EXPECT_THAT(findings("stuck", {"--limit", "1"}), Contains(HasSubstr("--limit N checks more")));
 }
 
 TEST_P(Doctor, FindsParkedMessages) {
