@@ -125,9 +125,10 @@ class Runtime {
   /// Activities that have not started by then are released immediately. Blocks until done; later calls do
   /// nothing. An activity function that still does not return keeps its thread and this call waiting: a
   /// function cannot be ended from outside. A coroutine that waits in an awaitable of yours is waited for
-  /// until its grace period ends (RuntimeOptions::cancel_grace). Then its lease is released, and its frame
-  /// stays until you resume it and it finishes, even after the Runtime; the log counts and names these when
-  /// the runtime ends.
+  /// until its grace period ends (RuntimeOptions::cancel_grace). Its lease is released when nothing else is
+  /// left to wait for; from then on another attempt may run at the same time, with a higher
+  /// ActivityContext::fencing_token(). Its frame stays until you resume it and it finishes, even after the
+  /// Runtime; the log counts and names these when the runtime ends.
   void shutdown(Duration deadline = std::chrono::seconds{5});
 
  private:

@@ -296,6 +296,9 @@ void Activities::ask_to_stop(const ActivityKey& key, StopCause cause, CancelReas
   switch (state->ask_to_stop(cause, reason)) {
     case detail::StopAnswer::not_begun:
       if (detail::mutant("dropped_activity_is_waited_for")) break;
+      // Over by our clock; the store may have renewed it in a call that has not returned yet.
+      if (cause == StopCause::lease_lost && !detail::mutant("a_dropped_activity_keeps_its_lease"))
+        events_.activity_released({lease, std::nullopt});
       return ended(lease, Failure::application("NotStarted", "stopped before it began"));
     case detail::StopAnswer::runs:
       break;
@@ -371,10 +374,8 @@ void Activities::abandon(const ActivityLease& lease) {
   if (found == running_.end() || found->second.lease().token != lease.token) return;
   const bool is_function = std::holds_alternative<ActivityHandler::Function>(found->second.handler->run);
   leave_session(found->second);
-  // At a shutdown its lease was kept until now; nothing renews it once the runtime has ended.
-  const bool shutdown = found->second.state->cause() == StopCause::shutdown;
-  if (shutdown && !detail::mutant("abandoned_at_shutdown_keeps_its_lease"))
-    events_.activity_released({lease, host_.leases.release(lease)});
+  // At a shutdown its lease is renewed as long as this runtime waits for others: see release_abandoned().
+  if (detail::mutant("abandoned_at_shutdown_is_released_early")) release_lease(found->second);
   abandoned_.emplace(AttemptKey{lease.key, lease.token}, std::move(found->second));
   running_.erase(found);
   count_abandoned();
@@ -385,6 +386,17 @@ void Activities::abandon(const ActivityLease& lease) {
                   " still run although asked to stop; activities must obey their stop token");
   }
   events_.place_freed();
+}
+
+void Activities::release_abandoned() {
+  if (detail::mutant("abandoned_at_shutdown_keeps_its_lease")) return;
+  for (const auto& [attempt, running] : abandoned_) release_lease(running);
+}
+
+/// Releases the lease of an activity that a shutdown stopped. A store ignores a lease that it has taken away.
+void Activities::release_lease(const Running& running) {
+  if (running.state->cause() == StopCause::shutdown)
+    events_.activity_released({running.lease(), host_.leases.release(running.lease())});
 }
 
 // -- the end --------------------------------------------------------------------------------------
@@ -402,6 +414,7 @@ void Activities::count_abandoned() {
 void Activities::ended(const ActivityLease& lease, Outcome result) {
   if (const auto late = abandoned_.find({lease.key, lease.token}); late != abandoned_.end()) {
     const bool is_function = std::holds_alternative<ActivityHandler::Function>(late->second.handler->run);
+    release_lease(late->second);
     abandoned_.erase(late);
     count_abandoned();
     if (is_function) threads_.found();

@@ -7,8 +7,8 @@
 //
 // Dropped: it was cancelled or its lease was lost, so its result is not awaited. Released: at a shutdown, for
 // another node. Destroyed: a coroutine that sleeps. Abandoned: any other; its place is free, and it is
-// counted until it returns. A shutdown waits for functions instead, and releases the lease of an abandoned
-// coroutine.
+// counted until it returns. A shutdown waits for functions instead, and releases the leases of abandoned
+// coroutines when nothing else is left.
 #pragma once
 
 #include "runtime/activity_state.hpp"
@@ -58,7 +58,8 @@ struct ActivityCapacity {
 class ActivityEvents {
  public:
   virtual void activity_finished(FinishedActivity activity) = 0;
-  /// The runtime is stopping: another node is to run the activity.
+  /// Another node is to run the activity: the runtime is stopping, or the activity lost its lease before it
+  /// began.
   virtual void activity_released(ActivityRenewal activity) = 0;
   /// A place became free. Called before activity_finished().
   virtual void place_freed() = 0;
@@ -112,6 +113,8 @@ class Activities {
   void stop_execution(Incarnation incarnation, ExecutionId execution, CancelReason reason);
   /// The runtime is stopping: from now on no activity begins.
   void stop_all();
+  /// No other activity runs any more, and nothing will renew the leases of those that a shutdown abandoned.
+  void release_abandoned();
 
  private:
   struct Running {
@@ -136,6 +139,7 @@ class Activities {
   void check_grace_at(const ActivityLease& lease, LeaseTime when);
   void check_grace(const ActivityLease& lease);
   void abandon(const ActivityLease& lease);
+  void release_lease(const Running& running);
   void leave_session(const Running& running);
   void count_abandoned();
 

@@ -417,6 +417,7 @@ bool Node::is_drained() const {
 void Node::finish_if_drained() {
   if (!drained_) return;
   if (is_drained()) {
+    activities_.release_abandoned();
     leases_.stop();
     watchdog_.stop();
     // Behind all earlier calls to the store.

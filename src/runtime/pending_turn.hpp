@@ -25,6 +25,7 @@ struct TurnStats {
 struct PendingTurn {
   TurnCommit commit;
   std::vector<core::TraceLine> traces;  ///< logged once the turn is stored
+  EventId after;                        ///< the last event before the turn; none before the first
   LeaseTime sent{};                     ///< when it was given to the committer
   bool condemned = false;               ///< it ends the instance without its code
   TurnStats stats;

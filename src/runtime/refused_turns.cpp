@@ -7,10 +7,12 @@
 
 namespace duramen::inline v0::runtime {
 
-void RefusedTurns::remember(const TurnCommit& commit, const std::string& why) {
+void RefusedTurns::remember(const PendingTurn& turn, const std::string& why) {
   if (refused_.size() > max_remembered_) refused_.clear();
-  const EventId after = commit.events.empty() ? EventId{} : EventId{commit.events.front().id.value - 1};
-  refused_.insert_or_assign(commit.instance, RefusedTurn{commit.incarnation, commit.execution, after, why});
+  const TurnCommit& commit = turn.commit;
+  const bool forgets = commit.events.empty() && detail::mutant("refused_turns_need_events");
+  refused_.insert_or_assign(commit.instance, RefusedTurn{commit.incarnation, commit.execution,
+                                                         forgets ? EventId{} : turn.after, why});
 }
 
 std::optional<Failure> RefusedTurns::take(const LeasedInstance& leased) {

@@ -4,6 +4,7 @@
 // with the store's reason. All on the loop.
 #pragma once
 
+#include "runtime/pending_turn.hpp"
 #include <duramen/failure.hpp>
 #include <duramen/provider.hpp>
 
@@ -19,7 +20,7 @@ class RefusedTurns {
   /// Forgets all above `max_remembered`: only a store full of broken instances gets there.
   explicit RefusedTurns(std::size_t max_remembered) : max_remembered_(max_remembered) {}
 
-  void remember(const TurnCommit& commit, const std::string& why);
+  void remember(const PendingTurn& turn, const std::string& why);
   /// The failure of an instance whose last turn was refused; then forgets it. Absent if there was none, or if
   /// another node has stored another turn since.
   [[nodiscard]] std::optional<Failure> take(const LeasedInstance& leased);

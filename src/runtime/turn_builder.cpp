@@ -50,6 +50,8 @@ PendingTurn TurnBuilder::run(core::Execution& execution, std::span<const Event> 
       commit.change.parent = started->parent;
     }
   }
+  turn.after =
+      outcome.events.empty() ? execution.last_event_id() : EventId{outcome.events.front().id.value - 1};
   commit.events = std::move(outcome.events);
   commit.messages = std::move(outcome.messages);
   commit.cancelled_activities = std::move(outcome.cancelled_activities);

@@ -373,7 +373,7 @@ void Turns::refused(PendingTurn& turn, const std::string& why) {
                       : "the store cannot hold a turn of an instance; the instance fails",
        {{"instance_id", commit.instance.value}, {"error", why}});
   if (turn.condemned || detail::mutant("a_refused_turn_is_run_again")) return;
-  refused_.remember(commit, why);
+  refused_.remember(turn, why);
   // The finished activities do not run again: their results are stored without the turn, and cause the fetch.
   for (ActivityAck& ack : commit.activity_acks) committer_.add(std::move(ack));
   if (const auto* held = std::get_if<HeldLease>(&commit.basis))

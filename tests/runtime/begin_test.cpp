@@ -18,6 +18,7 @@ class Hindered final : public ForwardingProvider {
   std::atomic<bool> hold_renewals{false};
   Signal<bool> renewing;
   Signal<bool> go_on_renewing;
+  std::atomic<bool> hold_answers{false};  ///< of renewals that the store has applied
   std::atomic<bool> withhold{false};
   std::function<void(ProviderListener& runtime, const NodeId& node, const ActivityBatch& batch)>
       before_handing_out;
@@ -35,7 +36,12 @@ class Hindered final : public ForwardingProvider {
       renewing.set(true);
       (void)go_on_renewing.wait();
     }
-    return ForwardingProvider::renew_activities(renewals, lease);
+    auto results = ForwardingProvider::renew_activities(renewals, lease);
+    if (hold_answers) {
+      renewing.set(true);
+      (void)go_on_renewing.wait();
+    }
+    return results;
   }
   Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
     if (withhold) return ActivityBatch{};
@@ -165,6 +171,26 @@ TEST_P(BeginOf, AnActivityWhoseLeaseIsOverDoesNotBegin) {
   store->withhold = false;
   EXPECT_EQ(world.wait("late", [&] { world.clock.advance(100ms); }).status, Status::completed);
   EXPECT_EQ(who_began(), (std::vector<std::string>{"after 1", "late 2"}));
+}
+
+// The node dropped it, and the store kept it leased to the node.
+TEST_F(Begin, AnActivityThatLostItsLeaseBeforeItBeganIsReleased) {
+  add_activities("Function");
+  world.run(options);
+  world.client.start("holds", "call", "Hold").value();
+  ASSERT_TRUE(held.wait());
+  world.client.start("late", "call", "Work").value();
+  // The store renews the lease, but the answer does not arrive before the lease is over by the node's clock.
+  store->hold_answers = true;
+  world.until([&] { return store->renewing.is_set(); }, [&] { world.clock.advance(1s); });
+  store->hold_answers = false;
+  world.clock.advance(options.activity_lease - 1s);
+  go_on.set(true);
+  // Time stands still from here on: the lease in the store does not end.
+  const auto state = world.client.wait("late", 10s);
+  ASSERT_TRUE(state.has_value());
+  EXPECT_EQ(state->status, Status::completed);
+  EXPECT_EQ(who_began(), (std::vector<std::string>{"late 1"}));
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryKind, BeginOf, ::testing::Values("Function", "Coroutine"),

@@ -1,6 +1,7 @@
 // Coroutine activities that wait in awaitables of the user's: resumed on any thread, at any time, also after
 // the Runtime.
 #include "runtime/world.hpp"
+#include <duramen/forwarding_provider.hpp>
 
 #include <atomic>
 #include <coroutine>
@@ -94,8 +95,7 @@ class CoroutineLifetime : public ::testing::Test {
     options.log = [this](const LogRecord& record) {
       if (ended) ++lines_after_the_end;
       if (record.source == LogSource::activity) ++traced;
-      if (record.message.find("coroutine activities outlive the runtime") == std::string_view::npos)
-        return;
+      if (record.message.find("coroutine activities outlive the runtime") == std::string_view::npos) return;
       std::lock_guard lock(mutex);
       left_behind.emplace_back(record.message);
     };
@@ -205,6 +205,59 @@ TEST_F(CoroutineLifetime, AnActivityThatTheRuntimeLeavesBehindIsGivenBack) {
   world->run(options);
   EXPECT_EQ(world->client.wait("a", forever).value().output_as<int>(), 7);
   EXPECT_EQ(second_attempt, 1u);
+  elsewhere.resume_all();
+}
+
+/// Notes whether a release came while `function_runs`.
+class NotesReleases final : public ForwardingProvider {
+ public:
+  using ForwardingProvider::ForwardingProvider;
+  std::atomic<bool> function_runs{true};
+  std::atomic<int> early{0};
+  std::atomic<int> late{0};
+
+  Result<void> release_activities(std::span<const ActivityRelease> releases) override {
+    (function_runs ? early : late) += static_cast<int>(releases.size());
+    return ForwardingProvider::release_activities(releases);
+  }
+};
+
+// It may be running on a thread of the user's: another node began it meanwhile.
+TEST_F(CoroutineLifetime, AnAbandonedActivityKeepsItsLeaseWhileTheShutdownWaitsForAnother) {
+  auto provider = std::make_shared<NotesReleases>(std::make_shared<testing::MemoryProvider>(system_clock()));
+  Registry registry;
+  Signal<bool> begun;
+  Signal<bool> go_on;
+  registry.add("Wait", [&](ActivityContext&) -> ActivityTask<int> {
+    co_await elsewhere;
+    co_return 1;
+  });
+  registry.add("Block", [&](ActivityContext&) {
+    begun.set(true);
+    (void)go_on.wait();
+    provider->function_runs = false;
+    return 2;
+  });
+  registry.add("both", [](OrchestrationContext& ctx) -> Task<int> {
+    auto wait = ctx.schedule_activity<int>("Wait");
+    auto block = ctx.schedule_activity<int>("Block");
+    auto [a, b] = co_await ctx.join(std::move(wait), std::move(block));
+    co_return a + b;
+  });
+  const Store store{provider};
+  Runtime runtime(store, registry, options);
+  Client client(store);
+  client.start("a", "both").value();
+  wait_until([&] { return elsewhere.waiting() == 1; });
+  ASSERT_TRUE(begun.wait());
+  std::jthread shutting([&] { runtime.shutdown(Duration{0}); });
+  wait_until([&] { return runtime.abandoned_activities() == 1; });
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(client.queue_depths().value().worker_leased, 2u);
+  go_on.set(true);
+  shutting.join();
+  EXPECT_EQ(provider->early, 0);
+  EXPECT_EQ(provider->late, 2);
+  EXPECT_EQ(client.queue_depths().value().worker_due, 2u);
   elsewhere.resume_all();
 }
 

@@ -48,6 +48,7 @@ class Picky final : public ForwardingProvider {
  public:
   using ForwardingProvider::ForwardingProvider;
   std::atomic<int> refused{0};
+  std::atomic<bool> refuse_turns_without_events{false};
   std::atomic<int> refuse_ends{0};            ///< so many failed ends cannot be held either
   std::optional<CommitOutcome> start_answer;  ///< to every fused start, nothing stored; set before it runs
 
@@ -77,6 +78,7 @@ class Picky final : public ForwardingProvider {
     for (const KeyValueChange& change : commit.change.key_values) {
       if (change.key == "huge") return false;
     }
+    if (refuse_turns_without_events && commit.events.empty()) return false;
     return commit.change.status != Status::failed || refuse_ends == 0 || refuse_ends-- <= 0;
   }
 };
@@ -172,6 +174,25 @@ TEST_F(Refusals, SoDoesOneThatWasWokenByAMessage) {
   run();
   world.client.start("i", "after_event").value();
   world.client.raise_event("i", "go", 7).value();
+  EXPECT_EQ(failure_of("i").type, "TurnRefused");
+  EXPECT_EQ(store->refused, 1);
+}
+
+// It was released, fetched, run and refused again, without a pause.
+TEST_F(Refusals, ATurnWithoutEventsIsRefusedOnce) {
+  world.registry.add("after_a_timer", [](OrchestrationContext& ctx) -> Task<int> {
+    co_await ctx.schedule_timer(1s);
+    co_return co_await ctx.schedule_wait<int>("never");
+  });
+  run();
+  world.client.start("i", "after_a_timer").value();
+  world.until([&] { return world.provider->read_history("i", ExecutionId{1}, {}).value().size() >= 3; },
+              [&] { world.clock.advance(100ms); });
+  store->refuse_turns_without_events = true;
+  // The timer fires a second time: the turn ignores it and has no events.
+  const OutboundMessage again{.target = "i",
+                              .body = message::TimerFired{ExecutionId{1}, EventId{2}, world.clock.now()}};
+  ASSERT_EQ(world.provider->enqueue_messages({&again, 1}).value().at(0), EnqueueOutcome::enqueued);
   EXPECT_EQ(failure_of("i").type, "TurnRefused");
   EXPECT_EQ(store->refused, 1);
 }
