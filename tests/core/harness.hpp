@@ -9,7 +9,6 @@
 #include "core/execution.hpp"
 #include "core/turn.hpp"
 #include <duramen/history.hpp>
-#include <duramen/json.hpp>
 #include <duramen/message.hpp>
 #include <duramen/orchestration.hpp>
 #include <duramen/registry.hpp>

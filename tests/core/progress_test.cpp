@@ -1,6 +1,7 @@
 // An orchestration from its first turn to its end: what is recorded, what is sent, what the code gets to see.
 
 #include "core/harness.hpp"
+#include <duramen/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
