@@ -8,8 +8,8 @@ if(NOT VALGRIND)
   return()
 endif()
 
-set(few 40)
-set(many 140)
+set(few 15)
+set(many 45)
 
 # instructions_of(<variable> <work> <count>)
 function(instructions_of variable work count)
