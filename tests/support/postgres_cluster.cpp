@@ -3,6 +3,7 @@
 #include "providers/postgres/schema.hpp"
 
 #include <chrono>
+#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -74,8 +75,9 @@ const std::string& PostgresCluster::why_not() {
 }
 
 std::unique_ptr<PostgresCluster> PostgresCluster::start(std::string& why_not) {
-  // One per build directory and user; the path of a socket must be short.
-  const std::size_t build = std::hash<std::string>{}(DURAMEN_BUILD_DIRECTORY);
+  // One per build directory, user and DURAMEN_TEST_CLUSTER; the path of a socket must be short.
+  const char* own = std::getenv("DURAMEN_TEST_CLUSTER");
+  const std::size_t build = std::hash<std::string>{}(DURAMEN_BUILD_DIRECTORY + std::string(own ? own : ""));
   char name[64];
   std::snprintf(name, sizeof name, "duramen-pg-%u-%08zx", static_cast<unsigned>(::getuid()),
                 build & 0xffffffff);
