@@ -1,10 +1,21 @@
-# A program that finds the installed package, with the libraries of one kind.
+# A program that finds the installed package, with the libraries of one kind. The static one comes first, is probed like
+# that of a user, and leaves its object files to the shared one, which differs in what it links.
 cmake_minimum_required(VERSION 3.25)
 include("${CMAKE_CURRENT_LIST_DIR}/steps.cmake")
 
 file(REMOVE_RECURSE "${WORK_DIR}")
-configure("${CMAKE_CURRENT_LIST_DIR}/consumer" "${WORK_DIR}" "${PREFIX}" -DKIND=${KIND})
+set(more "")
+if(KIND STREQUAL "shared")
+  set(more "-DOBJECTS=${OBJECTS}" -Dduramen_SKIP_COROUTINE_PROBE=ON)
+endif()
+configure("${CMAKE_CURRENT_LIST_DIR}/consumer" "${WORK_DIR}" "${PREFIX}" -DKIND=${KIND} ${more})
 run("${CMAKE_COMMAND}" --build "${WORK_DIR}")
+if(KIND STREQUAL "static")
+  file(MAKE_DIRECTORY "${OBJECTS}")
+  foreach(program IN ITEMS consumer simulated)
+    file(COPY_FILE "${WORK_DIR}/CMakeFiles/${program}.dir/${program}.cpp.o" "${OBJECTS}/${program}.cpp.o")
+  endforeach()
+endif()
 run_consumer("${WORK_DIR}")
 
 run(readelf -d "${WORK_DIR}/consumer")
