@@ -74,7 +74,7 @@ TEST(PlantedBug, AResultWithoutARowIsFound) {
     options.wrap_store = plant<DeliversWithoutARow>;
     options.stall_rate = 0.02;
   });
-  EXPECT_THAT(found, HasSubstr("not accepted from anybody"));
+  EXPECT_THAT(found, HasSubstr("was never accepted"));
 }
 
 /// A runtime that treats a missing answer as success: a commit that was never stored counts as committed.
@@ -165,7 +165,7 @@ class TellsNobody final : public PassThrough {
 TEST(PlantedBug, AMissingStopNoticeIsFound) {
   const std::string found =
       first_finding("cancel", [](SimulationOptions& options) { options.wrap_node = plant<TellsNobody>; });
-  EXPECT_THAT(found, HasSubstr("is not told"));
+  EXPECT_THAT(found, HasSubstr("was cancelled but not stopped"));
 }
 
 /// A store that forgets the holder of a stolen lease: no hint, no list, and a renewal fails as if the lease
@@ -217,7 +217,7 @@ TEST(PlantedBug, AForgottenTombstoneIsFound) {
     options.runtime.max_activities = 1;
     options.crash_rate = options.fault_rate = options.stall_rate = 0;
   });
-  EXPECT_THAT(found, HasSubstr("is told that its lease is lost"));
+  EXPECT_THAT(found, HasSubstr("was cancelled but received lease_lost"));
 }
 
 /// A store that renews a stolen lease.

@@ -5,7 +5,7 @@
 
 namespace duramen::inline v0::testing {
 
-/// Lives as long as the attempt: on the function's stack, or in the coroutine's frame.
+/// Lives as long as the attempt: on the stack of the function, or in the frame of the coroutine.
 class AttemptLog::Watch {
  public:
   Watch(AttemptLog& log, const NodeId& node, const ActivityContext& context)
@@ -73,7 +73,7 @@ Registry AttemptLog::watched(const Registry& registry, const NodeId& node) {
         return std::get<ActivityHandler::Function>(handler->run)(ctx, input);
       });
     } else {
-      // The lambda is kept by the registry for as long as its frames live, so they may refer to it.
+      // The registry keeps the lambda as long as its frames live, so they may refer to it.
       copy.add(name, [this, node, handler](ActivityContext& ctx, Payload input) -> ActivityTask<Payload> {
         const Watch watch(*this, node, ctx);
         auto task = std::get<ActivityHandler::Coroutine>(handler->run)(ctx, std::move(input));

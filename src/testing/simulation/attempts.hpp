@@ -1,4 +1,4 @@
-// A diary of every activity that ran: which node, how often, and what it was told.
+// A log of every activity attempt: the node, the attempt number, and why it was stopped.
 #pragma once
 
 #include <duramen/registry.hpp>
@@ -12,9 +12,9 @@ class AttemptLog {
  public:
   explicit AttemptLog(const Clock& clock) : clock_(clock) {}
 
-  /// The same code for `node`, with every activity watched. Of each orchestration the highest version.
+  /// The same code for `node`, with every activity watched.
   [[nodiscard]] Registry watched(const Registry& registry, const NodeId& node);
-  /// What still runs there ends with it.
+  /// Attempts that still run on `node` end with it.
   void node_died(const NodeId& node);
   [[nodiscard]] bool running() const;
   [[nodiscard]] const std::deque<ActivityAttempt>& all() const noexcept { return attempts_; }

@@ -1,5 +1,4 @@
-// What must hold after every run, whatever happened during it. (What can be seen at the moment it goes wrong
-// is the ledger's.)
+// Checks after every run. The ledger checks each call as it happens.
 #include "core/matching.hpp"
 #include "testing/simulation/world.hpp"
 #include <duramen/detail/mutant.hpp>
@@ -51,7 +50,7 @@ void Simulation::World::check_all() {
   }
 }
 
-/// What was accepted for an instance that goes on is in its history or on its way.
+/// Every message accepted for a running instance is in its history or in its queue.
 void Simulation::World::check_messages(const InstanceInfo& info) {
   const auto pending = memory_->list_pending_work(info.instance).value();
   const auto waiting =
@@ -66,7 +65,7 @@ void Simulation::World::check_messages(const InstanceInfo& info) {
   }
 }
 
-/// Not ended by the deadline: fine if there is a time, an event or a running activity to wait for.
+/// An instance that did not end by the deadline must wait for a time, an event or a running activity.
 void Simulation::World::check_waiting(const InstanceInfo& info, const std::vector<Event>& history) {
   for (const Event& event : history) {
     if (is_closed(history, event.id)) continue;
@@ -86,7 +85,7 @@ void Simulation::World::check_waiting(const InstanceInfo& info, const std::vecto
                   " after event " + std::to_string(info.last_event_id.value) + " and waits for nothing");
 }
 
-/// One end, and everybody was told the same.
+/// The instance ended once, and every announced end equals the stored one.
 void Simulation::World::check_end(const InstanceInfo& info, const std::vector<Event>& history) {
   const std::string& id = info.instance.value;
   const auto ends = std::ranges::count_if(
@@ -105,7 +104,8 @@ void Simulation::World::check_end(const InstanceInfo& info, const std::vector<Ev
     violations_.add("the history of " + id + " does not end with its end");
   }
   const auto announced = announced_.find(info.instance);
-  if (announced == announced_.end()) return;  // whoever committed it died before it could say so
+  // Without an announcement, the committing node died before it could announce the end.
+  if (announced == announced_.end()) return;
   if (announced->second.size() > 1) violations_.add("the end of " + id + " was announced more than once");
   for (const detail::EndedInstance& end : announced->second) {
     if (end.status != info.status || end.output != info.output || end.failure != info.failure) {
@@ -114,7 +114,7 @@ void Simulation::World::check_end(const InstanceInfo& info, const std::vector<Ev
   }
 }
 
-/// The same code, given each history that was kept, does the same again, to the same end.
+/// The same code replays every stored history to the same end.
 void Simulation::World::check_replay(const InstanceInfo& info) {
   const bool differed = info.failure && info.failure->kind == FailureKind::nondeterminism;
   if (differed && !detail::mutant("simulation_accepts_nondeterminism")) {
@@ -127,14 +127,14 @@ void Simulation::World::check_replay(const InstanceInfo& info) {
     auto events = memory_->read_history(info.instance, execution.execution, {}).value();
     if (!events.empty()) recorded.executions.push_back({execution.execution, std::move(events)});
   }
-  // The code has not changed since, so even a difference that a new build may make is one too many.
+  // The code has not changed, so differences that a new build may make are violations here.
   for (const ReplayFinding& finding : duramen::check_replay(registry_, recorded).findings) {
     // Without code an instance can only be ended, by a cancel or as poison.
     if (finding.kind != ReplayFinding::Kind::no_code) violations_.add(finding.describe());
   }
 }
 
-/// What was cancelled was told so in time, with the reason that history gives; what has a result did run.
+/// A cancelled attempt was stopped in time with the reason in history; an activity with a result did run.
 void Simulation::World::check_activities(const InstanceInfo& info, const std::vector<Event>& history) {
   const Duration in_time = 5 * options_.runtime.activity_lease;
   for (const ActivityAttempt& attempt : attempts_.all()) {
@@ -143,23 +143,23 @@ void Simulation::World::check_activities(const InstanceInfo& info, const std::ve
                              info.instance.value + " on " + attempt.node.value;
     const auto recorded = recorded_reason(history, attempt.key.activity);
     if (attempt.cause == StopCause::cancelled && attempt.reason != recorded) {
-      violations_.add(what + " was told another reason than the one in history");
+      violations_.add(what + " received another reason than the one in history");
     }
     const auto cancelled =
         ledger_.cancelled().find({info.incarnation, attempt.key.execution, attempt.key.activity});
     if (cancelled == ledger_.cancelled().end()) continue;
     if (recorded != cancelled->second.reason)
-      violations_.add(what + " was cancelled otherwise than history says");
-    // Where nothing went wrong that could have hidden it, it is told so by its own name.
+      violations_.add(what + " was cancelled with another reason than the one in history");
+    // In a run without faults the attempt must receive `cancelled`, not `lease_lost`.
     const bool calm_run = report_.crashes == 0 && report_.faults == 0 && options_.stall_rate == 0;
     const bool held = cancelled->second.holder == attempt.node && attempt.began <= cancelled->second.at;
     if (calm_run && held && attempt.cause == StopCause::lease_lost) {
-      violations_.add(what + " was cancelled and is told that its lease is lost");
+      violations_.add(what + " was cancelled but received lease_lost");
     }
     const LeaseTime at = cancelled->second.at;
-    const LeaseTime heard = attempt.stopped.value_or(attempt.ended.value_or(clock_.lease_now()));
-    if (attempt.began <= at && !attempt.node_died && heard - at >= in_time) {
-      violations_.add(what + " was cancelled and is not told");
+    const LeaseTime stopped = attempt.stopped.value_or(attempt.ended.value_or(clock_.lease_now()));
+    if (attempt.began <= at && !attempt.node_died && stopped - at >= in_time) {
+      violations_.add(what + " was cancelled but not stopped");
     }
   }
   for (std::size_t i = 0; i < history.size(); ++i) {
@@ -174,8 +174,7 @@ void Simulation::World::check_activities(const InstanceInfo& info, const std::ve
   }
 }
 
-/// Once all leases have run out and all tombstones have had their time, ended instances have left only their
-/// history.
+/// After all leases and tombstones have expired, ended instances leave only their history.
 void Simulation::World::check_nothing_left() {
   if (!ledger_.open().empty()) return;
   clock_.advance(options_.runtime.activity_lease + MemoryOptions{}.tombstone_margin + Duration{1});

@@ -1,4 +1,4 @@
-// The clients of a simulation: they never crash, and ask until they get an answer.
+// The clients of a simulation: they never crash, and repeat a call until they get an answer.
 #include "testing/simulation/world.hpp"
 
 namespace duramen::inline v0::testing {
@@ -24,9 +24,9 @@ void Simulation::World::try_start(std::size_t index) {
         index, outcome ? Result<StartOutcome>{outcome->front()} : Result<StartOutcome>{outcome.error()});
   }
   node->runtime->start(start.request, [this, index, node](const Result<StartOutcome>& outcome) {
-    if (!node->env.dead()) start_settled(index, outcome);  // a dead node tells nobody
+    if (!node->env.dead()) start_settled(index, outcome);  // a dead node returns nothing
   });
-  // The node may die over it.
+  // The node may die before it answers.
   client_.loop().post_at(clock_.lease_now() + 2 * options_.runtime.turn_lease,
                          [this, index] { try_start(index); });
 }
@@ -61,7 +61,7 @@ void Simulation::World::try_cancel(const OutboundMessage& message) {
       stored ? cancel_settled(message) : ask_store_to_cancel(message);
     };
     node->runtime->cancel(request);
-    // The node may die over it.
+    // The node may die before it answers.
     client_.loop().post_at(clock_.lease_now() + 2 * options_.runtime.turn_lease, [this, message, settled] {
       if (!std::exchange(*settled, true)) ask_store_to_cancel(message);
     });
@@ -90,7 +90,7 @@ void Simulation::World::ask_store_to_cancel(const OutboundMessage& message) {
 
 void Simulation::World::add_message(OutboundMessage message, Duration after) {
   ++unsettled_;
-  // The same for every try: the store takes it once.
+  // The same id for every try: the store accepts it once.
   message.message_id = "message-" + std::to_string(++messages_made_);
   client_.loop().post_at(clock_.lease_now() + after, [this, message = std::move(message)] {
     std::deque<OutboundMessage>& outbox = outboxes_[message.target];
@@ -111,7 +111,7 @@ void Simulation::World::try_send(const InstanceId& target) {
   if (!outbox.empty()) client_.loop().post([this, target] { try_send(target); });
 }
 
-/// Hears every end of the instance that this node announces, not only the first.
+/// Records every end of the instance that this node announces, not only the first.
 void Simulation::World::listen(SimulatedNode& node, const InstanceId& instance) {
   std::ignore =
       node.store->local_hub()->await_end(instance, [this, &node, instance](const detail::EndedInstance& end) {

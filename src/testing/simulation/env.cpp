@@ -97,7 +97,7 @@ std::optional<LeaseTime> SimulatedEnv::next_timer() const {
 }
 
 void SimulatedEnv::drop_jobs() {
-  // Taken out first: what a job owns may post again as it goes.
+  // Moved out first: destroying a job may post again.
   auto timers = std::exchange(timers_, {});
   for (Queue& queue : queues_) {
     auto jobs = std::exchange(queue.jobs_, {});

@@ -1,8 +1,8 @@
-// The Env of one simulated node: queues instead of threads, a clock that somebody else moves.
+// The Env of one simulated node: queues instead of threads, and a clock that the simulation moves.
 //
-// Nothing runs by itself. Whoever owns the env asks how many queues have something to do, chooses one and
-// runs its next job; so one thread and one seed decide in which order everything happens. Each executor keeps
-// the order in which jobs were posted to it; lanes with several threads do not, as in production.
+// Nothing runs by itself. The owner of the env asks how many queues have a job, chooses one and runs its next
+// job, so one thread and one seed decide the order of everything. Each executor keeps the order of its jobs;
+// lanes with several threads do not, as in production.
 #pragma once
 
 #include "testing/simulation/random.hpp"
@@ -37,19 +37,19 @@ class SimulatedEnv final : public Env {
   bool pause_activity(Duration /*delay*/, const std::stop_token& stop) override {
     return !stop.stop_requested();
   }
-  /// Only if it is so, and then by the toss of a coin: both ways must be right.
+  /// False if the loop has jobs; else random, because both answers must be correct.
   [[nodiscard]] bool loop_is_idle() const override;
 
   /// Queues whose next job could run now.
   [[nodiscard]] std::size_t runnable();
-  /// Runs the next job of the `index`-th of them and says of which queue it was.
+  /// Runs the next job of the `index`-th of them and returns the name of its queue.
   std::string_view run(std::size_t index);
   /// When the next timer is due, if nothing is runnable before.
   [[nodiscard]] std::optional<LeaseTime> next_timer() const;
 
-  /// The node stands still until `until`: nothing of it is runnable.
+  /// The node stalls until `until`: none of its jobs is runnable.
   void stall(LeaseTime until) { stalled_until_ = until; }
-  /// The node is gone: what was queued is destroyed unrun, and nothing more is taken.
+  /// The node is dead: it accepts no more jobs. drop_jobs() destroys the queued ones.
   void kill() noexcept { dead_ = true; }
   void drop_jobs();
   [[nodiscard]] bool dead() const noexcept { return dead_; }
@@ -69,8 +69,8 @@ class SimulatedEnv final : public Env {
     std::string_view name_;
     bool ordered_;
     std::deque<Job> jobs_;
-    std::size_t urgent_ = 0;  // of jobs_, at its front
-    LeaseTime slow_until_{};  // before that none of them runs
+    std::size_t urgent_ = 0;  // how many at the front of jobs_
+    LeaseTime slow_until_{};  // no job runs before
 
     [[nodiscard]] bool ready(LeaseTime now) const { return !jobs_.empty() && slow_until_ <= now; }
   };
@@ -79,7 +79,7 @@ class SimulatedEnv final : public Env {
   const Clock& clock_;
   mutable SeededRandom random_;
   std::array<Queue, 7> queues_;  // loop, activity loop, lease loop, then the lanes
-  // Due time and order of posting: timers of one moment keep their order.
+  // By due time, then by order of posting.
   std::map<std::pair<LeaseTime, std::uint64_t>, std::pair<Queue*, Job>> timers_;
   std::uint64_t posted_ = 0;
   LeaseTime stalled_until_{};

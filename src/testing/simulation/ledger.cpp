@@ -31,7 +31,7 @@ void Ledger::create(const InstanceId& instance) {
 }
 
 void Ledger::started(const StartRequest& request, StartOutcome outcome) {
-  look_at_the_clock();  // what was sent before it has its place in the queue from now on
+  note_clock();  // messages sent before are queued from now on
   const bool exists = all_.contains(request.instance);
   if (outcome == StartOutcome::created) {
     if (exists) violations_.add("instance " + request.instance.value + " was created twice");
@@ -45,7 +45,7 @@ void Ledger::enqueued(const OutboundMessage& message, EnqueueOutcome outcome) {
   if (outcome == EnqueueOutcome::finished && open_.contains(message.target)) {
     violations_.add("instance " + message.target.value + " has not ended, but a message to it was refused");
   }
-  look_at_the_clock();
+  note_clock();
   if (outcome != EnqueueOutcome::enqueued && outcome != EnqueueOutcome::parked) return;
   if (const auto* event = std::get_if<message::ExternalRaised>(&message.body)) {
     sent_[message.target][{CarriedEvent::Kind::external, event->name}].push_back({event->data});
@@ -54,7 +54,7 @@ void Ledger::enqueued(const OutboundMessage& message, EnqueueOutcome outcome) {
   }
 }
 
-void Ledger::look_at_the_clock() {
+void Ledger::note_clock() {
   const TimePoint now = clock_.now();
   if (now < wall_) wall_was_set_back_ = true;
   wall_ = now;
@@ -72,8 +72,8 @@ void Ledger::deliver(const InstanceId& instance, const Event& event) {
   }
 }
 
-/// Once, and behind everything that was accepted before it. What one execution did not take is carried to the
-/// next, whether the first had seen it or not.
+/// Each message is delivered once, after all messages accepted before it. An execution carries every message
+/// that it did not take to the next one.
 void Ledger::deliver(const InstanceId& instance, const CarriedEvent& message, bool carried) {
   std::vector<Sent>& sent = sent_[instance][{message.kind, message.name}];
   const auto is_next = [](const Sent& entry) { return !entry.delivered; };
@@ -88,7 +88,7 @@ void Ledger::deliver(const InstanceId& instance, const CarriedEvent& message, bo
       violations_.add(what + " was delivered more often than sent");
     return;
   }
-  if (found != next && !wall_was_set_back_) violations_.add(what + " overtook one that was sent before it");
+  if (found != next && !wall_was_set_back_) violations_.add(what + " overtook an earlier message");
   found->delivered = true;
 }
 
@@ -114,8 +114,8 @@ void Ledger::fetched(const TurnFetch& request, const LeasedInstance& item) {
   known.lease = {item.lease, request.node, item.lease_until};
   const EventId last = known.executions[item.execution].last;
   if (item.last_event_id != last) {
-    violations_.add("instance " + item.instance.value + " was handed out at event " +
-                    text(item.last_event_id) + ", but its history ends at " + text(last));
+    violations_.add("instance " + item.instance.value + " was fetched at event " + text(item.last_event_id) +
+                    ", but its history ends at " + text(last));
   }
   for (const InboxMessage& message : item.messages) {
     const auto* timer = std::get_if<message::TimerFired>(&message.body);
@@ -126,7 +126,7 @@ void Ledger::fetched(const TurnFetch& request, const LeasedInstance& item) {
 }
 
 void Ledger::committed(const TurnCommit& commit, const CommitResult& result) {
-  look_at_the_clock();
+  note_clock();
   switch (result.outcome) {
     case CommitOutcome::committed: {
       if (std::holds_alternative<FusedStart>(commit.basis)) {
@@ -138,7 +138,8 @@ void Ledger::committed(const TurnCommit& commit, const CommitResult& result) {
     }
     case CommitOutcome::already_committed:
       if (!known_[result.incarnation].tokens.contains(commit.token)) {
-        violations_.add("a turn of " + commit.instance.value + " counts as committed before, but never was");
+        violations_.add("a turn of " + commit.instance.value +
+                        " is answered already_committed, but was not stored");
       }
       return;
     case CommitOutcome::condition_failed:
@@ -149,7 +150,7 @@ void Ledger::committed(const TurnCommit& commit, const CommitResult& result) {
       if (const auto* fused = std::get_if<FusedStart>(&commit.basis)) started(fused->request, result.start);
       return;
     case CommitOutcome::invalid:
-      violations_.add("the store found a turn of " + commit.instance.value + " invalid");
+      violations_.add("the store answered that a turn of " + commit.instance.value + " is invalid");
       return;
     case CommitOutcome::lease_lost:
       return;
@@ -199,7 +200,7 @@ void Ledger::stored(const TurnCommit& commit, const CommitResult& result, Known&
   }
 }
 
-/// The events of a turn go on where history ended, end an execution once, and complete each schedule once.
+/// The events of a turn continue history, end an execution once, and complete each schedule once.
 void Ledger::append(const TurnCommit& commit, Incarnation incarnation, Known& known) {
   Execution& execution = known.executions[commit.execution];
   for (std::size_t i = 0; i < commit.events.size(); ++i) {
@@ -221,13 +222,13 @@ void Ledger::append(const TurnCommit& commit, Incarnation incarnation, Known& kn
       continue;
     }
     if (kind == EventClass::cancel) {
-      if (schedule->second != Progress::open) violations_.add(where + " cancels what is not open");
+      if (schedule->second != Progress::open) violations_.add(where + " cancels a schedule that is not open");
       schedule->second = Progress::cancelled;
       continue;
     }
     if (schedule->second == Progress::closed) violations_.add(where + " completes a second time");
     schedule->second = Progress::closed;
-    // The turn itself gives new_guid() and utc_now() their values.
+    // The turn itself records the values of new_guid() and utc_now().
     if (core::completes_recorded_value(commit.events, i) && !detail::mutant("simulation_distrusts_new_guid"))
       continue;
     complete({incarnation, commit.execution, event.source}, event);
@@ -240,8 +241,7 @@ void Ledger::append(const TurnCommit& commit, Incarnation incarnation, Known& kn
   }
 }
 
-/// A result in history is one that was accepted from whoever held the row; that of a cancelled attempt never
-/// is.
+/// A result in history was accepted from the holder of the row, and never from a cancelled attempt.
 void Ledger::complete(const ActivityKey& key, const Event& event) {
   std::variant<Payload, Failure> result;
   if (const auto* completed = std::get_if<event::ActivityCompleted>(&event.body)) {
@@ -253,9 +253,9 @@ void Ledger::complete(const ActivityKey& key, const Event& event) {
   }
   const auto accepted = accepted_.find(key);
   if (accepted == accepted_.end()) {
-    violations_.add(text(key) + " has a result in history that was not accepted from anybody");
+    violations_.add(text(key) + " has a result in history that was never accepted");
   } else if (accepted->second != result) {
-    violations_.add(text(key) + " has another result in history than the one that was accepted");
+    violations_.add(text(key) + " has another result in history than the accepted one");
   }
 }
 
@@ -263,15 +263,16 @@ void Ledger::take_back(const ActivityKey& key, CancelReason reason, const Commit
   const auto row = rows_.extract(key);
   if (!row) return;
   const bool held = live(row.mapped());
-  const bool told = std::ranges::any_of(result.stolen, [&](const StolenLease& stolen) {
+  const bool reported = std::ranges::any_of(result.stolen, [&](const StolenLease& stolen) {
     return stolen.lease.key == key && stolen.lease.token == row.mapped().token && stolen.reason == reason;
   });
-  if (held != told)
-    violations_.add(text(key) + (held ? " was taken from its holder unsaid" : " was held by nobody"));
+  if (held != reported)
+    violations_.add(text(key) + (held ? " was stolen from its holder without a report"
+                                      : " was reported as stolen without a holder"));
   cancelled_[key] = {reason, clock_.lease_now(), held ? std::optional(row.mapped().node) : std::nullopt};
 }
 
-void Ledger::abandoned(const TurnRelease& entry) {
+void Ledger::released(const TurnRelease& entry) {
   Known& known = known_[entry.lease.incarnation];
   if (known.lease.token == entry.lease.token) known.lease = {};
 }
@@ -283,7 +284,7 @@ void Ledger::renewed(const TurnLease& lease, Duration extend, bool held) {
   if (held) known.lease.until = clock_.lease_now() + extend;
 }
 
-// -- work ------------------------------------------
+// -- activities ------------------------------------------
 
 bool Ledger::holds(const ActivityLease& lease) const {
   const auto row = rows_.find(lease.key);
@@ -293,7 +294,7 @@ bool Ledger::holds(const ActivityLease& lease) const {
 void Ledger::fetched(const ActivityFetch& request, const LeasedActivity& item) {
   const auto row = rows_.find(item.lease.key);
   if (row == rows_.end()) {
-    violations_.add(text(item.lease.key) + " was handed out, but has no row");
+    violations_.add(text(item.lease.key) + " was fetched, but has no row");
     return;
   }
   if (live(row->second)) {
@@ -315,7 +316,7 @@ void Ledger::acknowledged(const ActivityAck& ack, const AckResult& result) {
   }
 }
 
-void Ledger::abandoned(const ActivityRelease& entry) {
+void Ledger::released(const ActivityRelease& entry) {
   if (holds(entry.lease)) rows_[entry.lease.key] = {};
 }
 

@@ -1,9 +1,9 @@
-// What a store must hold, kept apart from the store: every call that changed something is entered here with
-// its answer, and an answer that cannot be right is a violation at the moment it is given.
+// A second record of what a store must hold: the ledger receives every changing call with its answer, and a
+// wrong answer is a violation at once.
 //
-// Kept: who holds which lease until when, which worker rows exist, which results were accepted, how far each
-// history is. It sits between the faults and the store, so it sees what really happened and not what a node
-// was told.
+// It records the holder and the end of each lease, the worker rows, the accepted results and the length of
+// each history. It sits between the faults and the store, so it sees real answers, not those that a node
+// received.
 #pragma once
 
 #include <duramen/provider.hpp>
@@ -18,8 +18,7 @@
 
 namespace duramen::inline v0::testing {
 
-/// Things that must not happen, in the order they were seen, each once. Keeps the first few: the rest follows
-/// from them.
+/// Violations in the order they were found, each once. Keeps the first few: the others follow from them.
 class Violations {
  public:
   void add(std::string what);
@@ -29,11 +28,11 @@ class Violations {
   std::vector<std::string> list_;
 };
 
-/// An activity that was taken back by a commit.
+/// An activity that a commit cancelled.
 struct CancelledRow {
   CancelReason reason;
   LeaseTime at;
-  std::optional<NodeId> holder;  ///< who held its lease then
+  std::optional<NodeId> holder;  ///< of its lease at that time
 };
 
 class Ledger {
@@ -44,18 +43,18 @@ class Ledger {
   void enqueued(const OutboundMessage& message, EnqueueOutcome outcome);
   void fetched(const TurnFetch& request, const LeasedInstance& item);
   void committed(const TurnCommit& commit, const CommitResult& result);
-  void abandoned(const TurnRelease& entry);
+  void released(const TurnRelease& entry);
   void renewed(const TurnLease& lease, Duration extend, bool held);
   void fetched(const ActivityFetch& request, const LeasedActivity& item);
   void acknowledged(const ActivityAck& ack, const AckResult& result);
-  void abandoned(const ActivityRelease& entry);
+  void released(const ActivityRelease& entry);
   void renewed(const ActivityLease& lease, Duration extend, const RenewResult& result);
 
   /// Instances that exist and have not ended.
   [[nodiscard]] const std::set<InstanceId>& open() const noexcept { return open_; }
   [[nodiscard]] const std::set<InstanceId>& all() const noexcept { return all_; }
   [[nodiscard]] const std::map<ActivityKey, CancelledRow>& cancelled() const noexcept { return cancelled_; }
-  /// Events and queue messages that were accepted for the instance and stand in none of its histories.
+  /// Events and queue messages that were accepted for the instance and are in none of its histories.
   [[nodiscard]] std::size_t undelivered(const InstanceId& instance) const;
 
  private:
@@ -70,7 +69,7 @@ class Ledger {
     bool ended = false;
     std::map<EventId, Progress> schedules;
   };
-  /// What was accepted for one event name or queue of an instance, in order.
+  /// A message accepted for one event name or queue of an instance.
   struct Sent {
     Payload data;
     bool delivered = false;
@@ -92,7 +91,7 @@ class Ledger {
   void create(const InstanceId& instance);
   void deliver(const InstanceId& instance, const Event& event);
   void deliver(const InstanceId& instance, const CarriedEvent& message, bool carried);
-  void look_at_the_clock();
+  void note_clock();
 
   const Clock& clock_;
   Violations& violations_;
@@ -104,7 +103,8 @@ class Ledger {
   std::map<ActivityKey, CancelledRow> cancelled_;
   std::map<InstanceId, std::map<Mailbox, std::vector<Sent>>> sent_;
   TimePoint wall_{};
-  bool wall_was_set_back_ = false;  // the order of messages goes by wall time: then it cannot be known
+  // Messages are ordered by wall time: after a jump back the order is unknown.
+  bool wall_was_set_back_ = false;
 };
 
 }  // namespace duramen::inline v0::testing

@@ -1,19 +1,19 @@
-// Randomness that can be had again: one number seeds a stream, and streams made from one seed do not meet.
+// Repeatable randomness: one number seeds a stream, and the streams of one seed are independent.
 #pragma once
 
 #include <cstdint>
 
 namespace duramen::inline v0::testing {
 
-/// SplitMix64: one addition and a mix per number, good enough to choose by, and cheap to make thousands of.
+/// SplitMix64: one addition and one mix per number. Good enough for choices, and cheap to create.
 class SeededRandom {
  public:
   explicit SeededRandom(std::uint64_t seed) : state_(mix(seed + gamma)) {}
-  /// The `stream`-th of its own for the same seed.
+  /// The independent stream number `stream` of the same seed.
   SeededRandom(std::uint64_t seed, std::uint64_t stream) : SeededRandom(mix(seed) ^ mix(~stream)) {}
 
   std::uint64_t next() { return mix(state_ += gamma); }
-  /// 0 .. n-1; `n` is small, so that the remainder's bias does not matter.
+  /// 0 .. n-1; `n` is small, so the bias of the remainder does not matter.
   std::uint64_t below(std::uint64_t n) { return next() % n; }
   bool chance(double rate) { return rate > 0 && static_cast<double>(next() >> 11U) * 0x1.0p-53 < rate; }
   bool coin() { return (next() & 1U) != 0; }

@@ -56,7 +56,7 @@ std::string SimulationReport::describe() const {
                      " steps, " + std::to_string(crashes) + " crashes, " + std::to_string(faults) +
                      " faults\n";
   for (const std::string& violation : violations) text += "  " + violation + "\n";
-  text += "to see it again: DURAMEN_SIMULATION_SEED=" + std::to_string(seed) +
+  text += "to repeat it: DURAMEN_SIMULATION_SEED=" + std::to_string(seed) +
           " ctest -R <this test> --output-on-failure; SimulationOptions::trace shows every step\n";
   for (const std::string& line : trace) text += "    " + line + "\n";
   return text;

@@ -26,14 +26,14 @@ Result<TurnBatch> AuditedStore::fetch_turns(const TurnFetch& request) {
 Result<std::vector<CommitResult>> AuditedStore::commit_turns(std::span<const TurnCommit> commits,
                                                              const std::stop_token& preempt) {
   auto answer = inner().commit_turns(commits, preempt);
-  ++untidy_batches_;
+  ++batches_since_maintenance_;
   for (std::size_t i = 0; answer && i < answer->size(); ++i) ledger_.committed(commits[i], answer->at(i));
   return answer;
 }
 
 Result<void> AuditedStore::release_turns(std::span<const TurnRelease> items) {
   auto answer = inner().release_turns(items);
-  for (std::size_t i = 0; answer && i < items.size(); ++i) ledger_.abandoned(items[i]);
+  for (std::size_t i = 0; answer && i < items.size(); ++i) ledger_.released(items[i]);
   return answer;
 }
 
@@ -67,12 +67,12 @@ Result<std::vector<RenewResult>> AuditedStore::renew_activities(std::span<const 
 
 Result<void> AuditedStore::release_activities(std::span<const ActivityRelease> items) {
   auto answer = inner().release_activities(items);
-  for (std::size_t i = 0; answer && i < items.size(); ++i) ledger_.abandoned(items[i]);
+  for (std::size_t i = 0; answer && i < items.size(); ++i) ledger_.released(items[i]);
   return answer;
 }
 
 void AuditedStore::maintain(const std::stop_token& preempt) noexcept {
-  if (!preempt.stop_requested()) untidy_batches_ = 0;
+  if (!preempt.stop_requested()) batches_since_maintenance_ = 0;
 }
 
 }  // namespace duramen::inline v0::testing

@@ -1,4 +1,4 @@
-// The store as a simulation's nodes share it: every change is entered in the ledger.
+// The store that the nodes of a simulation share: it enters every change in the ledger.
 #pragma once
 
 #include "testing/simulation/ledger.hpp"
@@ -31,15 +31,15 @@ class AuditedStore final : public ForwardingProvider {
                                                                   Duration extend) override;
   [[nodiscard]] Result<void> release_activities(std::span<const ActivityRelease> items) override;
 
-  /// Due after every few batches. There is nothing to do: it is there to come between other calls.
-  [[nodiscard]] bool wants_maintenance() const noexcept override { return untidy_batches_ >= 5; }
+  /// Due after every few batches. It does nothing: it only runs between other calls.
+  [[nodiscard]] bool wants_maintenance() const noexcept override { return batches_since_maintenance_ >= 5; }
   void maintain(const std::stop_token& preempt) noexcept override;
-  /// As if others wrote, too, every other time.
-  [[nodiscard]] bool is_contended() const noexcept override { return untidy_batches_ % 2 != 0; }
+  /// True every other time, as if other processes wrote.
+  [[nodiscard]] bool is_contended() const noexcept override { return batches_since_maintenance_ % 2 != 0; }
 
  private:
   Ledger& ledger_;
-  int untidy_batches_ = 0;
+  int batches_since_maintenance_ = 0;
 };
 
 }  // namespace duramen::inline v0::testing

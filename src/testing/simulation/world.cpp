@@ -63,7 +63,7 @@ void Simulation::World::add_node() {
   made.runtime->run();
 }
 
-/// The node is gone from this moment: it reaches nobody, whatever its code still does until the job returns.
+/// From now on no call of the node reaches the store, even if its code still runs until the job returns.
 void Simulation::World::kill(SimulatedNode& node, std::string_view when) {
   node.env.kill();
   ++report_.crashes;
@@ -85,7 +85,7 @@ void Simulation::World::remove_dead_nodes() {
   }
 }
 
-/// Decides what becomes of a node's call to the store, and takes the time it takes.
+/// Decides the fault of a node's call to the store, and advances the clock by its duration.
 Fault Simulation::World::decide(SimulatedNode& node, const ProviderCall& call) {
   if (node.env.dead()) return Fault::error;
   if (random_.below(4) == 0) clock_.advance(ms(1 + random_.below(3)));
@@ -114,7 +114,7 @@ Fault Simulation::World::random_fault() {
 
 // -- time ------------------------------------------
 
-/// Runs one job, or lets time pass until there is one. False if nothing will ever happen again.
+/// Runs one job, or advances time until there is one. False if no job will ever come.
 bool Simulation::World::step() {
   const std::size_t client_jobs = client_.runnable();
   std::size_t jobs = client_jobs;
@@ -209,12 +209,12 @@ void Simulation::World::work() {
   const LeaseTime deadline = clock_.lease_now() + options_.deadline;
   while (unsettled_ > 0 || !ledger_.open().empty()) {
     if (clock_.lease_now() >= deadline) return;
-    if (report_.steps >= max_steps) return violations_.add("it does not come to rest");
+    if (report_.steps >= max_steps) return violations_.add("the simulation does not finish");
     if (!step()) return;
   }
 }
 
-/// The disasters are over. What is still running and no longer wanted must hear of it now.
+/// No more faults. Cancelled attempts that still run must be stopped now.
 void Simulation::World::settle_down() {
   calm_ = true;
   const LeaseTime until = clock_.lease_now() + 5 * options_.runtime.activity_lease;
@@ -233,7 +233,7 @@ void Simulation::World::shut_down() {
     while (!std::ranges::all_of(nodes_, drained) && clock_.lease_now() < until && step()) {
     }
     for (const auto& node : nodes_) {
-      if (!node->drained) violations_.add(node->id.value + " does not come to an end when shut down");
+      if (!node->drained) violations_.add(node->id.value + " does not finish its shutdown");
     }
   }
   for (const auto& node : nodes_) {

@@ -1,5 +1,4 @@
-// Everything in a simulation: the store, the nodes on it, the clients before it, and the hand that moves them
-// all.
+// Everything in a simulation: the store, its nodes, its clients, and the loop that runs them.
 #pragma once
 
 #include "runtime/node.hpp"
@@ -36,7 +35,7 @@ class Simulation::World {
   [[nodiscard]] const AttemptLog& attempts() const noexcept { return attempts_; }
 
  private:
-  /// One process with a runtime in it. What it knows dies with it.
+  /// One process with a runtime. Its memory dies with it.
   struct SimulatedNode {
     SimulatedNode(const Clock& clock, SeededRandom random) : env(clock, random) {}
     NodeId id;
@@ -51,7 +50,7 @@ class Simulation::World {
     bool acknowledged = false;
   };
 
-  // simulation_world.cpp: nodes and time.
+  // world.cpp: nodes and time.
   void add_node();
   void kill(SimulatedNode& node, std::string_view when);
   void remove_dead_nodes();
@@ -65,7 +64,7 @@ class Simulation::World {
   void shut_down();
   void note(std::string_view who, std::string_view what, std::string_view detail = {});
 
-  // simulation_clients.cpp.
+  // clients.cpp.
   void try_start(std::size_t index);
   void start_settled(std::size_t index, const Result<StartOutcome>& outcome);
   void try_cancel(const OutboundMessage& message);
@@ -75,7 +74,7 @@ class Simulation::World {
   void listen(SimulatedNode& node, const InstanceId& instance);
   [[nodiscard]] SimulatedNode* random_node();
 
-  // simulation_checks.cpp: after the run.
+  // checks.cpp: after the run.
   void check_all();
   void check_messages(const InstanceInfo& info);
   void check_waiting(const InstanceInfo& info, const std::vector<Event>& history);
@@ -94,9 +93,10 @@ class Simulation::World {
   Ledger ledger_;
   AttemptLog attempts_;
   std::shared_ptr<MemoryProvider> memory_;
-  std::shared_ptr<Provider> store_;  // with the ledger, and a planted bug if there is one
+  // With the ledger, and with a planted bug if there is one.
+  std::shared_ptr<Provider> store_;
 
-  std::vector<std::unique_ptr<SimulatedNode>> nodes_;  // only the living
+  std::vector<std::unique_ptr<SimulatedNode>> nodes_;  // without dead ones
   std::uint64_t nodes_made_ = 0;
   bool calm_ = false;     // no more faults
   bool closing_ = false;  // no more nodes
@@ -104,7 +104,8 @@ class Simulation::World {
   SimulatedEnv client_;
   FaultyProvider client_store_;
   std::vector<Start> starts_;
-  std::map<InstanceId, std::deque<OutboundMessage>> outboxes_;  // the first of each is being sent
+  // The first message of each outbox is being sent.
+  std::map<InstanceId, std::deque<OutboundMessage>> outboxes_;
   std::uint64_t messages_made_ = 0;
   std::size_t unsettled_ = 0;
   std::map<InstanceId, std::vector<detail::EndedInstance>> announced_;
