@@ -132,7 +132,7 @@ class NewestActivityFirst final : public WrongProvider {
   }
 };
 
-class ABornLeasedRowIsHandedOut final : public WrongProvider {
+class ABornLeasedRowIsFetched final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
@@ -168,7 +168,7 @@ class BeingBornLeasedDoesNotCount final : public WrongProvider {
   }
 };
 
-class GivenBackWithoutDelay final : public WrongProvider {
+class ReleasedWithoutDelay final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Result<void> release_activities(std::span<const ActivityRelease> items) override {
@@ -198,7 +198,7 @@ class TheFenceIsTheAttempt final : public WrongProvider {
   }
 };
 
-class TheIncarnationOfWorkIsIgnored final : public WrongProvider {
+class TheIncarnationOfAnActivityIsIgnored final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Result<std::vector<AckResult>> ack_activities(std::span<const ActivityAck> acks) override {
@@ -219,41 +219,41 @@ class TheIncarnationOfWorkIsIgnored final : public WrongProvider {
 };
 
 constexpr Mutant mutants[] = {
-    {"ack_of_a_gone_row_is_delivered", "An end under a lost lease still reaches the instance.",
+    {"ack_of_a_gone_row_is_delivered", "An ack under a lost lease still reaches the instance.",
      "test_ack_work_item_fails_on_cancelled_row", make_mutant<AckOfAGoneRowIsDelivered>},
-    {"ack_ignores_the_end_of_the_lease", "A row is ended by whoever had it last, in time or not.",
-     "test_worker_ack_fails_after_lock_expiry", make_mutant<AckIgnoresTheEndOfTheLease>},
+    {"ack_ignores_the_end_of_the_lease", "The last holder can ack a row after its lease has expired.",
+     "an_ack_under_an_expired_lease_fails", make_mutant<AckIgnoresTheEndOfTheLease>},
     {"ack_ignores_the_token", "Any token ends a row.", "acks_in_one_batch_are_independent",
      make_mutant<AckIgnoresTheToken>},
-    {"one_lost_ack_stops_the_batch", "Entries behind one that fails are not looked at.",
+    {"one_lost_ack_stops_the_batch", "Entries after a failed one are skipped.",
      "acks_in_one_batch_are_independent", make_mutant<OneLostAckStopsTheBatch>},
-    {"renewal_revives", "A lease that has ended can be renewed while nobody else has the row.",
-     "test_worker_lock_renewal_after_expiration", make_mutant<RenewalRevives>},
-    {"renewal_extends_nothing", "A renewal says yes and does nothing.",
-     "test_worker_lock_renewal_extends_timeout", make_mutant<RenewalExtendsNothing>},
+    {"renewal_revives", "An expired lease can be renewed until another worker fetches the row.",
+     "a_renewal_never_revives_an_activity_lease", make_mutant<RenewalRevives>},
+    {"renewal_extends_nothing", "A renewal answers `renewed` and extends nothing.",
+     "an_activity_lease_lasts_as_long_as_it_is_renewed", make_mutant<RenewalExtendsNothing>},
     {"attempts_of_activities_are_forgotten", "Every delivery is the first.",
-     "worker_attempt_count_increments_on_lock_expiry", make_mutant<AttemptsOfActivitiesAreForgotten>},
-    {"second_attempts_come_with_others",
-     "An activity that may have crashed a worker is handed out with its neighbours.",
+     "expiry_and_release_of_an_activity_count_as_attempts", make_mutant<AttemptsOfActivitiesAreForgotten>},
+    {"second_attempts_come_with_others", "An activity that may have crashed a worker is fetched with others.",
      "a_second_attempt_of_an_activity_is_fetched_alone", make_mutant<SecondAttemptsComeWithOthers>},
-    {"newest_activity_first", "The worker queue is a stack.", "test_worker_queue_fifo_ordering",
-     make_mutant<NewestActivityFirst>},
-    {"a_born_leased_row_is_handed_out", "A fetch does not see that a row was born leased.",
-     "a_row_born_leased_belongs_to_the_committing_node", make_mutant<ABornLeasedRowIsHandedOut>},
-    {"being_born_leased_does_not_count", "A row that was born leased has not been tried.",
+    {"newest_activity_first", "The worker queue is a stack.",
+     "activities_are_fetched_in_the_order_they_were_scheduled", make_mutant<NewestActivityFirst>},
+    {"a_born_leased_row_is_fetched", "A fetch ignores that a row was born leased.",
+     "an_activity_born_leased_belongs_to_the_committing_node", make_mutant<ABornLeasedRowIsFetched>},
+    {"being_born_leased_does_not_count", "Being born leased is not an attempt.",
      "being_born_leased_is_the_first_attempt", make_mutant<BeingBornLeasedDoesNotCount>},
-    {"given_back_without_delay", "A delay is forgotten.", "test_abandon_work_item_with_delay",
-     make_mutant<GivenBackWithoutDelay>},
-    {"every_delivery_counts", "An attempt counts even if it was said not to.",
-     "abandon_work_item_ignore_attempt_decrements", make_mutant<EveryDeliveryCounts>},
+    {"released_without_delay", "The delay of a release is ignored.",
+     "an_activity_released_with_a_delay_is_fetched_after_it", make_mutant<ReleasedWithoutDelay>},
+    {"every_delivery_counts", "An attempt counts even if the release excludes it.",
+     "a_released_activity_may_leave_the_attempt_uncounted", make_mutant<EveryDeliveryCounts>},
     {"the_fence_is_the_attempt", "A lease whose attempt did not count has the fence of the next.",
-     "every_lease_has_a_higher_fence", make_mutant<TheFenceIsTheAttempt>},
-    {"the_incarnation_of_work_is_ignored", "A late end is matched by instance name and number.",
-     "work_of_the_same_number_is_not_confused", make_mutant<TheIncarnationOfWorkIsIgnored>},
+     "every_activity_lease_has_a_higher_fence", make_mutant<TheFenceIsTheAttempt>},
+    {"the_incarnation_of_an_activity_is_ignored", "A late ack is matched by instance id and number.",
+     "an_old_ack_does_not_affect_a_new_activity_of_the_same_number",
+     make_mutant<TheIncarnationOfAnActivityIsIgnored>},
 };
 
 }  // namespace
 
-std::span<const Mutant> work_mutants() { return mutants; }
+std::span<const Mutant> activity_mutants() { return mutants; }
 
 }  // namespace duramen::testing

@@ -1,4 +1,4 @@
-// Wrong about cancellation: what goes, who is told, and why.
+// Wrong about cancellation: the deleted rows, the notified holders, and the reason.
 #include "mutants/mutant.hpp"
 
 #include <set>
@@ -104,7 +104,7 @@ class StolenLeasesAreNotReturned final : public WrongProvider {
   }
 };
 
-class TheEndLeavesWorkBehind final : public WrongProvider {
+class TheEndLeavesActivitiesBehind final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Results commit_turns(Commits commits, const std::stop_token& preempt) override {
@@ -137,7 +137,7 @@ class AtMostAThousandAreCancelled final : public WrongProvider {
   }
 };
 
-class ReadStolenLeasesTellsEverybody final : public WrongProvider {
+class ReadStolenLeasesIgnoresTheOwner final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Result<std::vector<StolenLease>> read_stolen_leases(const NodeId& node) override {
@@ -150,29 +150,30 @@ class ReadStolenLeasesTellsEverybody final : public WrongProvider {
 };
 
 constexpr Mutant mutants[] = {
-    {"cancelled_before_the_new_rows_are_in", "What a turn schedules and cancels at once stays.",
-     "test_same_activity_in_worker_items_and_cancelled_is_noop", make_mutant<CancelledBeforeTheNewRowsAreIn>},
-    {"no_tombstones", "A holder whose lease was stolen is told that it was lost.",
+    {"cancelled_before_the_new_rows_are_in", "An activity that one turn schedules and cancels stays.",
+     "an_activity_scheduled_and_cancelled_by_one_turn_never_runs",
+     make_mutant<CancelledBeforeTheNewRowsAreIn>},
+    {"no_tombstones", "The holder of a stolen lease receives `lease_lost`.",
      "test_cancellation_of_locked_activity_causes_renewal_failure", make_mutant<NoTombstones>},
-    {"tombstones_are_removed_when_read", "Who was told once is not told again.",
-     "read_stolen_leases_tells_the_owner", make_mutant<TombstonesAreRemovedWhenRead>},
-    {"held_activities_are_not_cancelled", "Only rows that nobody holds are deleted.",
+    {"tombstones_are_removed_when_read", "A stolen lease can be read only once.",
+     "read_stolen_leases_returns_only_those_of_the_owner", make_mutant<TombstonesAreRemovedWhenRead>},
+    {"held_activities_are_not_cancelled", "Only unleased rows are deleted.",
      "test_cancellation_of_locked_activity_causes_renewal_failure",
      make_mutant<HeldActivitiesAreNotCancelled>},
-    {"cancellation_ignores_the_execution", "Rows of earlier executions go with the same number.",
-     "cancellation_is_confined_to_its_instance_and_execution", make_mutant<CancellationIgnoresTheExecution>},
+    {"cancellation_ignores_the_execution", "Rows of earlier executions with the same number are deleted.",
+     "a_cancellation_affects_only_its_instance_and_execution", make_mutant<CancellationIgnoresTheExecution>},
     {"one_reason_for_all", "Every stolen lease has the same reason.",
-     "stolen_leases_are_reported_with_owner_and_reason", make_mutant<OneReasonForAll>},
-    {"stolen_leases_are_not_returned", "A commit does not say whom it robbed.",
-     "stolen_leases_are_reported_with_owner_and_reason", make_mutant<StolenLeasesAreNotReturned>},
-    {"the_end_leaves_work_behind", "A terminal turn does not take the rest with it.",
-     "cancel_rest_ends_all_work_and_timers", make_mutant<TheEndLeavesWorkBehind>},
+     "a_commit_reports_stolen_leases_with_owner_and_reason", make_mutant<OneReasonForAll>},
+    {"stolen_leases_are_not_returned", "A commit does not return the stolen leases.",
+     "a_commit_reports_stolen_leases_with_owner_and_reason", make_mutant<StolenLeasesAreNotReturned>},
+    {"the_end_leaves_activities_behind", "A terminal turn does not delete the remaining activities.",
+     "cancel_rest_deletes_all_activities_and_timers", make_mutant<TheEndLeavesActivitiesBehind>},
     {"dropped_timers_fire", "A dropped timer's message stays.", "dropped_timers_never_fire",
      make_mutant<DroppedTimersFire>},
     {"at_most_a_thousand_are_cancelled", "A long list of cancelled activities is cut.",
-     "test_mass_cancellation_deletes_all_activities_10000", make_mutant<AtMostAThousandAreCancelled>},
-    {"read_stolen_leases_tells_everybody", "A node reads of leases that were not its own.",
-     "read_stolen_leases_tells_the_owner", make_mutant<ReadStolenLeasesTellsEverybody>},
+     "one_commit_cancels_ten_thousand_activities", make_mutant<AtMostAThousandAreCancelled>},
+    {"read_stolen_leases_ignores_the_owner", "A node reads stolen leases of other nodes.",
+     "read_stolen_leases_returns_only_those_of_the_owner", make_mutant<ReadStolenLeasesIgnoresTheOwner>},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Wrong about what is handed out to those who run turns.
+// Wrong about the instances that a fetch returns.
 #include "mutants/mutant.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 using Batch = Result<TurnBatch>;
 
-class AHeldInstanceIsHandedOut final : public WrongProvider {
+class AHeldInstanceIsFetched final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Batch fetch_turns(const TurnFetch& request) override {
@@ -54,7 +54,7 @@ class AnyCodeWillDo final : public WrongProvider {
   }
 };
 
-class WhatIsSkippedFillsTheLimit final : public WrongProvider {
+class SkippedInstancesFillTheLimit final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Batch fetch_turns(const TurnFetch& request) override {
@@ -162,29 +162,30 @@ class ADelayLetsOthersOvertake final : public WrongProvider {
 };
 
 constexpr Mutant mutants[] = {
-    {"a_held_instance_is_handed_out", "A lease does not keep others away.", "test_exclusive_instance_lock",
-     make_mutant<AHeldInstanceIsHandedOut>},
+    {"a_held_instance_is_fetched", "A leased instance can be fetched.",
+     "an_instance_has_one_holder_until_the_lease_ends", make_mutant<AHeldInstanceIsFetched>},
     {"any_engine_will_do", "The range of engine versions is ignored.",
-     "test_fetch_with_incompatible_filter_skips_item", make_mutant<AnyEngineWillDo>},
+     "an_instance_of_an_unsupported_engine_version_is_skipped", make_mutant<AnyEngineWillDo>},
     {"any_version_will_do", "Only the name of the code counts.", "a_resolved_version_must_be_registered",
      make_mutant<AnyVersionWillDo>},
-    {"any_code_will_do", "Names are ignored.", "fetch_takes_only_registered_names",
+    {"any_code_will_do", "Names are ignored.", "only_instances_of_registered_names_are_fetched",
      make_mutant<AnyCodeWillDo>},
-    {"what_is_skipped_fills_the_limit", "The filter is applied to the first few alone.",
-     "a_skipped_instance_fills_no_limit", make_mutant<WhatIsSkippedFillsTheLimit>},
-    {"nothing_is_ever_due", "A fetch does not say when to come again.",
+    {"skipped_instances_fill_the_limit", "The filter applies only to the first few instances.",
+     "a_skipped_instance_does_not_count_against_the_limit", make_mutant<SkippedInstancesFillTheLimit>},
+    {"nothing_is_ever_due", "A fetch does not return when to fetch again.",
      "next_due_is_the_earliest_waiting_message", make_mutant<NothingIsEverDue>},
-    {"the_end_of_a_lease_is_not_due", "A fetch does not say when a held instance may be had.",
-     "the_end_of_a_held_lease_is_due", make_mutant<TheEndOfALeaseIsNotDue>},
+    {"the_end_of_a_lease_is_not_due", "A fetch does not return when a held lease ends.",
+     "next_due_includes_the_end_of_a_held_lease", make_mutant<TheEndOfALeaseIsNotDue>},
     {"attempts_of_turns_are_forgotten", "Every delivery is the first.",
-     "orchestration_attempt_count_increments_on_refetch", make_mutant<AttemptsOfTurnsAreForgotten>},
+     "release_and_expiry_of_a_turn_count_as_attempts", make_mutant<AttemptsOfTurnsAreForgotten>},
     {"second_attempts_of_turns_come_with_others",
-     "An instance that may have crashed a node is handed out with its neighbours.",
-     "a_second_attempt_is_fetched_alone", make_mutant<SecondAttemptsOfTurnsComeWithOthers>},
-    {"instances_come_by_name", "Not who waits longest comes first.",
-     "the_longest_waiting_instance_comes_first", make_mutant<InstancesComeByName>},
-    {"a_delay_lets_others_overtake", "What arrives during a delay is delivered before what was delayed.",
-     "abandon_with_a_delay_holds_back_and_keeps_order", make_mutant<ADelayLetsOthersOvertake>},
+     "An instance that may have crashed a node is fetched with others.",
+     "a_second_attempt_of_a_turn_is_fetched_alone", make_mutant<SecondAttemptsOfTurnsComeWithOthers>},
+    {"instances_come_by_name", "Instances are fetched by id, not by waiting time.",
+     "the_longest_waiting_instance_is_fetched_first", make_mutant<InstancesComeByName>},
+    {"a_delay_lets_others_overtake",
+     "A message that arrives during a delay is delivered before the delayed ones.",
+     "a_release_with_a_delay_holds_back_the_instance_and_keeps_order", make_mutant<ADelayLetsOthersOvertake>},
 };
 
 }  // namespace

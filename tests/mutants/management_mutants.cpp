@@ -37,7 +37,7 @@ class DeletingLeavesChildren final : public WrongProvider {
   }
 };
 
-class DeletingLooksAtTheRootAlone final : public WrongProvider {
+class DeletingChecksTheRootAlone final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Result<std::vector<DeleteResult>> delete_instances(Ids instances, DeleteMode mode) override {
@@ -51,7 +51,7 @@ class DeletingLooksAtTheRootAlone final : public WrongProvider {
   }
 };
 
-class DeletingAsksNobody final : public WrongProvider {
+class DeletingNeedsNoForce final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Result<std::vector<DeleteResult>> delete_instances(Ids instances, DeleteMode) override {
@@ -73,7 +73,7 @@ class ChildrenCanBeDeletedAlone final : public WrongProvider {
   }
 };
 
-class HoldersAreNotToldOfADeletion final : public WrongProvider {
+class HoldersDoNotLearnOfADeletion final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Result<std::vector<DeleteResult>> delete_instances(Ids instances, DeleteMode mode) override {
@@ -83,7 +83,7 @@ class HoldersAreNotToldOfADeletion final : public WrongProvider {
   }
 };
 
-class ALateTurnBringsBackTheDeleted final : public WrongProvider {
+class ALateTurnRecreatesADeletedInstance final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
@@ -274,47 +274,48 @@ class CountsGoByNumber final : public WrongProvider {
 
 constexpr Mutant mutants[] = {
     {"deleting_leaves_activities", "Worker rows stay when their instance is deleted.",
-     "test_orphan_activity_after_instance_force_deletion", make_mutant<DeletingLeavesActivities>},
-    {"deleting_leaves_children", "Only the instance itself goes.", "test_cascade_delete_hierarchy",
-     make_mutant<DeletingLeavesChildren>},
-    {"deleting_looks_at_the_root_alone", "A tree goes although something in it goes on.",
-     "a_running_child_keeps_its_root", make_mutant<DeletingLooksAtTheRootAlone>},
-    {"deleting_asks_nobody", "What goes on is deleted without force.",
-     "test_delete_running_rejected_force_succeeds", make_mutant<DeletingAsksNobody>},
-    {"children_can_be_deleted_alone", "A child goes and its parent waits for ever.",
-     "test_delete_instances_atomic_orphan_detection", make_mutant<ChildrenCanBeDeletedAlone>},
-    {"holders_are_not_told_of_a_deletion", "Who runs an activity of a deleted instance is not told why.",
-     "test_orphan_activity_after_instance_force_deletion", make_mutant<HoldersAreNotToldOfADeletion>},
-    {"a_late_turn_brings_back_the_deleted", "A turn of a deleted instance creates it anew.",
-     "test_force_delete_prevents_ack_recreation", make_mutant<ALateTurnBringsBackTheDeleted>},
-    {"pruning_takes_the_current_execution", "Keeping none means none.", "test_prune_safety",
-     make_mutant<PruningTakesTheCurrentExecution>},
-    {"pruning_takes_key_values", "What pruned executions set goes with them.",
-     "test_kv_prune_preserves_all_keys", make_mutant<PruningTakesKeyValues>},
-    {"either_part_prunes", "An execution goes if one of two conditions holds.",
-     "test_prune_options_combinations", make_mutant<EitherPartPrunes>},
-    {"pages_skip_one", "A page begins one instance too late.", "pages_show_every_instance_once",
+     "a_forced_deletion_cancels_held_activities_with_the_reason", make_mutant<DeletingLeavesActivities>},
+    {"deleting_leaves_children", "Only the instance itself is deleted.",
+     "a_tree_is_deleted_whole_and_only_from_its_root", make_mutant<DeletingLeavesChildren>},
+    {"deleting_checks_the_root_alone", "A tree is deleted although a descendant is running.",
+     "a_running_descendant_prevents_the_deletion_of_its_root", make_mutant<DeletingChecksTheRootAlone>},
+    {"deleting_needs_no_force", "A running instance is deleted without force.",
+     "a_running_instance_is_deleted_only_by_force", make_mutant<DeletingNeedsNoForce>},
+    {"children_can_be_deleted_alone", "A child is deleted and its parent never gets an answer.",
+     "deleting_a_root_deletes_its_unlisted_children", make_mutant<ChildrenCanBeDeletedAlone>},
+    {"holders_do_not_learn_of_a_deletion",
+     "The holder of an activity of a deleted instance receives no reason.",
+     "a_forced_deletion_cancels_held_activities_with_the_reason", make_mutant<HoldersDoNotLearnOfADeletion>},
+    {"a_late_turn_recreates_a_deleted_instance", "A turn of a deleted instance creates it again.",
+     "a_late_turn_does_not_recreate_a_deleted_instance", make_mutant<ALateTurnRecreatesADeletedInstance>},
+    {"pruning_takes_the_current_execution", "keep_last = 0 deletes the current execution.",
+     "the_current_execution_is_never_pruned", make_mutant<PruningTakesTheCurrentExecution>},
+    {"pruning_takes_key_values", "Key-values of pruned executions are deleted.",
+     "keys_of_pruned_executions_stay", make_mutant<PruningTakesKeyValues>},
+    {"either_part_prunes", "An execution is pruned if one of two conditions holds.",
+     "executions_are_pruned_by_count_by_time_or_by_both", make_mutant<EitherPartPrunes>},
+    {"pages_skip_one", "A page begins one instance too late.", "pages_show_every_instance_exactly_once",
      make_mutant<PagesSkipOne>},
-    {"pages_go_by_count", "A page goes on behind as many as were seen.",
-     "pages_hold_while_instances_come_and_go", make_mutant<PagesGoByCount>},
+    {"pages_go_by_count", "A page skips a number of instances instead of continuing after the last one.",
+     "pages_stay_correct_while_instances_are_added_and_deleted", make_mutant<PagesGoByCount>},
     {"a_prefix_ignores_case", "Ids are compared as some databases compare text.", "a_prefix_is_not_a_pattern",
      make_mutant<APrefixIgnoresCase>},
-    {"lists_carry_results", "Outputs are listed without being asked for.",
-     "results_are_listed_only_when_asked_for", make_mutant<ListsCarryResults>},
-    {"children_come_before_parents", "A tree is told from its leaves.", "test_delete_get_instance_tree",
-     make_mutant<ChildrenComeBeforeParents>},
-    {"timers_are_counted_as_due", "What waits for its time counts as waiting for a node.",
-     "test_get_queue_depths", make_mutant<TimersAreCountedAsDue>},
-    {"held_messages_are_counted_as_due", "A turn that runs counts as waiting.", "test_get_queue_depths",
-     make_mutant<HeldMessagesAreCountedAsDue>},
-    {"only_current_executions_are_counted", "Earlier executions are not counted.", "test_get_system_metrics",
-     make_mutant<OnlyCurrentExecutionsAreCounted>},
+    {"lists_carry_results", "Outputs are listed without a request.", "results_are_listed_only_on_request",
+     make_mutant<ListsCarryResults>},
+    {"children_come_before_parents", "A tree lists children before their parents.",
+     "a_tree_contains_the_instance_and_all_descendants", make_mutant<ChildrenComeBeforeParents>},
+    {"timers_are_counted_as_due", "A message for later is counted as due.",
+     "queue_depths_separate_due_later_and_leased_messages", make_mutant<TimersAreCountedAsDue>},
+    {"held_messages_are_counted_as_due", "Messages of a running turn are counted as due.",
+     "queue_depths_separate_due_later_and_leased_messages", make_mutant<HeldMessagesAreCountedAsDue>},
+    {"only_current_executions_are_counted", "Earlier executions are not counted.",
+     "metrics_count_instances_by_status_executions_and_events", make_mutant<OnlyCurrentExecutionsAreCounted>},
     {"counts_begin_with_the_last_again", "A part begins with the last instance of the part before.",
-     "instances_are_counted_in_parts", make_mutant<CountsBeginWithTheLastAgain>},
-    {"a_gap_ends_the_count", "A count ends where an instance was deleted.", "instances_are_counted_in_parts",
-     make_mutant<AGapEndsTheCount>},
-    {"counts_go_by_number", "A part goes on behind as many as were counted.",
-     "parts_hold_while_instances_come_and_go", make_mutant<CountsGoByNumber>},
+     "instances_counted_in_parts_add_up", make_mutant<CountsBeginWithTheLastAgain>},
+    {"a_gap_ends_the_count", "A count ends where an instance was deleted.",
+     "instances_counted_in_parts_add_up", make_mutant<AGapEndsTheCount>},
+    {"counts_go_by_number", "A part skips a number of instances instead of continuing after the last one.",
+     "counts_stay_correct_while_instances_are_added_and_deleted", make_mutant<CountsGoByNumber>},
 };
 
 }  // namespace

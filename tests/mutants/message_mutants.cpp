@@ -1,4 +1,4 @@
-// Wrong about starts, messages and those who listen.
+// Wrong about starts, messages and listeners.
 #include "mutants/mutant.hpp"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ class ParkedMessagesAreLost final : public WrongProvider {
   }
 };
 
-class ParkedMessagesAreKeptForEver final : public WrongProvider {
+class ParkedMessagesNeverExpire final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Result<SweepResult> sweep(std::size_t limit) override {
@@ -158,7 +158,7 @@ class ATakenChildIdIsNotAnswered final : public WrongProvider {
   }
 };
 
-class NobodyIsTold final : public WrongProvider {
+class NoListenerIsNotified final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   std::unique_ptr<Subscription> subscribe(NodeId, ProviderListener&) override {
@@ -166,7 +166,7 @@ class NobodyIsTold final : public WrongProvider {
   }
 };
 
-class EverybodyIsToldOfStolenLeases final : public WrongProvider {
+class AllListenersReceiveStolenLeases final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   std::unique_ptr<Subscription> subscribe(NodeId, ProviderListener& listener) override {
@@ -176,32 +176,33 @@ class EverybodyIsToldOfStolenLeases final : public WrongProvider {
 
 constexpr Mutant mutants[] = {
     {"message_ids_are_forgotten", "A message that is sent again is delivered again.",
-     "message_ids_deduplicate", make_mutant<MessageIdsAreForgotten>},
+     "a_message_id_is_stored_once_per_instance", make_mutant<MessageIdsAreForgotten>},
     {"message_ids_are_forgotten_with_delivery", "Only messages that still wait are compared.",
-     "message_ids_deduplicate", make_mutant<MessageIdsAreForgottenWithDelivery>},
-    {"parked_messages_block_others", "While messages wait for an unknown instance nothing is handed out.",
-     "an_unknown_target_blocks_nobody", make_mutant<ParkedMessagesBlockOthers>},
-    {"parked_messages_are_lost", "Nobody gets what came before the start.",
+     "a_message_id_is_stored_once_per_instance", make_mutant<MessageIdsAreForgottenWithDelivery>},
+    {"parked_messages_block_others", "While messages are parked, a fetch returns nothing.",
+     "messages_to_unknown_instances_do_not_delay_others", make_mutant<ParkedMessagesBlockOthers>},
+    {"parked_messages_are_lost", "Messages sent before the start are never delivered.",
      "parked_messages_are_delivered_when_the_instance_starts", make_mutant<ParkedMessagesAreLost>},
-    {"parked_messages_are_kept_for_ever", "No sweep drops what nobody came for.",
-     "parked_messages_are_dropped_in_the_end", make_mutant<ParkedMessagesAreKeptForEver>},
-    {"messages_for_later_come_at_once", "The time of a message is ignored.", "test_timer_delayed_visibility",
-     make_mutant<MessagesForLaterComeAtOnce>},
+    {"parked_messages_never_expire", "No sweep drops parked messages.",
+     "a_sweep_drops_and_counts_expired_parked_messages", make_mutant<ParkedMessagesNeverExpire>},
+    {"messages_for_later_come_at_once", "The time of a message is ignored.",
+     "a_message_for_later_is_delivered_at_its_time", make_mutant<MessagesForLaterComeAtOnce>},
     {"the_past_overtakes", "A message with an old time comes before those that arrived earlier.",
-     "a_message_in_the_past_is_visible_now", make_mutant<ThePastOvertakes>},
-    {"an_answer_reaches_any_incarnation", "A child's answer goes to whoever has the parent's name.",
-     "old_answers_of_children_reach_nobody", make_mutant<AnAnswerReachesAnyIncarnation>},
-    {"an_ended_instance_says_enqueued", "Who sends to an ended instance is not told.",
-     "a_finished_instance_takes_no_messages", make_mutant<AnEndedInstanceSaysEnqueued>},
-    {"every_start_may_replace", "An ended instance is replaced without being asked to.",
-     "a_final_instance_keeps_its_id_unless_told_otherwise", make_mutant<EveryStartMayReplace>},
+     "a_visible_at_in_the_past_means_now", make_mutant<ThePastOvertakes>},
+    {"an_answer_reaches_any_incarnation", "A child's answer goes to any instance with the parent's id.",
+     "a_childs_answer_to_a_replaced_parent_is_dropped", make_mutant<AnAnswerReachesAnyIncarnation>},
+    {"an_ended_instance_says_enqueued", "A message to an ended instance is answered `enqueued`.",
+     "a_finished_instance_accepts_no_messages", make_mutant<AnEndedInstanceSaysEnqueued>},
+    {"every_start_may_replace", "An ended instance is replaced although the policy is `reject`.",
+     "a_final_instance_is_replaced_only_by_replace_when_final", make_mutant<EveryStartMayReplace>},
     {"a_conflict_is_taken_for_a_repeat", "Another start of the same id is answered `exists`.",
-     "a_repeated_start_exists_and_another_conflicts", make_mutant<AConflictIsTakenForARepeat>},
-    {"a_taken_child_id_is_not_answered", "A parent waits for ever for a child that was refused.",
-     "a_child_whose_id_is_taken_fails_in_the_parent", make_mutant<ATakenChildIdIsNotAnswered>},
-    {"nobody_is_told", "There is no push.", "push_tells_of_worker_work", make_mutant<NobodyIsTold>},
-    {"everybody_is_told_of_stolen_leases", "All listeners are told as if the leases were theirs.",
-     "push_tells_the_owner_of_a_timeout", make_mutant<EverybodyIsToldOfStolenLeases>},
+     "a_repeated_start_exists_and_a_different_one_conflicts", make_mutant<AConflictIsTakenForARepeat>},
+    {"a_taken_child_id_is_not_answered", "A parent never gets an answer for a refused child.",
+     "a_taken_child_id_sends_the_parent_its_prepared_answer", make_mutant<ATakenChildIdIsNotAnswered>},
+    {"no_listener_is_notified", "There is no push.", "push_reports_new_activities",
+     make_mutant<NoListenerIsNotified>},
+    {"all_listeners_receive_stolen_leases", "Every listener receives the stolen leases of other nodes.",
+     "push_reports_a_timeout_to_the_owner", make_mutant<AllListenersReceiveStolenLeases>},
 };
 
 }  // namespace

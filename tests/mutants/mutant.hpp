@@ -1,7 +1,7 @@
-// A provider that is wrong in one respect, and the case that must notice.
+// A mutant: a provider that is wrong in one respect, and the case that must catch it.
 //
-// Each is the memory provider behind a wrapper that changes what goes in or what comes out, or reaches into
-// its tables before or after a call. Each mutant has a mistake that a provider could make by accident.
+// Each is the memory provider behind a wrapper that changes requests or answers, or changes the tables before
+// or after a call. A real provider could be wrong in the same way by accident.
 #pragma once
 
 #include "testing/memory/tables.hpp"
@@ -23,7 +23,7 @@ struct Mutant {
   std::shared_ptr<Provider> (*make)(std::shared_ptr<MemoryProvider> right);
 };
 
-/// The parts of a mutant: a correct provider, and access behind its interface.
+/// The base of all mutants: a correct provider, and access to its tables.
 class WrongProvider : public ForwardingProvider {
  public:
   explicit WrongProvider(std::shared_ptr<MemoryProvider> right) : ForwardingProvider(right), right_(*right) {}
@@ -34,7 +34,7 @@ class WrongProvider : public ForwardingProvider {
     with_tables(right_, change);
   }
   [[nodiscard]] LeaseTime lease_now() const { return clock().lease_now(); }
-  /// Longer than any case looks.
+  /// Later than any case checks.
   [[nodiscard]] LeaseTime far_away() const { return lease_now() + std::chrono::hours{24}; }
 
  private:
@@ -52,8 +52,8 @@ std::vector<T> copy_of(std::span<const T> entries) {
   return {entries.begin(), entries.end()};
 }
 
-// -- by what they get wrong ---
-std::span<const Mutant> work_mutants();
+// -- by subject ---
+std::span<const Mutant> activity_mutants();
 std::span<const Mutant> cancellation_mutants();
 std::span<const Mutant> turn_mutants();
 std::span<const Mutant> fetch_mutants();

@@ -94,7 +94,7 @@ class ATimeoutIsNotDelivered final : public WrongProvider {
   }
 };
 
-class ATimedOutHolderIsNotTold final : public WrongProvider {
+class ATimedOutHolderGetsNoReason final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Result<SweepResult> sweep(std::size_t limit) override {
@@ -104,7 +104,7 @@ class ATimedOutHolderIsNotTold final : public WrongProvider {
   }
 };
 
-class WaitingIsLimitedForEver final : public WrongProvider {
+class WaitingIsLimitedAfterTheFirstAttempt final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Result<SweepResult> sweep(std::size_t limit) override {
@@ -136,7 +136,7 @@ class ASweepIgnoresItsLimit final : public WrongProvider {
   Result<SweepResult> sweep(std::size_t) override { return ForwardingProvider::sweep(1'000'000); }
 };
 
-class WhatBecomesOverdueIsNotTold final : public WrongProvider {
+class ASweepHasNoNextDue final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Result<SweepResult> sweep(std::size_t limit) override {
@@ -172,33 +172,33 @@ class AbsentDetailsErase final : public WrongProvider {
 };
 
 constexpr Mutant mutants[] = {
-    {"a_sweep_forgets_heartbeats", "Silence is never noticed.", "heartbeat_fails_what_gives_no_sign_of_life",
-     make_mutant<ASweepForgetsHeartbeats>},
-    {"a_renewal_is_a_sign_of_life", "The node speaks for an activity that hangs.",
-     "heartbeat_fails_what_gives_no_sign_of_life", make_mutant<ARenewalIsASignOfLife>},
-    {"a_renewal_restarts_the_attempt", "An activity that is renewed may run for ever.",
-     "start_to_close_fails_what_runs_too_long", make_mutant<ARenewalRestartsTheAttempt>},
+    {"a_sweep_forgets_heartbeats", "A missing heartbeat is ignored.",
+     "the_heartbeat_limit_fails_an_attempt_that_is_only_renewed", make_mutant<ASweepForgetsHeartbeats>},
+    {"a_renewal_is_a_sign_of_life", "A renewal by the node counts as a heartbeat.",
+     "the_heartbeat_limit_fails_an_attempt_that_is_only_renewed", make_mutant<ARenewalIsASignOfLife>},
+    {"a_renewal_restarts_the_attempt", "A renewed activity never reaches its time limit.",
+     "start_to_close_fails_a_renewed_attempt_that_runs_too_long", make_mutant<ARenewalRestartsTheAttempt>},
     {"attempts_share_their_time", "The time of an attempt counts from the first one.",
      "start_to_close_counts_from_the_current_attempt", make_mutant<AttemptsShareTheirTime>},
-    {"a_timeout_is_delivered_twice", "The instance gets the failure two times.", "a_timeout_is_told_once",
-     make_mutant<ATimeoutIsDeliveredTwice>},
-    {"a_timeout_is_not_delivered", "The row goes and nobody hears of it.",
-     "schedule_to_start_fails_what_nobody_takes", make_mutant<ATimeoutIsNotDelivered>},
-    {"a_timed_out_holder_is_not_told",
-     "The holder of an overdue activity learns only that its lease is lost.",
-     "a_sweep_robs_whoever_holds_the_lease", make_mutant<ATimedOutHolderIsNotTold>},
-    {"waiting_is_limited_for_ever", "What was taken once and given back fails for waiting.",
-     "schedule_to_start_ends_with_the_first_attempt", make_mutant<WaitingIsLimitedForEver>},
-    {"a_free_activity_fails_for_running", "An activity whose lease ended fails instead of being tried again.",
-     "a_lease_that_ends_first_frees_the_activity", make_mutant<AFreeActivityFailsForRunning>},
-    {"a_sweep_ignores_its_limit", "A sweep does everything at once.", "a_sweep_does_no_more_than_it_was_told",
-     make_mutant<ASweepIgnoresItsLimit>},
-    {"what_becomes_overdue_is_not_told", "Nobody knows when to sweep.",
-     "schedule_to_start_fails_what_nobody_takes", make_mutant<WhatBecomesOverdueIsNotTold>},
-    {"heartbeat_details_are_lost", "The next attempt begins from nothing.",
+    {"a_timeout_is_delivered_twice", "The instance receives the failure twice.",
+     "an_instance_receives_one_failure_per_timeout", make_mutant<ATimeoutIsDeliveredTwice>},
+    {"a_timeout_is_not_delivered", "The row is deleted and the instance receives no failure.",
+     "schedule_to_start_fails_an_activity_that_no_worker_fetches", make_mutant<ATimeoutIsNotDelivered>},
+    {"a_timed_out_holder_gets_no_reason", "The holder of an overdue activity receives only `lease_lost`.",
+     "a_sweep_records_the_stolen_lease_for_its_owner", make_mutant<ATimedOutHolderGetsNoReason>},
+    {"waiting_is_limited_after_the_first_attempt", "A released activity fails with schedule_to_start.",
+     "schedule_to_start_ends_with_the_first_attempt", make_mutant<WaitingIsLimitedAfterTheFirstAttempt>},
+    {"a_free_activity_fails_for_running",
+     "An activity whose lease ended fails instead of getting another attempt.",
+     "an_activity_whose_lease_ends_first_gets_another_attempt", make_mutant<AFreeActivityFailsForRunning>},
+    {"a_sweep_ignores_its_limit", "A sweep processes every overdue activity.",
+     "a_sweep_processes_at_most_its_limit", make_mutant<ASweepIgnoresItsLimit>},
+    {"a_sweep_has_no_next_due", "A sweep does not return when to sweep again.",
+     "schedule_to_start_fails_an_activity_that_no_worker_fetches", make_mutant<ASweepHasNoNextDue>},
+    {"heartbeat_details_are_lost", "The next attempt receives no details.",
      "heartbeat_details_reach_the_next_attempt", make_mutant<HeartbeatDetailsAreLost>},
-    {"absent_details_erase", "A heartbeat without details forgets those before.",
-     "a_heartbeat_without_details_keeps_those_before", make_mutant<AbsentDetailsErase>},
+    {"absent_details_erase", "A heartbeat without details deletes the last details.",
+     "a_heartbeat_without_details_keeps_the_last_details", make_mutant<AbsentDetailsErase>},
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ class ASessionNeverEnds final : public WrongProvider {
   }
 };
 
-class ASessionIsClaimedWithTheEndOfItsWork final : public WrongProvider {
+class ASessionIsClaimedWithTheEndOfItsActivity final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
@@ -39,7 +39,7 @@ class ASessionIsClaimedWithTheEndOfItsWork final : public WrongProvider {
   }
 };
 
-class TheEndOfWorkDoesNotUseItsSession final : public WrongProvider {
+class AnAckDoesNotUseItsSession final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Result<std::vector<AckResult>> ack_activities(std::span<const ActivityAck> acks) override {
@@ -95,7 +95,7 @@ class TheNumberOfSessionsIsNotLimited final : public WrongProvider {
   }
 };
 
-class SessionsInHandAreNotCounted final : public WrongProvider {
+class ActiveSessionsAreNotCounted final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
@@ -105,7 +105,7 @@ class SessionsInHandAreNotCounted final : public WrongProvider {
   }
 };
 
-class SessionsAreReleasedInWordOnly final : public WrongProvider {
+class SessionsAreNotReleased final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Result<std::size_t> release_sessions(const std::string& owner) override {
@@ -117,7 +117,7 @@ class SessionsAreReleasedInWordOnly final : public WrongProvider {
   }
 };
 
-class ASweepRemovesSessionsWithWork final : public WrongProvider {
+class ASweepRemovesSessionsWithActivities final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Result<SweepResult> sweep(std::size_t limit) override {
@@ -130,7 +130,7 @@ class ASweepRemovesSessionsWithWork final : public WrongProvider {
   }
 };
 
-class AnyWorkerGetsSessionWork final : public WrongProvider {
+class AnyWorkerFetchesSessionActivities final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
@@ -161,34 +161,36 @@ class ATagDoesNotExcludeTheUntagged final : public WrongProvider {
 };
 
 constexpr Mutant mutants[] = {
-    {"live_sessions_are_taken", "A session belongs to who fetched last.",
-     "test_session_affinity_blocks_other_worker", make_mutant<LiveSessionsAreTaken>},
-    {"a_session_never_ends", "Nobody takes over the sessions of an owner that is gone.",
-     "test_session_claimable_after_lock_expiry", make_mutant<ASessionNeverEnds>},
-    {"a_session_is_claimed_with_the_end_of_its_work", "Two workers run activities of one session at once.",
-     "test_concurrent_session_claim_only_one_wins", make_mutant<ASessionIsClaimedWithTheEndOfItsWork>},
-    {"the_end_of_work_does_not_use_its_session", "Only a fetch keeps a session in use.",
-     "test_ack_updates_session_last_activity", make_mutant<TheEndOfWorkDoesNotUseItsSession>},
+    {"live_sessions_are_taken", "A session belongs to the last worker that fetched.",
+     "another_worker_cannot_fetch_from_a_live_session", make_mutant<LiveSessionsAreTaken>},
+    {"a_session_never_ends", "Sessions of a dead owner cannot be claimed.", "an_ended_session_can_be_claimed",
+     make_mutant<ASessionNeverEnds>},
+    {"a_session_is_claimed_with_the_end_of_its_activity",
+     "Two workers run activities of one session at the same time.",
+     "a_fetch_claims_the_session_before_its_activity_ends",
+     make_mutant<ASessionIsClaimedWithTheEndOfItsActivity>},
+    {"an_ack_does_not_use_its_session", "Only a fetch counts as use of a session.",
+     "an_ack_counts_as_use_of_the_session", make_mutant<AnAckDoesNotUseItsSession>},
     {"a_renewal_does_not_use_its_session", "A session with one long activity counts as idle.",
-     "test_renew_work_item_updates_session_last_activity", make_mutant<ARenewalDoesNotUseItsSession>},
-    {"an_ended_session_is_renewed", "A session comes back to life.",
-     "test_renew_session_lock_after_expiry_returns_zero", make_mutant<AnEndedSessionIsRenewed>},
-    {"idle_sessions_are_renewed", "A session that nobody uses is kept for ever.",
-     "test_renew_session_lock_skips_idle", make_mutant<IdleSessionsAreRenewed>},
-    {"the_number_of_sessions_is_not_limited", "A worker gets as many sessions as there are.",
-     "a_fetch_opens_no_more_sessions_than_allowed", make_mutant<TheNumberOfSessionsIsNotLimited>},
-    {"sessions_in_hand_are_not_counted", "Only new sessions count against the limit.",
-     "a_fetch_opens_no_more_sessions_than_allowed", make_mutant<SessionsInHandAreNotCounted>},
-    {"sessions_are_released_in_word_only", "A worker that goes keeps its sessions until they end.",
-     "release_sessions_frees_them_at_once", make_mutant<SessionsAreReleasedInWordOnly>},
-    {"a_sweep_removes_sessions_with_work", "A session is removed although activities of it wait.",
-     "test_cleanup_keeps_sessions_with_pending_items", make_mutant<ASweepRemovesSessionsWithWork>},
-    {"any_worker_gets_session_work", "A worker without sessions is handed activities of one.",
-     "test_none_session_skips_session_items", make_mutant<AnyWorkerGetsSessionWork>},
-    {"tags_are_ignored", "A worker is handed activities of any tag.", "test_default_only_fetches_untagged",
-     make_mutant<TagsAreIgnored>},
-    {"a_tag_does_not_exclude_the_untagged", "A worker of a tag also takes what has none.",
-     "test_tags_fetches_only_matching", make_mutant<ATagDoesNotExcludeTheUntagged>},
+     "an_activity_renewal_counts_as_use_of_the_session", make_mutant<ARenewalDoesNotUseItsSession>},
+    {"an_ended_session_is_renewed", "An ended session can be renewed.", "a_renewal_never_revives_a_session",
+     make_mutant<AnEndedSessionIsRenewed>},
+    {"idle_sessions_are_renewed", "An idle session never ends.", "a_renewal_skips_idle_sessions",
+     make_mutant<IdleSessionsAreRenewed>},
+    {"the_number_of_sessions_is_not_limited", "A worker may claim every session.",
+     "a_fetch_claims_at_most_max_active_sessions", make_mutant<TheNumberOfSessionsIsNotLimited>},
+    {"active_sessions_are_not_counted", "Only new sessions count against the limit.",
+     "a_fetch_claims_at_most_max_active_sessions", make_mutant<ActiveSessionsAreNotCounted>},
+    {"sessions_are_not_released", "Released sessions stay with their owner until they end.",
+     "release_sessions_frees_all_sessions_of_the_owner", make_mutant<SessionsAreNotReleased>},
+    {"a_sweep_removes_sessions_with_activities", "A session with waiting activities is removed.",
+     "a_sweep_keeps_sessions_with_activities", make_mutant<ASweepRemovesSessionsWithActivities>},
+    {"any_worker_fetches_session_activities", "A worker without sessions fetches activities of a session.",
+     "a_worker_without_sessions_skips_session_activities", make_mutant<AnyWorkerFetchesSessionActivities>},
+    {"tags_are_ignored", "A worker fetches activities of any tag.",
+     "a_default_worker_fetches_only_untagged_activities", make_mutant<TagsAreIgnored>},
+    {"a_tag_does_not_exclude_the_untagged", "A worker of one tag also fetches untagged activities.",
+     "a_worker_of_one_tag_fetches_only_that_tag", make_mutant<ATagDoesNotExcludeTheUntagged>},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Wrong about turns: by what right they are stored, and what they leave.
+// Wrong about turns: the conditions of a commit, and its effects.
 #include "mutants/mutant.hpp"
 
 #include <algorithm>
@@ -204,7 +204,7 @@ class OneBadTurnFailsTheBatch final : public WrongProvider {
   }
 };
 
-class AHurriedBatchIsStoredButNotAnswered final : public WrongProvider {
+class APreemptedBatchIsStoredButNotAnswered final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Results commit_turns(Commits commits, const std::stop_token& preempt) override {
@@ -214,7 +214,7 @@ class AHurriedBatchIsStoredButNotAnswered final : public WrongProvider {
   }
 };
 
-class AHurriedBatchIsStoredFromItsEnd final : public WrongProvider {
+class APreemptedBatchIsStoredFromItsEnd final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Results commit_turns(Commits commits, const std::stop_token& preempt) override {
@@ -247,7 +247,7 @@ class ReplayBeginsWithItsOwnChanges final : public WrongProvider {
   }
 };
 
-class KeyValuesAreNotSettled final : public WrongProvider {
+class KeyValuesAreNotCarriedOver final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Results commit_turns(Commits commits, const std::stop_token& preempt) override {
@@ -295,49 +295,52 @@ class ARefusedDetachedStartIsNotReported final : public WrongProvider {
 };
 
 constexpr Mutant mutants[] = {
-    {"the_lease_of_a_turn_is_not_checked", "A turn is stored whatever its lease.",
-     "test_lock_expires_after_timeout", make_mutant<TheLeaseOfATurnIsNotChecked>},
-    {"an_ended_turn_lease_still_commits", "A lease that nobody took over commits late.",
-     "test_lock_expiration_during_ack", make_mutant<AnEndedTurnLeaseStillCommits>},
+    {"the_lease_of_a_turn_is_not_checked", "A turn is stored under any lease.",
+     "the_old_holder_is_refused_after_a_takeover", make_mutant<TheLeaseOfATurnIsNotChecked>},
+    {"an_ended_turn_lease_still_commits", "An expired lease can commit until a takeover.",
+     "a_commit_under_an_expired_lease_is_refused_without_a_takeover",
+     make_mutant<AnEndedTurnLeaseStillCommits>},
     {"a_turn_lease_is_revived", "A renewal brings back a lease that has ended.",
-     "test_orchestration_lock_renewal_after_expiration", make_mutant<ATurnLeaseIsRevived>},
+     "a_renewal_extends_a_turn_lease_and_never_revives_it", make_mutant<ATurnLeaseIsRevived>},
     {"a_repeated_commit_is_refused", "A commit whose answer was lost is not recognised.",
-     "a_repeated_commit_is_recognised_held", make_mutant<ARepeatedCommitIsRefused>},
-    {"any_commit_is_a_repeated_one", "Whatever loses its lease is taken for a repeat.",
-     "test_invalid_lock_token_rejection", make_mutant<AnyCommitIsARepeatedOne>},
-    {"a_conditional_turn_overtakes_messages", "A waiting message does not fail the condition.",
-     "conditional_commit_fails_when_a_message_waits", make_mutant<AConditionalTurnOvertakesMessages>},
+     "a_repeated_commit_under_a_held_lease_is_recognised", make_mutant<ARepeatedCommitIsRefused>},
+    {"any_commit_is_a_repeated_one", "A commit under a lost lease is answered `already_committed`.",
+     "another_token_cannot_commit_renew_or_release", make_mutant<AnyCommitIsARepeatedOne>},
+    {"a_conditional_turn_overtakes_messages", "A visible message does not fail the condition.",
+     "a_conditional_commit_fails_when_a_message_is_visible", make_mutant<AConditionalTurnOvertakesMessages>},
     {"a_conditional_turn_ignores_history", "The last event is not compared.",
-     "conditional_commit_fails_when_history_moved_on", make_mutant<AConditionalTurnIgnoresHistory>},
-    {"a_conditional_turn_ignores_a_lease", "Somebody else's lease does not fail the condition.",
-     "conditional_commit_fails_when_leased", make_mutant<AConditionalTurnIgnoresALease>},
-    {"a_failed_condition_drops_its_acks", "The ends that came with a refused turn are lost.",
-     "conditional_commit_fails_when_history_moved_on", make_mutant<AFailedConditionDropsItsAcks>},
-    {"a_turn_takes_messages_that_came_later", "A commit deletes all that is visible.",
-     "test_ack_only_affects_locked_messages", make_mutant<ATurnTakesMessagesThatCameLater>},
+     "a_conditional_commit_fails_after_newer_events", make_mutant<AConditionalTurnIgnoresHistory>},
+    {"a_conditional_turn_ignores_a_lease", "Another node's lease does not fail the condition.",
+     "a_conditional_commit_fails_while_the_instance_is_leased", make_mutant<AConditionalTurnIgnoresALease>},
+    {"a_failed_condition_drops_its_acks", "The acks of a refused turn are lost.",
+     "a_conditional_commit_fails_after_newer_events", make_mutant<AFailedConditionDropsItsAcks>},
+    {"a_turn_takes_messages_that_came_later", "A commit deletes all visible messages.",
+     "a_commit_deletes_only_the_messages_of_its_fetch", make_mutant<ATurnTakesMessagesThatCameLater>},
     {"event_ids_are_not_checked", "Events are stored under the next free numbers.",
-     "test_duplicate_event_id_rejection", make_mutant<EventIdsAreNotChecked>},
-    {"an_invalid_turn_has_no_reason", "A turn is refused without a word.",
-     "an_invalid_commit_gives_its_reason", make_mutant<AnInvalidTurnHasNoReason>},
+     "event_ids_that_do_not_continue_history_are_invalid", make_mutant<EventIdsAreNotChecked>},
+    {"an_invalid_turn_has_no_reason", "An invalid turn gets no message.",
+     "an_invalid_commit_returns_a_message", make_mutant<AnInvalidTurnHasNoReason>},
     {"a_refused_detached_start_is_not_reported", "A detached start of a taken id vanishes.",
      "a_detached_start_of_a_taken_id_is_reported", make_mutant<ARefusedDetachedStartIsNotReported>},
     {"turns_of_a_batch_see_each_others_messages",
      "Each turn's messages are stored before the next turn is decided.",
-     "turns_are_decided_before_their_messages_are_sent", make_mutant<TurnsOfABatchSeeEachOthersMessages>},
+     "messages_of_a_batch_do_not_fail_its_conditional_turns",
+     make_mutant<TurnsOfABatchSeeEachOthersMessages>},
     {"one_bad_turn_fails_the_batch", "Nothing of a batch is stored if one turn is refused.",
      "commits_in_one_batch_are_independent", make_mutant<OneBadTurnFailsTheBatch>},
-    {"a_hurried_batch_is_stored_but_not_answered", "The last turns of a hurried batch have no answer.",
-     "a_hurried_batch_is_stored_from_its_beginning", make_mutant<AHurriedBatchIsStoredButNotAnswered>},
-    {"a_hurried_batch_is_stored_from_its_end", "A hurry leaves out the first turns.",
-     "a_hurried_batch_is_stored_from_its_beginning", make_mutant<AHurriedBatchIsStoredFromItsEnd>},
+    {"a_preempted_batch_is_stored_but_not_answered",
+     "The last turns of a preempted batch are stored without an answer.",
+     "a_preempted_batch_is_stored_from_its_beginning", make_mutant<APreemptedBatchIsStoredButNotAnswered>},
+    {"a_preempted_batch_is_stored_from_its_end", "A preempted batch skips the first turns.",
+     "a_preempted_batch_is_stored_from_its_beginning", make_mutant<APreemptedBatchIsStoredFromItsEnd>},
     {"the_custom_status_version_stands_still", "A second change is not counted.",
-     "test_custom_status_version_increments", make_mutant<TheCustomStatusVersionStandsStill>},
+     "every_change_increments_the_custom_status_version", make_mutant<TheCustomStatusVersionStandsStill>},
     {"replay_begins_with_its_own_changes", "The fetch shows key-values of the current execution.",
-     "test_kv_delta_snapshot_excludes_current_execution", make_mutant<ReplayBeginsWithItsOwnChanges>},
-    {"key_values_are_not_settled", "What an execution set is not there for the next.",
-     "test_kv_delta_snapshot_includes_completed_execution", make_mutant<KeyValuesAreNotSettled>},
-    {"an_old_incarnation_commits", "A turn is matched by the instance's name.", "old_turns_touch_nothing",
-     make_mutant<AnOldIncarnationCommits>},
+     "readers_see_a_key_value_at_once_and_replay_does_not", make_mutant<ReplayBeginsWithItsOwnChanges>},
+    {"key_values_are_not_carried_over", "The next execution begins without the key-values of the last one.",
+     "key_values_of_an_ended_execution_are_in_the_next_snapshot", make_mutant<KeyValuesAreNotCarriedOver>},
+    {"an_old_incarnation_commits", "A turn is matched by instance id, not by incarnation.",
+     "leases_and_turns_of_a_replaced_instance_are_refused", make_mutant<AnOldIncarnationCommits>},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The conformance table as googletest cases, one each.
+// One googletest case for each case of the conformance table.
 #pragma once
 
 #include <duramen/testing/conformance.hpp>
@@ -17,7 +17,7 @@ class ConformanceTest final : public ::testing::Test {
 
   void TestBody() override {
     for (const std::string& failure : run_conformance_case(which_, provider_)) {
-      ADD_FAILURE() << failure << "\nthe promise: " << which_.checks;
+      ADD_FAILURE() << failure;
     }
   }
 
@@ -26,7 +26,7 @@ class ConformanceTest final : public ::testing::Test {
   const ProviderUnderTest provider_;
 };
 
-/// Registers every case for one provider; to be called before the tests run, as by a global's initialiser.
+/// Registers every case for one provider. Call it before the tests run, for example to initialise a global.
 inline bool register_conformance(const ProviderUnderTest& provider) {
   const std::string suite = "Conformance_" + provider.name;
   for (const ConformanceCase& which : conformance_cases()) {

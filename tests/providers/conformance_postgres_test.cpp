@@ -28,7 +28,7 @@ class PostgresConformance final : public ::testing::Test {
     DURAMEN_NEEDS_POSTGRES();
     static const ProviderUnderTest provider = with_manual_clock("postgres", open);
     for (const std::string& failure : run_conformance_case(which_, provider)) {
-      ADD_FAILURE() << failure << "\nthe promise: " << which_.checks;
+      ADD_FAILURE() << failure;
     }
   }
 

@@ -9,7 +9,7 @@
 namespace duramen::testing {
 namespace {
 
-/// A directory of its own for one store, gone when the store is.
+/// The directory of one store; deleted with the store.
 class StoreDirectory {
  public:
   StoreDirectory() {
@@ -30,7 +30,7 @@ class StoreDirectory {
 };
 
 std::shared_ptr<Provider> open(std::string path, const Clock& clock) {
-  // What is promised is the same without the disk; power loss has tests of its own.
+  // The promises do not depend on the disk; power loss has its own tests.
   return sqlite::open_provider(
              {.path = std::move(path), .clock = &clock, .durability = sqlite::Options::Durability::off})
       .value();

@@ -1,4 +1,4 @@
-// What docs/guides/testing-a-provider.md shows, compiled and run; and that the page shows just this.
+// The code of docs/guides/testing-a-provider.md, compiled and run. A test checks that the page shows this code.
 #include <duramen/testing/conformance.hpp>
 #include <duramen/testing/manual_clock.hpp>
 #include <duramen/testing/memory_provider.hpp>
@@ -18,7 +18,7 @@ namespace {
 
 std::shared_ptr<Provider> open_mine(const Clock& clock) { return std::make_shared<MemoryProvider>(clock); }
 
-/// Stands for a database server that is shifted by a hook of its own.
+/// Stands for a database server with a hook that shifts its clock.
 class MyServer {
  public:
   void shift_clock(Duration by) { clock_.advance(by); }
@@ -36,7 +36,7 @@ const ProviderUnderTest mine =
 int failed = 0;
 for (const ConformanceCase& which : conformance_cases()) {
   for (const std::string& failure : run_conformance_case(which, mine)) {
-    std::cerr << which.name << ": " << failure << "\n  the promise: " << which.checks << "\n";
+    std::cerr << which.name << ": " << failure << "\n";
     ++failed;
   }
 }
@@ -49,7 +49,7 @@ class StoreWithItsOwnClock final : public StoreUnderTest {
  public:
   Provider& provider() override { return *provider_; }
   void advance(Duration by) override { server_.shift_clock(by); }
-  bool jump_wall(Duration) override { return false; }  // cannot be done: those checks are skipped
+  bool jump_wall(Duration) override { return false; }  // not possible: those checks are skipped
 
  private:
   MyServer server_;

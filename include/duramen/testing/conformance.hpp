@@ -1,7 +1,7 @@
-// Is it a provider? One table of cases, each a promise of <duramen/provider.hpp>, for any implementation.
+// The conformance suite: one table of cases, each a promise of <duramen/provider.hpp>, for any provider.
 //
-// A provider author says how to open a fresh store, and hands the table to a test framework of choice or to
-// none:
+// A provider author writes a function that opens a fresh store, and runs the table with or without a test
+// framework:
 //
 //   const ProviderUnderTest mine =
 //       with_manual_clock("mine", [](const Clock& clock) { return open_mine(clock); });
@@ -10,7 +10,7 @@
 //   }
 //
 // Cases are independent of each other, open their own store and do not sleep: they advance its clock.
-// docs/guides/testing-a-provider.md has the rest.
+// See docs/guides/testing-a-provider.md.
 #pragma once
 
 #include <duramen/ids.hpp>
@@ -35,31 +35,30 @@ class StoreUnderTest {
   virtual ~StoreUnderTest() = default;
   /// The store itself.
   [[nodiscard]] virtual Provider& provider() = 0;
-  /// Lets time pass for the store, wall time and lease time; in some cases more than a year. Nobody wants to
-  /// wait that long: a store with a clock of its own needs a hook that shifts it.
+  /// Lets wall time and lease time pass for the store, in some cases more than a year. A store with its own
+  /// clock needs a hook that shifts it.
   virtual void advance(Duration by) = 0;
-  /// Sets the wall clock without letting time pass. False if that cannot be done here: what depends on it is
-  /// skipped.
+  /// Shifts the wall clock; lease time does not pass. False if the store cannot do that: the case then skips
+  /// the checks that depend on it.
   virtual bool jump_wall(Duration by) = 0;
 };
 
 struct ProviderUnderTest {
   std::string name;  ///< an identifier, for reports
-  /// Called for every case; several may be open at a time.
+  /// Called once per case. Several stores may be open at the same time.
   std::function<std::unique_ptr<StoreUnderTest>()> open;
 };
 
-/// The usual case: a provider that takes a clock. `open` makes a fresh store at each call; `clock` outlives
-/// it.
+/// For a provider that takes a clock. `open` makes a fresh store at each call; `clock` outlives it.
 [[nodiscard]] ProviderUnderTest with_manual_clock(
     std::string name, std::function<std::shared_ptr<Provider>(const Clock& clock)> open);
 
-/// Collects what was wrong, with the line that noticed.
+/// Collects the failures of a case, each with its source line.
 class Check {
  public:
   using Where = std::source_location;
 
-  /// Notes a failure, if there is one, and goes on; that() and equal() answer whether all is well.
+  /// These note a failure and continue. that() and equal() return true if the check passed.
   void fail(std::string_view message, Where where = Where::current());
   bool that(bool holds, std::string_view what, Where where = Where::current()) {
     if (!holds) fail(what, where);
@@ -95,15 +94,30 @@ class Check {
 };
 
 struct ConformanceCase {
-  std::string_view name;    ///< an identifier, unique in the table
-  std::string_view checks;  ///< a sentence that is true when the case passes
+  /// A sentence that is true when the case passes, as an identifier. Unique in the table.
+  std::string_view name;
   void (*run)(StoreUnderTest& store, Check& check);
+  /// The same case in the reference suite (docs/conformance.md); empty if it has none.
+  std::string_view reference{};
+  /// How this case differs from `reference`; empty if it does not.
+  std::string_view difference{};
+  /// The group of the case, as an identifier.
+  std::string_view chapter{};
 };
 
-/// All cases, in a fixed order.
+/// All cases, in a fixed order, chapter by chapter.
 [[nodiscard]] std::span<const ConformanceCase> conformance_cases();
 
-/// Runs one case on a store of its own. Empty: passed.
+/// A case of the reference suite that this suite omits.
+struct OmittedReferenceCase {
+  std::string_view reference;
+  std::string_view why;
+};
+
+/// Together with the references of conformance_cases(), the whole reference suite.
+[[nodiscard]] std::span<const OmittedReferenceCase> omitted_reference_cases();
+
+/// Runs one case on its own store and returns the failures; empty if the case passed.
 [[nodiscard]] std::vector<std::string> run_conformance_case(const ConformanceCase& which,
                                                             const ProviderUnderTest& provider);
 

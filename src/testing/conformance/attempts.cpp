@@ -1,4 +1,4 @@
-// Attempts: how often something was handed out, and what happens to things that keep coming back.
+// Attempts: how often a turn or an activity was fetched, and the isolation of second attempts.
 #include "testing/conformance/driver.hpp"
 
 #include <set>
@@ -7,49 +7,49 @@ namespace duramen::inline v0::testing {
 namespace {
 using namespace std::chrono_literals;
 
-void orchestration_attempt_count_starts_at_one(Driver& d) {
+void the_first_delivery_of_a_turn_is_attempt_one(Driver& d) {
   d.start("a");
   const LeasedInstance item = d.fetch_one();
   d.check.equal(item.attempt, 1u, "attempt of the instance");
   d.check.equal(item.messages.at(0).attempt, 1u, "attempt of the message");
 }
 
-void orchestration_attempt_count_increments_on_refetch(Driver& d) {
+void release_and_expiry_of_a_turn_count_as_attempts(Driver& d) {
   d.start("a");
-  d.abandon(d.fetch_one());
+  d.release(d.fetch_one());
   const LeasedInstance second = d.fetch_one();
-  d.check.equal(second.attempt, 2u, "after an abandon");
+  d.check.equal(second.attempt, 2u, "after a release");
   d.advance(d.lease);
   d.check.equal(d.fetch_one().attempt, 3u, "after the lease ended");
 }
 
-void abandon_orchestration_item_ignore_attempt_decrements(Driver& d) {
+void a_released_turn_may_leave_the_attempt_uncounted(Driver& d) {
   d.start("a");
-  d.abandon(d.fetch_one());
-  d.abandon(d.fetch_one(), {}, false);
+  d.release(d.fetch_one());
+  d.release(d.fetch_one(), {}, false);
   d.check.equal(d.fetch_one().attempt, 2u, "a delivery that did not count");
 }
 
-void ignore_attempt_never_goes_negative(Driver& d) {
+void uncounted_deliveries_keep_the_attempt_at_one(Driver& d) {
   d.running("a", 1);
   d.send("a", raise("x"));
   for (int i = 0; i < 3; ++i) {
     const LeasedInstance item = d.fetch_one();
     d.check.equal(item.attempt, 1u, "attempt of a turn");
-    d.abandon(item, {}, false);
-    const LeasedActivity work = d.fetch_one_work();
-    d.check.equal(work.attempt, 1u, "attempt of an activity");
-    d.abandon(work, {}, false);
+    d.release(item, {}, false);
+    const LeasedActivity activity = d.fetch_one_activity();
+    d.check.equal(activity.attempt, 1u, "attempt of an activity");
+    d.release(activity, {}, false);
   }
 }
 
-void max_attempt_count_across_message_batch(Driver& d) {
+void the_attempt_of_an_instance_is_the_highest_of_its_messages(Driver& d) {
   d.running("a");
   d.send("a", raise("old"));
-  d.abandon(d.fetch_one());
+  d.release(d.fetch_one());
   const LeasedInstance second = d.fetch_one();
   d.send("a", raise("new"));
-  d.abandon(second);
+  d.release(second);
   const LeasedInstance third = d.fetch_one();
   d.check.equal(names_of(third.messages), "old new", "messages");
   d.check.equal(third.attempt, 3u, "attempt of the instance: the highest");
@@ -57,21 +57,21 @@ void max_attempt_count_across_message_batch(Driver& d) {
   d.check.equal(third.messages.at(1).attempt, 1u, "attempt of the new message");
 }
 
-void a_committed_turn_starts_the_count_anew(Driver& d) {
+void the_next_message_after_a_commit_starts_at_attempt_one(Driver& d) {
   d.running("a");
   d.send("a", raise("x"));
-  d.abandon(d.fetch_one());
+  d.release(d.fetch_one());
   d.must_commit(d.turn(d.fetch_one()));
   d.check.equal(d.woken("a").attempt, 1u, "attempt of the next message");
 }
 
-void a_second_attempt_is_fetched_alone(Driver& d) {
+void a_second_attempt_of_a_turn_is_fetched_alone(Driver& d) {
   for (const char* id : {"a", "b", "c"}) {
     d.start(id);
     d.advance(1ms);
   }
   d.check.equal(d.fetch().size(), 3u, "first attempts come together");
-  d.advance(d.lease);  // a crash: nobody ends these turns
+  d.advance(d.lease);  // a crash: these turns never end
   d.start("d");
   d.start("e");
   std::set<InstanceId> seen;
@@ -82,10 +82,10 @@ void a_second_attempt_is_fetched_alone(Driver& d) {
       d.check.that(item.attempt == 1 || items.size() == 1, "a second attempt came with others");
     }
   }
-  d.check.equal(seen.size(), 5u, "instances handed out in the end");
+  d.check.equal(seen.size(), 5u, "instances fetched in total");
 }
 
-void a_second_attempt_joins_nobody_before_it(Driver& d) {
+void a_second_attempt_is_not_added_to_a_batch_of_first_attempts(Driver& d) {
   d.start("first", "X");
   d.advance(1ms);
   d.start("second", "Y");
@@ -94,51 +94,51 @@ void a_second_attempt_joins_nobody_before_it(Driver& d) {
   d.advance(d.lease);
   const auto items = d.fetch();
   d.check.that(items.size() == 1 && items[0].instance == InstanceId{"first"},
-               "who waits longest comes alone");
+               "the longest waiting instance is fetched alone");
   const auto rest = d.fetch();
   d.check.that(rest.size() == 1 && rest[0].attempt == 2, "then the second attempt");
 }
 
-void a_delivery_that_did_not_count_does_not_isolate(Driver& d) {
+void an_uncounted_delivery_does_not_isolate_the_instance(Driver& d) {
   d.start("a");
   d.start("b");
-  for (const auto& item : d.fetch()) d.abandon(item, {}, false);
+  for (const auto& item : d.fetch()) d.release(item, {}, false);
   d.check.equal(d.fetch().size(), 2u, "both come together again");
 }
 
 void a_second_attempt_of_an_activity_is_fetched_alone(Driver& d) {
   d.running("a", 3);
-  d.check.equal(d.fetch_work().size(), 3u, "first attempts come together");
+  d.check.equal(d.fetch_activities().size(), 3u, "first attempts come together");
   d.advance(d.lease);
   std::set<std::uint64_t> seen;
   for (int i = 0; i < 4; ++i) {
-    const auto items = d.fetch_work();
+    const auto items = d.fetch_activities();
     d.check.that(items.size() <= 1, "a second attempt came with others");
     for (const auto& item : items) seen.insert(item.lease.key.activity.value);
   }
-  d.check.equal(seen.size(), 3u, "activities handed out in the end");
+  d.check.equal(seen.size(), 3u, "activities fetched in total");
 }
 
-void worker_attempt_count_starts_at_one(Driver& d) {
+void the_first_delivery_of_an_activity_is_attempt_one(Driver& d) {
   d.running("a", 1);
-  d.check.equal(d.fetch_one_work().attempt, 1u, "attempt");
+  d.check.equal(d.fetch_one_activity().attempt, 1u, "attempt");
 }
 
-void worker_attempt_count_increments_on_lock_expiry(Driver& d) {
+void expiry_and_release_of_an_activity_count_as_attempts(Driver& d) {
   d.running("a", 1);
-  (void)d.fetch_one_work();
+  (void)d.fetch_one_activity();
   d.advance(d.lease);
-  const LeasedActivity second = d.fetch_one_work();
+  const LeasedActivity second = d.fetch_one_activity();
   d.check.equal(second.attempt, 2u, "after the lease ended");
-  d.abandon(second);
-  d.check.equal(d.fetch_one_work().attempt, 3u, "after an abandon");
+  d.release(second);
+  d.check.equal(d.fetch_one_activity().attempt, 3u, "after a release");
 }
 
-void abandon_work_item_ignore_attempt_decrements(Driver& d) {
+void a_released_activity_may_leave_the_attempt_uncounted(Driver& d) {
   d.running("a", 1);
-  d.abandon(d.fetch_one_work());
-  d.abandon(d.fetch_one_work(), {}, false);
-  d.check.equal(d.fetch_one_work().attempt, 2u, "a delivery that did not count");
+  d.release(d.fetch_one_activity());
+  d.release(d.fetch_one_activity(), {}, false);
+  d.check.equal(d.fetch_one_activity().attempt, 2u, "a delivery that did not count");
 }
 
 void being_born_leased_is_the_first_attempt(Driver& d) {
@@ -148,23 +148,23 @@ void being_born_leased_is_the_first_attempt(Driver& d) {
   commit.new_activities = {Driver::activity(info, 2)};
   commit.new_activities[0].born_leased = LeaseToken{4711};
   d.must_commit(commit);
-  d.expect_no_work();
+  d.expect_no_activities();
   d.advance(d.lease);
-  d.check.equal(d.fetch_one_work().attempt, 2u, "after the lease it was born with ended");
+  d.check.equal(d.fetch_one_activity().attempt, 2u, "after the lease it was born with ended");
 }
 
-void every_lease_has_a_higher_fence(Driver& d) {
+void every_activity_lease_has_a_higher_fence(Driver& d) {
   const InstanceInfo info = d.running("a", 1);
   std::uint64_t last = 0;
   for (const bool counted : {true, false, false, true}) {
-    const LeasedActivity work = d.fetch_one_work();
-    d.check.that(work.fence > last, "higher than that of the lease before");
-    last = work.fence;
-    d.abandon(work, {}, counted);
+    const LeasedActivity activity = d.fetch_one_activity();
+    d.check.that(activity.fence > last, "higher than the fence of the last lease");
+    last = activity.fence;
+    d.release(activity, {}, counted);
   }
-  (void)d.fetch_one_work();
+  (void)d.fetch_one_activity();
   d.advance(d.lease);
-  d.check.that(d.fetch_one_work().fence > last + 1, "also after a lease that ended by itself");
+  d.check.that(d.fetch_one_activity().fence > last + 1, "even after a lease that expired");
 
   TurnCommit commit = d.turn(d.woken("a"));
   commit.events = {scheduled(3)};
@@ -172,47 +172,43 @@ void every_lease_has_a_higher_fence(Driver& d) {
   commit.new_activities[0].born_leased = LeaseToken{4711};
   d.must_commit(commit);
   d.advance(d.lease);
-  for (const auto& item : {d.fetch_one_work(), d.fetch_one_work()}) {
+  for (const auto& item : {d.fetch_one_activity(), d.fetch_one_activity()}) {
     if (item.lease.key.activity == EventId{3})
-      d.check.that(item.fence > 1, "being born leased was the first");
+      d.check.that(item.fence > 1, "being born leased was the first lease");
   }
 }
 
-constexpr ConformanceCase cases[] = {
-    {"orchestration_attempt_count_starts_at_one", "The first delivery is attempt 1.",
-     told<orchestration_attempt_count_starts_at_one>},
-    {"orchestration_attempt_count_increments_on_refetch", "Abandon and expiry cost an attempt.",
-     told<orchestration_attempt_count_increments_on_refetch>},
-    {"abandon_orchestration_item_ignore_attempt_decrements", "An abandon may say that it did not count.",
-     told<abandon_orchestration_item_ignore_attempt_decrements>},
-    {"ignore_attempt_never_goes_negative", "Deliveries that do not count leave the count where it was.",
-     told<ignore_attempt_never_goes_negative>},
-    {"max_attempt_count_across_message_batch", "An instance's attempt is the highest of its messages.",
-     told<max_attempt_count_across_message_batch>},
-    {"a_committed_turn_starts_the_count_anew", "Attempts belong to messages, not to instances.",
-     told<a_committed_turn_starts_the_count_anew>},
-    {"a_second_attempt_is_fetched_alone", "An instance that may have crashed a node has no neighbours.",
-     told<a_second_attempt_is_fetched_alone>},
-    {"a_second_attempt_joins_nobody_before_it", "A second attempt does not come behind a first one either.",
-     told<a_second_attempt_joins_nobody_before_it>},
-    {"a_delivery_that_did_not_count_does_not_isolate", "Leased but unstarted is not a second attempt.",
-     told<a_delivery_that_did_not_count_does_not_isolate>},
-    {"a_second_attempt_of_an_activity_is_fetched_alone", "The same holds for activities.",
-     told<a_second_attempt_of_an_activity_is_fetched_alone>},
-    {"worker_attempt_count_starts_at_one", "The first delivery is attempt 1.",
-     told<worker_attempt_count_starts_at_one>},
-    {"worker_attempt_count_increments_on_lock_expiry", "Expiry and abandon cost an attempt.",
-     told<worker_attempt_count_increments_on_lock_expiry>},
-    {"abandon_work_item_ignore_attempt_decrements", "An abandon may say that it did not count.",
-     told<abandon_work_item_ignore_attempt_decrements>},
-    {"every_lease_has_a_higher_fence", "Whoever an activity calls can tell a late attempt from a newer one.",
-     told<every_lease_has_a_higher_fence>},
-    {"being_born_leased_is_the_first_attempt", "A row that is born leased has been handed out once.",
-     told<being_born_leased_is_the_first_attempt>},
-};
-
 }  // namespace
 
-std::span<const ConformanceCase> attempt_cases() { return cases; }
+std::span<const ConformanceCase> attempt_cases() {
+  static constexpr ConformanceCase cases[] = {
+      DURAMEN_CASE(the_first_delivery_of_a_turn_is_attempt_one,
+                   .reference = "orchestration_attempt_count_starts_at_one"),
+      DURAMEN_CASE(release_and_expiry_of_a_turn_count_as_attempts,
+                   .reference = "orchestration_attempt_count_increments_on_refetch",
+                   .difference = "an expired lease is one of the refetches"),
+      DURAMEN_CASE(a_released_turn_may_leave_the_attempt_uncounted,
+                   .reference = "abandon_orchestration_item_ignore_attempt_decrements"),
+      DURAMEN_CASE(uncounted_deliveries_keep_the_attempt_at_one,
+                   .reference = "ignore_attempt_never_goes_negative"),
+      DURAMEN_CASE(the_attempt_of_an_instance_is_the_highest_of_its_messages,
+                   .reference = "max_attempt_count_across_message_batch",
+                   .difference = "the count of each message is also returned"),
+      DURAMEN_CASE(the_next_message_after_a_commit_starts_at_attempt_one),
+      DURAMEN_CASE(a_second_attempt_of_a_turn_is_fetched_alone),
+      DURAMEN_CASE(a_second_attempt_is_not_added_to_a_batch_of_first_attempts),
+      DURAMEN_CASE(an_uncounted_delivery_does_not_isolate_the_instance),
+      DURAMEN_CASE(a_second_attempt_of_an_activity_is_fetched_alone),
+      DURAMEN_CASE(the_first_delivery_of_an_activity_is_attempt_one,
+                   .reference = "worker_attempt_count_starts_at_one"),
+      DURAMEN_CASE(expiry_and_release_of_an_activity_count_as_attempts,
+                   .reference = "worker_attempt_count_increments_on_lock_expiry"),
+      DURAMEN_CASE(a_released_activity_may_leave_the_attempt_uncounted,
+                   .reference = "abandon_work_item_ignore_attempt_decrements"),
+      DURAMEN_CASE(every_activity_lease_has_a_higher_fence),
+      DURAMEN_CASE(being_born_leased_is_the_first_attempt),
+  };
+  return cases;
+}
 
 }  // namespace duramen::inline v0::testing

@@ -1,4 +1,4 @@
-// Cancellation: rows are deleted by the turn that decides it, and their holders can learn why.
+// Cancellation: the turn that cancels an activity deletes its row, and the holder can learn why.
 #include "testing/conformance/driver.hpp"
 
 namespace duramen::inline v0::testing {
@@ -6,7 +6,8 @@ namespace {
 using namespace std::chrono_literals;
 
 /// A turn of `node` that cancels these activities.
-CommitResult cancel(Driver& d, const InstanceId& id, const std::vector<CancelledActivity>& cancelled) {
+CommitResult cancel_activities(Driver& d, const InstanceId& id,
+                               const std::vector<CancelledActivity>& cancelled) {
   TurnCommit commit = d.turn(d.woken(id));
   commit.cancelled_activities = cancelled;
   return d.must_commit(commit);
@@ -14,26 +15,26 @@ CommitResult cancel(Driver& d, const InstanceId& id, const std::vector<Cancelled
 
 void test_ack_orchestration_item_deletes_cancelled_activities(Driver& d) {
   d.running("a", 3);
-  const CommitResult result =
-      cancel(d, "a", {{EventId{2}, CancelReason::select_loser}, {EventId{3}, CancelReason::dropped_future}});
-  d.check.that(result.stolen.empty(), "nobody held them: no lease was stolen");
-  d.check.equal(d.fetch_one_work().lease.key.activity, EventId{4}, "what is left");
+  const CommitResult result = cancel_activities(
+      d, "a", {{EventId{2}, CancelReason::select_loser}, {EventId{3}, CancelReason::dropped_future}});
+  d.check.that(result.stolen.empty(), "no lease was held, so none was stolen");
+  d.check.equal(d.fetch_one_activity().lease.key.activity, EventId{4}, "activities left");
 }
 
 void test_cancellation_of_unlocked_activity_removes_from_queue(Driver& d) {
   d.running("a", 1);
-  cancel(d, "a", {{EventId{2}, CancelReason::select_loser}});
-  d.expect_no_work();
+  cancel_activities(d, "a", {{EventId{2}, CancelReason::select_loser}});
+  d.expect_no_activities();
   d.advance(1h);
-  d.expect_no_work();
-  d.check.that(d.stolen_from(d.node).empty() && d.stolen_from(d.other).empty(), "nobody to tell");
+  d.expect_no_activities();
+  d.check.that(d.stolen_from(d.node).empty() && d.stolen_from(d.other).empty(), "no stolen lease to report");
 }
 
 void test_cancellation_of_locked_activity_causes_renewal_failure(Driver& d) {
   d.running("a", 1);
-  const auto held = d.fetch_work_as(d.other);
+  const auto held = d.fetch_activities_as(d.other);
   if (held.size() != 1) d.stop("an activity to hold");
-  cancel(d, "a", {{EventId{2}, CancelReason::timeout}});
+  cancel_activities(d, "a", {{EventId{2}, CancelReason::timeout}});
   for (int i = 0; i < 2; ++i) {
     const RenewResult renewed = d.renew(held[0].lease);
     d.check.equal(renewed.outcome, RenewOutcome::cancelled,
@@ -43,14 +44,14 @@ void test_cancellation_of_locked_activity_causes_renewal_failure(Driver& d) {
   d.advance(d.lease - 1ms);
   d.check.equal(d.renew(held[0].lease).outcome, RenewOutcome::cancelled,
                 "as long as the lease would have lasted");
-  d.expect_no_work();
+  d.expect_no_activities();
 }
 
 void test_ack_work_item_fails_on_cancelled_row(Driver& d) {
   d.running("a", 1);
-  const auto held = d.fetch_work_as(d.other);
+  const auto held = d.fetch_activities_as(d.other);
   if (held.size() != 1) d.stop("an activity to hold");
-  cancel(d, "a", {{EventId{2}, CancelReason::parent_cancelled}});
+  cancel_activities(d, "a", {{EventId{2}, CancelReason::parent_cancelled}});
   const AckResult acked = d.ack(Driver::completion(held[0]));
   d.check.equal(acked.outcome, AckOutcome::cancelled, "ack with a completion");
   d.check.equal(acked.reason, CancelReason::parent_cancelled, "reason");
@@ -58,28 +59,28 @@ void test_ack_work_item_fails_on_cancelled_row(Driver& d) {
   d.expect_nothing_to_do();
 }
 
-void a_lease_stolen_from_oneself_is_not_renewed(Driver& d) {
+void a_node_cannot_renew_a_lease_that_it_stole_from_itself(Driver& d) {
   d.running("a", 1);
-  const LeasedActivity held = d.fetch_one_work();
-  const CommitResult result = cancel(d, "a", {{EventId{2}, CancelReason::select_loser}});
+  const LeasedActivity held = d.fetch_one_activity();
+  const CommitResult result = cancel_activities(d, "a", {{EventId{2}, CancelReason::select_loser}});
   d.check.equal(result.stolen.size(), 1u, "the commit reports it");
   d.check.that(d.renew(held.lease).outcome != RenewOutcome::renewed, "renewal");
   d.check.that(d.ack(Driver::completion(held)).outcome != AckOutcome::done, "ack");
-  d.check.that(d.stolen_from(d.node).empty(), "who took it knows already");
+  d.check.that(d.stolen_from(d.node).empty(), "the node that stole it needs no report");
   d.expect_nothing_to_do();
 }
 
-void stolen_leases_are_reported_with_owner_and_reason(Driver& d) {
+void a_commit_reports_stolen_leases_with_owner_and_reason(Driver& d) {
   d.running("a", 4);
-  const auto mine = d.fetch_work_as(d.node, 1);
-  const auto theirs = d.fetch_work_as(d.other, 2);
+  const auto mine = d.fetch_activities_as(d.node, 1);
+  const auto theirs = d.fetch_activities_as(d.other, 2);
   if (mine.size() != 1 || theirs.size() != 2) d.stop("activities to hold");
-  const CommitResult result = cancel(d, "a",
-                                     {{EventId{2}, CancelReason::select_loser},
-                                      {EventId{3}, CancelReason::dropped_future},
-                                      {EventId{4}, CancelReason::timeout},
-                                      {EventId{5}, CancelReason::poison}});
-  d.check.equal(result.stolen.size(), 3u, "stolen leases: those that were held");
+  const CommitResult result = cancel_activities(d, "a",
+                                                {{EventId{2}, CancelReason::select_loser},
+                                                 {EventId{3}, CancelReason::dropped_future},
+                                                 {EventId{4}, CancelReason::timeout},
+                                                 {EventId{5}, CancelReason::poison}});
+  d.check.equal(result.stolen.size(), 3u, "stolen leases: the held ones");
   for (const StolenLease& stolen : result.stolen) {
     const bool is_mine = stolen.lease == mine[0].lease;
     const bool is_first = stolen.lease == theirs[0].lease;
@@ -91,15 +92,15 @@ void stolen_leases_are_reported_with_owner_and_reason(Driver& d) {
                              : CancelReason::timeout,
                   "reason");
   }
-  d.expect_no_work();
+  d.expect_no_activities();
 }
 
-void read_stolen_leases_tells_the_owner(Driver& d) {
+void read_stolen_leases_returns_only_those_of_the_owner(Driver& d) {
   d.running("a", 3);
-  const auto held = d.fetch_work_as(d.other);
+  const auto held = d.fetch_activities_as(d.other);
   if (held.size() != 3) d.stop("activities to hold");
-  cancel(d, "a", {{EventId{2}, CancelReason::select_loser}, {EventId{3}, CancelReason::timeout}});
-  d.check.that(d.stolen_from(d.node).empty(), "those of another node are not ours to read");
+  cancel_activities(d, "a", {{EventId{2}, CancelReason::select_loser}, {EventId{3}, CancelReason::timeout}});
+  d.check.that(d.stolen_from(d.node).empty(), "leases of another node are not returned");
   const auto stolen = d.stolen_from(d.other);
   d.check.equal(stolen.size(), 2u, "stolen leases");
   for (const StolenLease& entry : stolen) {
@@ -108,31 +109,32 @@ void read_stolen_leases_tells_the_owner(Driver& d) {
     d.check.equal(entry.owner, d.other, "owner");
     d.check.equal(entry.reason, first ? CancelReason::select_loser : CancelReason::timeout, "reason");
   }
-  d.stolen_from(d.other);  // reading again may tell again, and changes nothing
+  // Reading may return the same leases again and changes nothing.
+  d.stolen_from(d.other);
   d.check.equal(d.renew(held[0].lease).outcome, RenewOutcome::cancelled, "a renewal still finds it");
-  cancel(d, "a", {{EventId{4}, CancelReason::poison}});
-  bool told_of_third = false;
-  for (const StolenLease& entry : d.stolen_from(d.other)) told_of_third |= entry.lease == held[2].lease;
-  d.check.that(told_of_third, "what is stolen later is told too");
+  cancel_activities(d, "a", {{EventId{4}, CancelReason::poison}});
+  bool third_is_listed = false;
+  for (const StolenLease& entry : d.stolen_from(d.other)) third_is_listed |= entry.lease == held[2].lease;
+  d.check.that(third_is_listed, "a lease that is stolen later is returned");
 }
 
-void an_ended_lease_cannot_be_stolen(Driver& d) {
+void an_expired_lease_is_not_reported_as_stolen(Driver& d) {
   d.running("a", 1);
-  const auto held = d.fetch_work_as(d.other);
+  const auto held = d.fetch_activities_as(d.other);
   if (held.size() != 1) d.stop("an activity to hold");
   d.advance(d.lease);
-  const CommitResult result = cancel(d, "a", {{EventId{2}, CancelReason::select_loser}});
-  d.check.that(result.stolen.empty(), "nobody held it any more");
+  const CommitResult result = cancel_activities(d, "a", {{EventId{2}, CancelReason::select_loser}});
+  d.check.that(result.stolen.empty(), "the lease had expired");
   d.check.that(d.renew(held[0].lease).outcome != RenewOutcome::renewed, "renewal");
   d.check.that(d.ack(Driver::completion(held[0])).outcome != AckOutcome::done, "ack");
-  d.expect_no_work();
+  d.expect_no_activities();
 }
 
-void only_the_last_holder_is_robbed(Driver& d) {
+void only_the_lease_of_the_current_holder_is_stolen(Driver& d) {
   d.running("a", 1);
-  const LeasedActivity first = d.fetch_one_work();
+  const LeasedActivity first = d.fetch_one_activity();
   d.advance(d.lease);
-  const auto second = d.fetch_work_as(d.other);
+  const auto second = d.fetch_activities_as(d.other);
   if (second.size() != 1) d.stop("the row is free when the lease ends");
   TurnCommit commit = d.turn(d.woken("a"));
   commit.node = "node-c";
@@ -145,15 +147,15 @@ void only_the_last_holder_is_robbed(Driver& d) {
   d.check.equal(d.renew(second[0].lease).outcome, RenewOutcome::cancelled, "the second holder");
 }
 
-void test_cancelling_nonexistent_activities_is_idempotent(Driver& d) {
+void cancelling_an_activity_that_is_gone_does_nothing(Driver& d) {
   d.running("a", 1);
-  cancel(d, "a", {{EventId{2}, CancelReason::select_loser}});
-  const CommitResult again =
-      cancel(d, "a", {{EventId{2}, CancelReason::select_loser}, {EventId{99}, CancelReason::select_loser}});
+  cancel_activities(d, "a", {{EventId{2}, CancelReason::select_loser}});
+  const CommitResult again = cancel_activities(
+      d, "a", {{EventId{2}, CancelReason::select_loser}, {EventId{99}, CancelReason::select_loser}});
   d.check.that(again.stolen.empty(), "nothing left to steal");
 }
 
-void test_same_activity_in_worker_items_and_cancelled_is_noop(Driver& d) {
+void an_activity_scheduled_and_cancelled_by_one_turn_never_runs(Driver& d) {
   const InstanceInfo info = d.running("a");
   TurnCommit commit = d.turn(d.woken("a"));
   for (std::uint64_t id : {2, 3, 4}) {
@@ -164,34 +166,35 @@ void test_same_activity_in_worker_items_and_cancelled_is_noop(Driver& d) {
   commit.cancelled_activities = {{EventId{2}, CancelReason::select_loser},
                                  {EventId{3}, CancelReason::select_loser}};
   d.must_commit(commit);
-  d.check.equal(d.fetch_one_work().lease.key.activity, EventId{4}, "what is left");
+  d.check.equal(d.fetch_one_activity().lease.key.activity, EventId{4}, "activities left");
   d.advance(1h);
-  d.check.equal(d.fetch_one_work().lease.key.activity, EventId{4}, "what is left later");
-  d.check.that(d.stolen_from(d.node).empty(), "nobody to tell");
+  d.check.equal(d.fetch_one_activity().lease.key.activity, EventId{4}, "activities left later");
+  d.check.that(d.stolen_from(d.node).empty(), "no stolen lease to report");
 }
 
-void cancellation_is_confined_to_its_instance_and_execution(Driver& d) {
+void a_cancellation_affects_only_its_instance_and_execution(Driver& d) {
   d.running("b", 1);
   const InstanceInfo info = d.running("a", 1);
   TurnCommit end = d.turn(d.woken("a"));
   end.events = {make_event(3, event::OrchestrationContinuedAsNew{})};
   end.change.status = Status::continued_as_new;
   end.messages = {{"a", message::ContinueAsNew{.orchestration = "Orch"}}};
-  d.must_commit(end);  // without cancel_rest: the row of execution 1 stays
+  // Without cancel_rest the row of execution 1 stays.
+  d.must_commit(end);
   TurnCommit first = d.turn(d.fetch_one());
   first.execution = ExecutionId{2};
   first.events = {started(), scheduled(2)};
   first.new_activities = {Driver::activity(info, 2, 2)};
   d.must_commit(first);
-  cancel(d, "a", {{EventId{2}, CancelReason::select_loser}});
-  const auto left = d.fetch_work();
+  cancel_activities(d, "a", {{EventId{2}, CancelReason::select_loser}});
+  const auto left = d.fetch_activities();
   d.check.equal(left.size(), 2u, "activities left");
   for (const auto& item : left) d.check.equal(item.lease.key.execution, ExecutionId{1}, "execution");
 }
 
-void mass_cancellation(Driver& d, int count) {
+void cancel_many(Driver& d, int count) {
   d.running("a", count);
-  const auto held = d.fetch_work_as(d.other, static_cast<std::size_t>(count) / 2);
+  const auto held = d.fetch_activities_as(d.other, static_cast<std::size_t>(count) / 2);
   d.check.equal(held.size(), static_cast<std::size_t>(count) / 2, "held activities");
   TurnCommit commit = d.turn(d.woken("a"));
   for (int i = 0; i < count; ++i) {
@@ -200,52 +203,44 @@ void mass_cancellation(Driver& d, int count) {
   }
   const CommitResult result = d.must_commit(commit);
   d.check.equal(result.stolen.size(), held.size(), "stolen leases");
-  d.expect_no_work();
+  d.expect_no_activities();
   std::vector<ActivityRenewal> leases;
   for (const auto& item : held) leases.push_back({item.lease});
   std::size_t cancelled = 0;
   for (const RenewResult& renewed : d.get(d.store.renew_activities(leases, d.lease))) {
     cancelled += renewed.outcome == RenewOutcome::cancelled ? 1 : 0;
   }
-  d.check.equal(cancelled, held.size(), "holders that learn of it");
-  d.check.equal(d.stolen_from(d.other).size(), held.size(), "leases to read about");
+  d.check.equal(cancelled, held.size(), "holders that learn the reason");
+  d.check.equal(d.stolen_from(d.other).size(), held.size(), "stolen leases to read");
 }
-void mass_cancellation_50(Driver& d) { mass_cancellation(d, 50); }
-void mass_cancellation_10000(Driver& d) { mass_cancellation(d, 10'000); }
 
-constexpr ConformanceCase cases[] = {
-    {"test_ack_orchestration_item_deletes_cancelled_activities", "The turn's commit deletes what it cancels.",
-     told<test_ack_orchestration_item_deletes_cancelled_activities>},
-    {"test_cancellation_of_unlocked_activity_removes_from_queue", "A row nobody holds is simply gone.",
-     told<test_cancellation_of_unlocked_activity_removes_from_queue>},
-    {"test_cancellation_of_locked_activity_causes_renewal_failure", "A renewal tells its holder why.",
-     told<test_cancellation_of_locked_activity_causes_renewal_failure>},
-    {"test_ack_work_item_fails_on_cancelled_row", "An ack of a cancelled row says why and enqueues nothing.",
-     told<test_ack_work_item_fails_on_cancelled_row>},
-    {"a_lease_stolen_from_oneself_is_not_renewed", "A node's own commit reports what it took from itself.",
-     told<a_lease_stolen_from_oneself_is_not_renewed>},
-    {"stolen_leases_are_reported_with_owner_and_reason", "A commit returns every held lease it took.",
-     told<stolen_leases_are_reported_with_owner_and_reason>},
-    {"read_stolen_leases_tells_the_owner", "A node can read what others took from it.",
-     told<read_stolen_leases_tells_the_owner>},
-    {"an_ended_lease_cannot_be_stolen", "A lease that had ended is not reported.",
-     told<an_ended_lease_cannot_be_stolen>},
-    {"only_the_last_holder_is_robbed", "Who lost its lease before is told lease_lost.",
-     told<only_the_last_holder_is_robbed>},
-    {"test_cancelling_nonexistent_activities_is_idempotent", "What is not there is cancelled already.",
-     told<test_cancelling_nonexistent_activities_is_idempotent>},
-    {"test_same_activity_in_worker_items_and_cancelled_is_noop", "Scheduled and cancelled at once: nothing.",
-     told<test_same_activity_in_worker_items_and_cancelled_is_noop>},
-    {"cancellation_is_confined_to_its_instance_and_execution", "Others' rows of the same number stay.",
-     told<cancellation_is_confined_to_its_instance_and_execution>},
-    {"test_mass_cancellation_deletes_all_activities", "Fifty activities go in one commit.",
-     told<mass_cancellation_50>},
-    {"test_mass_cancellation_deletes_all_activities_10000", "Ten thousand activities go in one commit.",
-     told<mass_cancellation_10000>},
-};
+void test_mass_cancellation_deletes_all_activities(Driver& d) { cancel_many(d, 50); }
+
+void one_commit_cancels_ten_thousand_activities(Driver& d) { cancel_many(d, 10'000); }
 
 }  // namespace
 
-std::span<const ConformanceCase> cancellation_cases() { return cases; }
+std::span<const ConformanceCase> cancellation_cases() {
+  static constexpr ConformanceCase cases[] = {
+      DURAMEN_CASE(test_ack_orchestration_item_deletes_cancelled_activities),
+      DURAMEN_CASE(test_cancellation_of_unlocked_activity_removes_from_queue),
+      DURAMEN_CASE(test_cancellation_of_locked_activity_causes_renewal_failure),
+      DURAMEN_CASE(test_ack_work_item_fails_on_cancelled_row),
+      DURAMEN_CASE(a_node_cannot_renew_a_lease_that_it_stole_from_itself),
+      DURAMEN_CASE(a_commit_reports_stolen_leases_with_owner_and_reason),
+      DURAMEN_CASE(read_stolen_leases_returns_only_those_of_the_owner),
+      DURAMEN_CASE(an_expired_lease_is_not_reported_as_stolen),
+      DURAMEN_CASE(only_the_lease_of_the_current_holder_is_stolen),
+      DURAMEN_CASE(cancelling_an_activity_that_is_gone_does_nothing,
+                   .reference = "test_cancelling_nonexistent_activities_is_idempotent"),
+      DURAMEN_CASE(an_activity_scheduled_and_cancelled_by_one_turn_never_runs,
+                   .reference = "test_same_activity_in_worker_items_and_cancelled_is_noop",
+                   .difference = "also for rows born leased; no stolen lease is reported"),
+      DURAMEN_CASE(a_cancellation_affects_only_its_instance_and_execution),
+      DURAMEN_CASE(test_mass_cancellation_deletes_all_activities),
+      DURAMEN_CASE(one_commit_cancels_ten_thousand_activities),
+  };
+  return cases;
+}
 
 }  // namespace duramen::inline v0::testing

@@ -1,29 +1,29 @@
-// Turns: stored whole or not at all, each for itself, once.
+// Commits: each turn is stored whole or not at all, independently of others, and once.
 #include "testing/conformance/driver.hpp"
 
 namespace duramen::inline v0::testing {
 namespace {
 using namespace std::chrono_literals;
 
-OutboundMessage timer(const InstanceId& target, std::uint64_t id, TimePoint due,
-                      std::uint64_t execution = 1) {
+OutboundMessage timer_message(const InstanceId& target, std::uint64_t id, TimePoint due,
+                              std::uint64_t execution = 1) {
   return {target, message::TimerFired{ExecutionId{execution}, EventId{id}, due}, due};
 }
 
-void test_multi_operation_atomic_ack(Driver& d) {
+void a_commit_stores_events_activities_messages_and_state_together(Driver& d) {
   d.start("a");
   const LeasedInstance item = d.fetch_one();
   const InstanceInfo info = d.info("a").value();
   TurnCommit commit = d.turn(item);
   commit.events = {started(), scheduled(2), scheduled(3), scheduled(4), raised(5, "x")};
   for (std::uint64_t id : {2, 3, 4}) commit.new_activities.push_back(Driver::activity(info, id));
-  commit.messages = {timer("a", 9, d.now() - 1s), {"a", raise("own")}};
+  commit.messages = {timer_message("a", 9, d.now() - 1s), {"a", raise("own")}};
   commit.change.version = "2.0.0";
   const CommitResult result = d.must_commit(commit);
   d.check.equal(result.incarnation, item.incarnation, "incarnation in the answer");
   d.check.that(result.stolen.empty(), "no lease was stolen");
   d.check.that(d.history("a") == commit.events, "events are stored as they were sent");
-  d.check.equal(d.fetch_work().size(), 3u, "activities");
+  d.check.equal(d.fetch_activities().size(), 3u, "activities");
   const LeasedInstance next = d.fetch_one();
   d.check.equal(names_of(next.messages), "? own", "messages");
   d.check.equal(next.last_event_id, EventId{5}, "last event");
@@ -31,7 +31,7 @@ void test_multi_operation_atomic_ack(Driver& d) {
   d.check.equal(next.status, Status::running, "status");
 }
 
-void history_is_read_from_where_the_reader_stands(Driver& d) {
+void read_history_returns_the_events_after_an_id(Driver& d) {
   d.running("a", 3);
   TurnCommit commit = d.turn(d.woken("a"));
   commit.events = {raised(5, "x"), raised(6, "y")};
@@ -44,11 +44,11 @@ void history_is_read_from_where_the_reader_stands(Driver& d) {
   }
 }
 
-void histories_are_read_together_as_they_are_one_by_one(Driver& d) {
+void read_histories_answers_each_request_like_read_history(Driver& d) {
   d.running("a", 3);
   d.running("b", 5);
   const std::vector<HistoryRequest> wanted{{"b", ExecutionId{1}, EventId{2}},
-                                           {"nobody", ExecutionId{1}, {}},
+                                           {"unknown", ExecutionId{1}, {}},
                                            {"a", ExecutionId{1}, {}},
                                            {"a", ExecutionId{2}, {}},
                                            {"b", ExecutionId{1}, EventId{2}}};
@@ -58,10 +58,10 @@ void histories_are_read_together_as_they_are_one_by_one(Driver& d) {
     const auto alone = d.store.read_history(wanted[i].instance, wanted[i].execution, wanted[i].after);
     d.check.that(together[i] && alone && *together[i] == *alone, "answer " + std::to_string(i));
   }
-  d.check.that(d.store.read_histories({}).empty(), "nothing for nothing");
+  d.check.that(d.store.read_histories({}).empty(), "no answers without requests");
 }
 
-void the_end_of_an_instance_is_recorded(Driver& d) {
+void output_and_failure_of_an_ended_instance_are_kept(Driver& d) {
   d.finished("done");
   const InstanceInfo done = d.info("done").value();
   d.check.equal(done.status, Status::completed, "status");
@@ -89,7 +89,7 @@ void the_end_of_an_instance_is_recorded(Driver& d) {
   d.check.equal(bad.created_at, d.now() - 5s, "created_at");
 }
 
-void an_empty_turn_is_a_turn(Driver& d) {
+void a_turn_may_only_consume_messages(Driver& d) {
   d.running("a");
   d.must_commit(d.turn(d.woken("a")));
   d.check.equal(d.history("a").size(), 1u, "events");
@@ -97,7 +97,7 @@ void an_empty_turn_is_a_turn(Driver& d) {
   d.expect_nothing_to_do();
 }
 
-void test_duplicate_event_id_rejection(Driver& d) {
+void event_ids_that_do_not_continue_history_are_invalid(Driver& d) {
   d.running("a", 1);
   const LeasedInstance item = d.woken("a");
   const std::vector<std::vector<std::uint64_t>> wrong{{2}, {1}, {4}, {0}, {3, 5}, {3, 3}, {4, 3}};
@@ -106,10 +106,10 @@ void test_duplicate_event_id_rejection(Driver& d) {
     for (std::uint64_t id : ids) commit.events.push_back(raised(id, "x"));
     commit.new_activities = {Driver::activity(d.info("a").value(), 3)};
     commit.messages = {{"a", raise("own")}};
-    d.check.equal(d.commit(commit).outcome, CommitOutcome::invalid, "ids that do not go on after 2");
+    d.check.equal(d.commit(commit).outcome, CommitOutcome::invalid, "ids that do not continue after 2");
   }
   d.check.equal(d.history("a").size(), 2u, "events: nothing was stored");
-  d.check.equal(d.fetch_work().size(), 1u, "activities: nothing was stored");
+  d.check.equal(d.fetch_activities().size(), 1u, "activities: nothing was stored");
   d.check.that(d.renew(item), "the lease is still held");
   TurnCommit good = d.turn(item);
   good.events = {raised(3, "x")};
@@ -117,7 +117,7 @@ void test_duplicate_event_id_rejection(Driver& d) {
   d.expect_nothing_to_do();
 }
 
-void an_execution_that_is_not_due_is_refused(Driver& d) {
+void an_execution_number_that_is_not_due_is_invalid(Driver& d) {
   d.running("a");
   const LeasedInstance item = d.woken("a");
   for (std::uint64_t execution : {2, 3}) {
@@ -129,7 +129,7 @@ void an_execution_that_is_not_due_is_refused(Driver& d) {
   d.check.equal(d.info("a")->execution, ExecutionId{1}, "execution");
 }
 
-void an_invalid_commit_gives_its_reason(Driver& d) {
+void an_invalid_commit_returns_a_message(Driver& d) {
   d.running("held");
   d.running("free", 1);
   TurnCommit held = d.turn(d.woken("held"));
@@ -177,7 +177,7 @@ void commits_in_one_batch_are_independent(Driver& d) {
   d.must_commit(corrected);
 }
 
-void a_hurried_batch_is_stored_from_its_beginning(Driver& d) {
+void a_preempted_batch_is_stored_from_its_beginning(Driver& d) {
   const std::vector<std::string> ids{"a", "b", "c", "d"};
   for (const std::string& id : ids) d.running(id);
   for (const std::string& id : ids) d.send(id, raise("wake"));
@@ -197,14 +197,14 @@ void a_hurried_batch_is_stored_from_its_beginning(Driver& d) {
     if (stored) d.check.equal(results[i].outcome, CommitOutcome::committed, "outcome of a stored turn");
     d.check.equal(d.history(commits[i].instance).size(), stored ? 2u : 1u, "events of one of them");
   }
-  // The others are as if they had never been brought.
+  // The store kept nothing of the others.
   for (std::size_t i = results.size(); i < commits.size(); ++i) {
     d.must_commit(commits[i]);
-    d.check.equal(d.history(commits[i].instance).size(), 2u, "events when it was brought again");
+    d.check.equal(d.history(commits[i].instance).size(), 2u, "events after the second commit");
   }
 }
 
-void a_lease_is_good_for_one_commit(Driver& d) {
+void a_commit_ends_its_lease(Driver& d) {
   d.running("a");
   const LeasedInstance item = d.woken("a");
   TurnCommit first = d.turn(item);
@@ -212,11 +212,11 @@ void a_lease_is_good_for_one_commit(Driver& d) {
   d.must_commit(first);
   TurnCommit second = d.turn(item);
   second.events = {raised(3, "y")};
-  d.check.equal(d.commit(second).outcome, CommitOutcome::lease_lost, "the lease went with the first");
+  d.check.equal(d.commit(second).outcome, CommitOutcome::lease_lost, "the lease ended with the first commit");
   d.check.that(d.history("a", 1, 1) == first.events, "only the first is stored");
 }
 
-void turns_are_decided_before_their_messages_are_sent(Driver& d) {
+void messages_of_a_batch_do_not_fail_its_conditional_turns(Driver& d) {
   const InstanceInfo b = d.running("b");
   d.running("a");
   TurnCommit sends = d.turn(d.woken("a"));
@@ -231,7 +231,7 @@ void turns_are_decided_before_their_messages_are_sent(Driver& d) {
   d.check.equal(next.last_event_id, EventId{2}, "last event");
 }
 
-void a_repeated_commit_is_recognised_held(Driver& d) {
+void a_repeated_commit_under_a_held_lease_is_recognised(Driver& d) {
   const InstanceInfo info = d.running("a");
   TurnCommit commit = d.turn(d.woken("a"));
   commit.events = {scheduled(2)};
@@ -242,18 +242,18 @@ void a_repeated_commit_is_recognised_held(Driver& d) {
   d.check.equal(again.outcome, CommitOutcome::already_committed, "sent again");
   d.check.equal(again.incarnation, info.incarnation, "incarnation in the answer");
   d.check.equal(d.history("a").size(), 2u, "events");
-  d.check.equal(d.fetch_work().size(), 1u, "activities");
+  d.check.equal(d.fetch_activities().size(), 1u, "activities");
   const LeasedInstance item = d.fetch_one();
   d.check.equal(names_of(item.messages), "own", "messages");
-  d.check.equal(d.commit(commit).outcome, CommitOutcome::already_committed, "sent again while leased anew");
+  d.check.equal(d.commit(commit).outcome, CommitOutcome::already_committed, "sent again under a new lease");
   d.check.that(d.renew(item), "the new lease is untouched");
 }
 
-void a_repeated_commit_is_recognised_conditional(Driver& d) {
+void a_repeated_conditional_commit_is_recognised(Driver& d) {
   const InstanceInfo info = d.running("a", 1);
-  const LeasedActivity work = d.fetch_one_work();
+  const LeasedActivity activity = d.fetch_one_activity();
   TurnCommit commit = d.conditional(info, info.last_event_id);
-  commit.activity_acks = {Driver::completion(work)};
+  commit.activity_acks = {Driver::completion(activity)};
   commit.events = {raised(3, "x")};
   d.must_commit(commit);
   d.check.equal(d.commit(commit).outcome, CommitOutcome::already_committed, "sent again");
@@ -261,7 +261,7 @@ void a_repeated_commit_is_recognised_conditional(Driver& d) {
   d.expect_nothing_to_do();
 }
 
-void a_repeated_commit_is_recognised_fused(Driver& d) {
+void a_repeated_fused_start_is_recognised(Driver& d) {
   const TurnCommit commit = d.fused("a");
   const CommitResult first = d.must_commit(commit);
   const CommitResult again = d.commit(commit);
@@ -286,13 +286,16 @@ void dropped_timers_never_fire(Driver& d) {
   d.running("a");
   TurnCommit create = d.turn(d.woken("a"));
   const TimePoint now = d.now();
-  create.messages = {timer("a", 2, now + 10s), timer("a", 3, now + 20s), timer("a", 4, now + 5s)};
+  create.messages = {timer_message("a", 2, now + 10s), timer_message("a", 3, now + 20s),
+                     timer_message("a", 4, now + 5s)};
   create.dropped_timers = {EventId{4}};
   d.must_commit(create);
   d.advance(9s);
-  d.expect_nothing_to_do();  // 4 was created and dropped in one turn: it never was there
+  // Timer 4 was created and dropped in one turn: it never existed.
+  d.expect_nothing_to_do();
   const LeasedInstance item = d.woken("a");
-  d.advance(6s);  // 2 is visible now, but not part of this turn
+  // Timer 2 is visible now, but not part of this turn.
+  d.advance(6s);
   TurnCommit drop = d.turn(item);
   drop.dropped_timers = {EventId{2}, EventId{77}};
   d.must_commit(drop);
@@ -306,11 +309,11 @@ void dropped_timers_never_fire(Driver& d) {
   d.check.that(timer_fired && timer_fired->id == EventId{3}, "only the other timer fires");
 }
 
-void dropping_a_timer_drops_nothing_else(Driver& d) {
+void dropping_a_timer_keeps_other_messages_of_its_number(Driver& d) {
   d.running("a");
   d.running("b");
   TurnCommit create = d.turn(d.woken("b"));
-  create.messages = {timer("b", 2, d.now() + 1s)};
+  create.messages = {timer_message("b", 2, d.now() + 1s)};
   d.must_commit(create);
   d.send("a", message::ActivityCompleted{ExecutionId{1}, EventId{2}, Payload::text("x")});
   TurnCommit drop = d.turn(d.fetch_one());
@@ -322,14 +325,14 @@ void dropping_a_timer_drops_nothing_else(Driver& d) {
   d.check.equal(d.fetch_one().instance, InstanceId{"b"}, "another instance's timer of that number stays");
 }
 
-void cancel_rest_ends_all_work_and_timers(Driver& d) {
+void cancel_rest_deletes_all_activities_and_timers(Driver& d) {
   d.running("other", 1);
-  const LeasedActivity of_other = d.fetch_one_work();
+  const LeasedActivity of_other = d.fetch_one_activity();
   d.running("a", 3);
-  const auto held = d.fetch_work_as(d.other, 1);
+  const auto held = d.fetch_activities_as(d.other, 1);
   if (held.size() != 1) d.stop("an activity to hold");
   TurnCommit create = d.turn(d.woken("a"));
-  create.messages = {timer("a", 9, d.now() + 10s)};
+  create.messages = {timer_message("a", 9, d.now() + 10s)};
   d.must_commit(create);
 
   TurnCommit last = d.final_turn(d.woken("a"));
@@ -341,13 +344,13 @@ void cancel_rest_ends_all_work_and_timers(Driver& d) {
     d.check.equal(result.stolen[0].reason, CancelReason::orchestration_terminal_failed,
                   "with the reason given");
   }
-  d.expect_no_work();
+  d.expect_no_activities();
   const TurnBatch batch = d.fetch_batch({});
   d.check.that(batch.items.empty() && !batch.next_due, "no timer is left");
-  d.check.equal(d.renew(of_other.lease).outcome, RenewOutcome::renewed, "another instance's work");
+  d.check.equal(d.renew(of_other.lease).outcome, RenewOutcome::renewed, "another instance's activity");
 }
 
-void test_continue_as_new_creates_new_execution(Driver& d) {
+void continue_as_new_begins_an_execution_and_keeps_the_queue(Driver& d) {
   const InstanceInfo info = d.running("a", 1);
   const LeasedInstance item = d.woken("a");
   d.send("a", raise("kept"));
@@ -357,7 +360,7 @@ void test_continue_as_new_creates_new_execution(Driver& d) {
   end.cancel_rest = CancelReason::orchestration_terminal_continued_as_new;
   end.messages = {{"a", message::ContinueAsNew{.orchestration = "Orch", .input = Payload::text("in2")}}};
   d.must_commit(end);
-  d.expect_no_work();
+  d.expect_no_activities();
   d.check.that(d.send("a", raise("later")) == EnqueueOutcome::enqueued, "it still takes messages");
 
   const LeasedInstance next = d.fetch_one();
@@ -382,7 +385,7 @@ void test_continue_as_new_creates_new_execution(Driver& d) {
   d.check.equal(after.last_event_id, EventId{2}, "last event, of the new execution");
   d.check.equal(d.history("a", 1).size(), 3u, "events of execution 1");
   d.check.equal(d.history("a", 2).size(), 2u, "events of execution 2");
-  d.check.equal(d.fetch_one_work().request.key.execution, ExecutionId{2}, "work of execution 2");
+  d.check.equal(d.fetch_one_activity().request.key.execution, ExecutionId{2}, "activity of execution 2");
   const LeasedInstance again = d.woken("a");
   d.check.equal(again.execution, ExecutionId{2}, "execution of the next fetch");
   TurnCommit more = d.turn(again);
@@ -390,52 +393,37 @@ void test_continue_as_new_creates_new_execution(Driver& d) {
   d.must_commit(more);
 }
 
-constexpr ConformanceCase cases[] = {
-    {"test_multi_operation_atomic_ack", "A turn's events, work, messages and state are stored together.",
-     told<test_multi_operation_atomic_ack>},
-    {"history_is_read_from_where_the_reader_stands", "read_history gives the events after N.",
-     told<history_is_read_from_where_the_reader_stands>},
-    {"histories_are_read_together_as_they_are_one_by_one",
-     "read_histories answers each request as read_history would.",
-     told<histories_are_read_together_as_they_are_one_by_one>},
-    {"the_end_of_an_instance_is_recorded", "Output and failure are kept as they were given.",
-     told<the_end_of_an_instance_is_recorded>},
-    {"an_empty_turn_is_a_turn", "A turn may only consume messages.", told<an_empty_turn_is_a_turn>},
-    {"test_duplicate_event_id_rejection", "Event ids that do not continue history are refused, whole.",
-     told<test_duplicate_event_id_rejection>},
-    {"an_execution_that_is_not_due_is_refused", "Only continue-as-new leads to the next execution.",
-     told<an_execution_that_is_not_due_is_refused>},
-    {"an_invalid_commit_gives_its_reason", "With `invalid` comes a text for people.",
-     told<an_invalid_commit_gives_its_reason>},
-    {"commits_in_one_batch_are_independent", "A lost lease and a bad entry fail alone.",
-     told<commits_in_one_batch_are_independent>},
-    {"a_hurried_batch_is_stored_from_its_beginning",
-     "What a provider leaves out in a hurry has no answer, and can be brought again.",
-     told<a_hurried_batch_is_stored_from_its_beginning>},
-    {"a_lease_is_good_for_one_commit", "A commit ends its lease.", told<a_lease_is_good_for_one_commit>},
-    {"turns_are_decided_before_their_messages_are_sent", "What one turn sends does not fail its neighbour.",
-     told<turns_are_decided_before_their_messages_are_sent>},
-    {"a_repeated_commit_is_recognised_held", "A turn under a held lease is stored once.",
-     told<a_repeated_commit_is_recognised_held>},
-    {"a_repeated_commit_is_recognised_conditional", "A conditional turn is stored once.",
-     told<a_repeated_commit_is_recognised_conditional>},
-    {"a_repeated_commit_is_recognised_fused", "A fused start is stored once.",
-     told<a_repeated_commit_is_recognised_fused>},
-    {"an_older_commit_is_not_stored_again", "A commit that others followed is not stored again.",
-     told<an_older_commit_is_not_stored_again>},
-    {"dropped_timers_never_fire", "A dropped timer is gone, due or not, new or old.",
-     told<dropped_timers_never_fire>},
-    {"dropping_a_timer_drops_nothing_else", "A dropped timer takes nothing of the same number with it.",
-     told<dropping_a_timer_drops_nothing_else>},
-    {"cancel_rest_ends_all_work_and_timers", "A terminal turn leaves no work and no timer.",
-     told<cancel_rest_ends_all_work_and_timers>},
-    {"test_continue_as_new_creates_new_execution",
-     "The next execution has its own history and keeps the queue.",
-     told<test_continue_as_new_creates_new_execution>},
-};
-
 }  // namespace
 
-std::span<const ConformanceCase> commit_cases() { return cases; }
+std::span<const ConformanceCase> commit_cases() {
+  static constexpr ConformanceCase cases[] = {
+      DURAMEN_CASE(a_commit_stores_events_activities_messages_and_state_together,
+                   .reference = "test_multi_operation_atomic_ack"),
+      DURAMEN_CASE(read_history_returns_the_events_after_an_id),
+      DURAMEN_CASE(read_histories_answers_each_request_like_read_history),
+      DURAMEN_CASE(output_and_failure_of_an_ended_instance_are_kept),
+      DURAMEN_CASE(a_turn_may_only_consume_messages),
+      DURAMEN_CASE(event_ids_that_do_not_continue_history_are_invalid,
+                   .reference = "test_duplicate_event_id_rejection",
+                   .difference = "the answer is `invalid`; ids that skip one are also refused"),
+      DURAMEN_CASE(an_execution_number_that_is_not_due_is_invalid),
+      DURAMEN_CASE(an_invalid_commit_returns_a_message),
+      DURAMEN_CASE(commits_in_one_batch_are_independent),
+      DURAMEN_CASE(a_preempted_batch_is_stored_from_its_beginning),
+      DURAMEN_CASE(a_commit_ends_its_lease),
+      DURAMEN_CASE(messages_of_a_batch_do_not_fail_its_conditional_turns),
+      DURAMEN_CASE(a_repeated_commit_under_a_held_lease_is_recognised),
+      DURAMEN_CASE(a_repeated_conditional_commit_is_recognised),
+      DURAMEN_CASE(a_repeated_fused_start_is_recognised),
+      DURAMEN_CASE(an_older_commit_is_not_stored_again),
+      DURAMEN_CASE(dropped_timers_never_fire),
+      DURAMEN_CASE(dropping_a_timer_keeps_other_messages_of_its_number),
+      DURAMEN_CASE(cancel_rest_deletes_all_activities_and_timers),
+      DURAMEN_CASE(continue_as_new_begins_an_execution_and_keeps_the_queue,
+                   .reference = "test_continue_as_new_creates_new_execution",
+                   .difference = "the check does not depend on the queue"),
+  };
+  return cases;
+}
 
 }  // namespace duramen::inline v0::testing

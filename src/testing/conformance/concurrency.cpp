@@ -1,4 +1,4 @@
-// Many threads at once. What must hold does not depend on how they interleave.
+// Many threads at once. The checks do not depend on how the threads interleave.
 #include "testing/conformance/driver.hpp"
 
 #include <atomic>
@@ -10,16 +10,16 @@ namespace duramen::inline v0::testing {
 namespace {
 using namespace std::chrono_literals;
 
-constexpr int threads = 6;
+constexpr int thread_count = 6;
 
 template <class Body>
 void in_parallel(Body body) {
   std::vector<std::thread> running;
-  for (int i = 0; i < threads; ++i) running.emplace_back([&body, i] { body(i); });
+  for (int i = 0; i < thread_count; ++i) running.emplace_back([&body, i] { body(i); });
   for (auto& thread : running) thread.join();
 }
 
-void test_multi_threaded_no_duplicate_processing(Driver& d) {
+void no_instance_is_fetched_twice_among_threads(Driver& d) {
   constexpr int instances = 60;
   for (int i = 0; i < instances; ++i) d.start("i" + std::to_string(i));
   std::mutex mutex;
@@ -42,11 +42,11 @@ void test_multi_threaded_no_duplicate_processing(Driver& d) {
     }
   });
   d.check.equal(failures.load(), 0, "failed fetches");
-  d.check.equal(fetched.size(), static_cast<std::size_t>(instances), "instances handed out");
-  for (const auto& [id, count] : fetched) d.check.equal(count, 1, "times " + id.value + " was handed out");
+  d.check.equal(fetched.size(), static_cast<std::size_t>(instances), "instances fetched");
+  for (const auto& [id, count] : fetched) d.check.equal(count, 1, "times " + id.value + " was fetched");
 }
 
-/// Every thread fetches with limit 1 until it is told that there is nothing; who got what.
+/// Every thread fetches with limit 1, `rounds` times. Returns how often each instance was fetched.
 std::map<InstanceId, int> fetch_in_parallel(Driver& d, int rounds) {
   std::mutex mutex;
   std::map<InstanceId, int> fetched;
@@ -64,27 +64,37 @@ std::map<InstanceId, int> fetch_in_parallel(Driver& d, int rounds) {
   return fetched;
 }
 
-void test_concurrent_instance_fetching(Driver& d) {
+void threads_share_the_instances_without_overlap(Driver& d) {
   for (int i = 0; i < 10; ++i) d.start("i" + std::to_string(i));
   const auto fetched = fetch_in_parallel(d, 10);
-  d.check.equal(fetched.size(), 10u, "instances handed out");
-  for (const auto& [id, count] : fetched) d.check.equal(count, 1, "times " + id.value + " was handed out");
+  d.check.equal(fetched.size(), 10u, "instances fetched");
+  for (const auto& [id, count] : fetched) d.check.equal(count, 1, "times " + id.value + " was fetched");
 }
 
-void test_multi_threaded_lock_contention(Driver& d) {
+void one_thread_gets_a_contended_instance(Driver& d) {
   d.start("a");
   const auto fetched = fetch_in_parallel(d, 3);
-  d.check.that(fetched == std::map<InstanceId, int>{{"a", 1}}, "one of them gets it, once");
+  d.check.that(fetched == std::map<InstanceId, int>{{"a", 1}}, "one thread fetches it, once");
   d.expect_nothing_to_do();
 }
 
-void test_concurrent_lock_attempts_respect_expiration(Driver& d) {
+void no_thread_gets_an_instance_before_its_lease_ends(Driver& d) {
   d.running("a");
   (void)d.woken("a");
   d.advance(d.lease - 1ms);
-  d.check.that(fetch_in_parallel(d, 3).empty(), "nobody, while the lease lasts");
+  d.check.that(fetch_in_parallel(d, 3).empty(), "no thread, while the lease lasts");
   d.advance(1ms);
-  d.check.that(fetch_in_parallel(d, 3) == std::map<InstanceId, int>{{"a", 1}}, "one, when it has ended");
+  d.check.that(fetch_in_parallel(d, 3) == std::map<InstanceId, int>{{"a", 1}}, "one thread, after its end");
+}
+
+void one_thread_takes_over_an_expired_lease(Driver& d) {
+  d.start("a");
+  const LeasedInstance lost = d.fetch_one();
+  d.advance(d.lease / 2);
+  d.check.that(fetch_in_parallel(d, 1).empty(), "no thread, while the lease lasts");
+  d.advance(d.lease / 2);
+  d.check.that(fetch_in_parallel(d, 1) == std::map<InstanceId, int>{{"a", 1}}, "one thread takes over");
+  d.check.that(!d.renew(lost), "the lost holder cannot renew");
 }
 
 void one_session_has_one_owner_among_threads(Driver& d) {
@@ -102,14 +112,14 @@ void one_session_has_one_owner_among_threads(Driver& d) {
       if (batch && !batch->items.empty()) ++taken[owner];
     }
   });
-  d.check.equal(taken.size(), 1u, "owners that were given work");
+  d.check.equal(taken.size(), 1u, "owners that fetched an activity");
 }
 
-void test_concurrent_ack_prevention(Driver& d) {
+void one_lease_allows_one_commit_among_threads(Driver& d) {
   d.running("a");
   const LeasedInstance item = d.woken("a");
   std::vector<TurnCommit> commits;
-  for (int i = 0; i < threads; ++i) {
+  for (int i = 0; i < thread_count; ++i) {
     commits.push_back(d.turn(item));
     commits.back().events = {raised(2, std::to_string(i))};
   }
@@ -125,15 +135,15 @@ void test_concurrent_ack_prevention(Driver& d) {
     }
   });
   d.check.equal(committed.load(), 1, "commits that went through");
-  d.check.equal(lost.load(), threads - 1, "commits that lost");
+  d.check.equal(lost.load(), thread_count - 1, "commits that lost");
   d.check.equal(d.history("a").size(), 2u, "events");
 }
 
-void a_completion_and_a_cancellation_race_fairly(Driver& d) {
+void either_the_completion_or_the_cancellation_wins_completely(Driver& d) {
   for (int round = 0; round < 20; ++round) {
     const InstanceId id = "a" + std::to_string(round);
     d.running(id, 1);
-    const auto held = d.fetch_work_as(d.other);
+    const auto held = d.fetch_activities_as(d.other);
     if (held.size() != 1) d.stop("an activity to hold");
     TurnCommit cancel = d.turn(d.woken(id));
     cancel.cancelled_activities = {{EventId{2}, CancelReason::select_loser}};
@@ -163,14 +173,14 @@ void a_completion_and_a_cancellation_race_fairly(Driver& d) {
       d.check.equal(items.size(), 1u, "and it is delivered");
       for (const auto& item : items) d.must_commit(d.turn(item));
     } else {
-      d.check.equal(*acked, AckOutcome::cancelled, "the cancellation was first: the ack says so");
+      d.check.equal(*acked, AckOutcome::cancelled, "the cancellation was first: the ack returns it");
       d.check.equal(cancelled->stolen.size(), 1u, "and the lease was stolen");
       d.check.equal(items.size(), 0u, "and nothing is delivered");
     }
   }
 }
 
-void messages_of_many_senders_all_arrive(Driver& d) {
+void messages_of_many_threads_all_arrive_in_sender_order(Driver& d) {
   constexpr int each = 20;
   d.running("a");
   std::atomic<int> failures{0};
@@ -187,7 +197,7 @@ void messages_of_many_senders_all_arrive(Driver& d) {
   });
   d.check.equal(failures.load(), 0, "failed sends");
   const LeasedInstance item = d.fetch_one();
-  d.check.equal(item.messages.size(), static_cast<std::size_t>(threads * each), "messages");
+  d.check.equal(item.messages.size(), static_cast<std::size_t>(thread_count * each), "messages");
   std::map<std::string, int> next;
   for (const auto& message : item.messages) {
     const auto& event = std::get<message::ExternalRaised>(message.body);
@@ -196,29 +206,29 @@ void messages_of_many_senders_all_arrive(Driver& d) {
   }
 }
 
-constexpr ConformanceCase cases[] = {
-    {"test_multi_threaded_no_duplicate_processing", "No instance is handed out twice.",
-     told<test_multi_threaded_no_duplicate_processing>},
-    {"test_concurrent_instance_fetching", "Many who fetch at once share the instances among them.",
-     told<test_concurrent_instance_fetching>},
-    {"test_multi_threaded_lock_contention", "Many who want one instance: one gets it.",
-     told<test_multi_threaded_lock_contention>},
-    {"test_concurrent_lock_attempts_respect_expiration",
-     "Nobody gets it before the lease has ended, then one.",
-     told<test_concurrent_lock_attempts_respect_expiration>},
-    {"test_multi_threaded_lock_expiration_recovery", "What a lost holder had is taken over once.",
-     told<test_concurrent_lock_attempts_respect_expiration>},
-    {"one_session_has_one_owner_among_threads", "Many who want one session: one gets it.",
-     told<one_session_has_one_owner_among_threads>},
-    {"test_concurrent_ack_prevention", "One lease, one commit.", told<test_concurrent_ack_prevention>},
-    {"a_completion_and_a_cancellation_race_fairly", "Either the completion or the cancellation wins, whole.",
-     told<a_completion_and_a_cancellation_race_fairly>},
-    {"messages_of_many_senders_all_arrive", "No message is lost or overtaken by its own sender's.",
-     told<messages_of_many_senders_all_arrive>},
-};
-
 }  // namespace
 
-std::span<const ConformanceCase> concurrency_cases() { return cases; }
+std::span<const ConformanceCase> concurrency_cases() {
+  static constexpr ConformanceCase cases[] = {
+      DURAMEN_CASE(no_instance_is_fetched_twice_among_threads,
+                   .reference = "test_multi_threaded_no_duplicate_processing"),
+      DURAMEN_CASE(threads_share_the_instances_without_overlap,
+                   .reference = "test_concurrent_instance_fetching",
+                   .difference = "threads without delays between them"),
+      DURAMEN_CASE(one_thread_gets_a_contended_instance, .reference = "test_multi_threaded_lock_contention",
+                   .difference = "threads without delays between them"),
+      DURAMEN_CASE(no_thread_gets_an_instance_before_its_lease_ends,
+                   .reference = "test_concurrent_lock_attempts_respect_expiration",
+                   .difference = "the clock is advanced instead of waiting"),
+      DURAMEN_CASE(one_thread_takes_over_an_expired_lease,
+                   .reference = "test_multi_threaded_lock_expiration_recovery",
+                   .difference = "the clock is advanced instead of waiting"),
+      DURAMEN_CASE(one_session_has_one_owner_among_threads),
+      DURAMEN_CASE(one_lease_allows_one_commit_among_threads, .reference = "test_concurrent_ack_prevention"),
+      DURAMEN_CASE(either_the_completion_or_the_cancellation_wins_completely),
+      DURAMEN_CASE(messages_of_many_threads_all_arrive_in_sender_order),
+  };
+  return cases;
+}
 
 }  // namespace duramen::inline v0::testing

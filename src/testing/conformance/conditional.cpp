@@ -5,24 +5,24 @@ namespace duramen::inline v0::testing {
 namespace {
 using namespace std::chrono_literals;
 
-/// An instance with one activity that `node` has finished, and the turn it made of that.
-struct Setup {
+/// An instance with one activity that `node` has finished, and the turn that `node` made from its result.
+struct FinishedActivity {
   InstanceInfo info;
-  LeasedActivity work;
+  LeasedActivity activity;
   TurnCommit commit;
 };
 
-Setup finished_activity(Driver& d) {
-  Setup s;
+FinishedActivity finished_activity(Driver& d) {
+  FinishedActivity s;
   s.info = d.running("a", 1);
-  s.work = d.fetch_one_work();
+  s.activity = d.fetch_one_activity();
   s.commit = d.conditional(s.info, s.info.last_event_id);
-  s.commit.activity_acks = {Driver::completion(s.work, "result")};
+  s.commit.activity_acks = {Driver::completion(s.activity, "result")};
   s.commit.events = {make_event(3, event::ActivityCompleted{Payload::text("result")}, 2)};
   return s;
 }
 
-void expect_refused(Driver& d, const Setup& s, AckOutcome expected_ack,
+void expect_refused(Driver& d, const FinishedActivity& s, AckOutcome expected_ack,
                     Check::Where where = Check::Where::current()) {
   const std::size_t events = d.history("a").size();
   const CommitResult result = d.commit(s.commit);
@@ -38,18 +38,18 @@ bool is_result(const InboxMessage& message) {
   return done && done->id == EventId{2} && done->result == Payload::text("result");
 }
 
-void conditional_commit_stores_completion_and_turn(Driver& d) {
-  const Setup s = finished_activity(d);
+void a_conditional_commit_stores_completion_and_turn_in_one_step(Driver& d) {
+  const FinishedActivity s = finished_activity(d);
   const CommitResult result = d.must_commit(s.commit);
   d.check.equal(result.incarnation, s.info.incarnation, "incarnation in the answer");
   d.check.that(d.history("a", 1, 2) == s.commit.events, "the turn is stored");
-  d.expect_no_work();
+  d.expect_no_activities();
   d.expect_nothing_to_do();
   d.check.equal(d.ack(s.commit.activity_acks[0]).outcome, AckOutcome::lease_lost, "the row is gone");
-  d.check.equal(d.woken("a").last_event_id, EventId{3}, "the instance goes on from there");
+  d.check.equal(d.woken("a").last_event_id, EventId{3}, "the instance continues from there");
 }
 
-void conditional_commit_needs_no_work(Driver& d) {
+void a_conditional_commit_may_have_no_activity_acks(Driver& d) {
   const InstanceInfo info = d.running("a");
   TurnCommit commit = d.conditional(info, info.last_event_id);
   commit.events = {raised(2, "x")};
@@ -57,11 +57,11 @@ void conditional_commit_needs_no_work(Driver& d) {
   d.check.equal(d.history("a").size(), 2u, "events");
 }
 
-void conditional_commit_fails_when_leased(Driver& d) {
-  const Setup s = finished_activity(d);
+void a_conditional_commit_fails_while_the_instance_is_leased(Driver& d) {
+  const FinishedActivity s = finished_activity(d);
   const LeasedInstance item = d.woken("a");
   expect_refused(d, s, AckOutcome::done);
-  d.expect_no_work();
+  d.expect_no_activities();
   d.check.that(d.renew(item), "the holder keeps its lease");
   d.must_commit(d.turn(item));
   const LeasedInstance next = d.fetch_one();
@@ -69,7 +69,7 @@ void conditional_commit_fails_when_leased(Driver& d) {
                "the completion was enqueued normally");
 }
 
-void conditional_commit_succeeds_after_a_lease_ended(Driver& d) {
+void a_conditional_commit_succeeds_after_a_lease_ended(Driver& d) {
   const InstanceInfo info = d.running("a");
   const LeasedInstance item = d.woken("a");
   d.must_commit(d.turn(item));
@@ -78,8 +78,8 @@ void conditional_commit_succeeds_after_a_lease_ended(Driver& d) {
   d.must_commit(commit);
 }
 
-void conditional_commit_fails_when_history_moved_on(Driver& d) {
-  const Setup s = finished_activity(d);
+void a_conditional_commit_fails_after_newer_events(Driver& d) {
+  const FinishedActivity s = finished_activity(d);
   TurnCommit turn = d.turn(d.woken("a"));
   turn.events = {raised(3, "x")};
   d.must_commit(turn);
@@ -89,24 +89,24 @@ void conditional_commit_fails_when_history_moved_on(Driver& d) {
                "the completion was enqueued normally");
 }
 
-void conditional_commit_fails_when_a_message_waits(Driver& d) {
-  const Setup s = finished_activity(d);
+void a_conditional_commit_fails_when_a_message_is_visible(Driver& d) {
+  const FinishedActivity s = finished_activity(d);
   d.send("a", raise("first"));
   expect_refused(d, s, AckOutcome::done);
   const LeasedInstance next = d.fetch_one();
   d.check.equal(names_of(next.messages), "first ?", "the completion queues behind the older message");
 }
 
-void conditional_commit_ignores_what_is_not_visible(Driver& d) {
-  Setup s = finished_activity(d);
+void a_conditional_commit_ignores_messages_that_are_not_visible(Driver& d) {
+  FinishedActivity s = finished_activity(d);
   d.send("a", raise("later"), d.now() + 1min);
   d.must_commit(s.commit);
   d.advance(1min);
-  d.check.equal(names_of(d.fetch_one().messages), "later", "it comes in its time");
+  d.check.equal(names_of(d.fetch_one().messages), "later", "it is delivered at its time");
 }
 
-void conditional_commit_fails_when_the_work_was_cancelled(Driver& d) {
-  const Setup s = finished_activity(d);
+void a_conditional_commit_fails_when_its_activity_was_cancelled(Driver& d) {
+  const FinishedActivity s = finished_activity(d);
   TurnCommit cancel = d.turn(d.woken("a"));
   cancel.node = d.other;
   cancel.cancelled_activities = {{EventId{2}, CancelReason::select_loser}};
@@ -115,21 +115,22 @@ void conditional_commit_fails_when_the_work_was_cancelled(Driver& d) {
   d.expect_nothing_to_do();
 }
 
-void conditional_commit_fails_when_the_work_lease_ended(Driver& d) {
-  const Setup s = finished_activity(d);
+void a_conditional_commit_fails_when_its_activity_lease_ended(Driver& d) {
+  const FinishedActivity s = finished_activity(d);
   d.advance(d.lease + 1ms);
   expect_refused(d, s, AckOutcome::lease_lost);
   d.expect_nothing_to_do();
-  d.check.equal(d.fetch_one_work().attempt, 2u, "the row is still there, for its next attempt");
+  d.check.equal(d.fetch_one_activity().attempt, 2u, "the row is still there, for its next attempt");
 }
 
-void conditional_commit_fails_when_one_of_its_acks_does(Driver& d) {
+void a_conditional_commit_with_one_failed_ack_performs_the_others(Driver& d) {
   const InstanceInfo info = d.running("a", 2);
-  const auto work = d.fetch_work();
-  if (work.size() != 2) d.stop("two activities to run");
-  d.check.equal(d.ack({work[0].lease, "a", std::nullopt}).outcome, AckOutcome::done, "the first row goes");
+  const auto activities = d.fetch_activities();
+  if (activities.size() != 2) d.stop("two activities to run");
+  d.check.equal(d.ack({activities[0].lease, "a", std::nullopt}).outcome, AckOutcome::done,
+                "the first row goes");
   TurnCommit commit = d.conditional(info, info.last_event_id);
-  commit.activity_acks = {Driver::completion(work[0]), Driver::completion(work[1])};
+  commit.activity_acks = {Driver::completion(activities[0]), Driver::completion(activities[1])};
   commit.events = {raised(4, "x")};
   const CommitResult result = d.commit(commit);
   d.check.equal(result.outcome, CommitOutcome::condition_failed, "outcome");
@@ -139,48 +140,37 @@ void conditional_commit_fails_when_one_of_its_acks_does(Driver& d) {
   d.check.equal(d.history("a").size(), 3u, "events: nothing of the turn was stored");
   const LeasedInstance next = d.fetch_one();
   d.check.equal(next.messages.size(), 1u, "messages: the completion of the other");
-  d.expect_no_work();
+  d.expect_no_activities();
 }
 
-void conditional_commit_fails_for_an_unknown_instance(Driver& d) {
-  InstanceInfo nobody;
-  nobody.instance = "nobody";
-  nobody.incarnation = Incarnation{123456};
-  nobody.execution = ExecutionId{1};
-  TurnCommit commit = d.conditional(nobody, EventId{1});
+void a_conditional_commit_of_an_unknown_instance_fails(Driver& d) {
+  InstanceInfo unknown;
+  unknown.instance = "unknown";
+  unknown.incarnation = Incarnation{123456};
+  unknown.execution = ExecutionId{1};
+  TurnCommit commit = d.conditional(unknown, EventId{1});
   commit.events = {raised(2, "x")};
   d.check.equal(d.commit(commit).outcome, CommitOutcome::condition_failed, "outcome");
-  d.check.that(!d.info("nobody"), "nothing was created");
+  d.check.that(!d.info("unknown"), "nothing was created");
 }
-
-constexpr ConformanceCase cases[] = {
-    {"conditional_commit_stores_completion_and_turn", "Completion and turn are one step, without a message.",
-     told<conditional_commit_stores_completion_and_turn>},
-    {"conditional_commit_needs_no_work", "A conditional turn may carry no work acks.",
-     told<conditional_commit_needs_no_work>},
-    {"conditional_commit_fails_when_leased",
-     "Somebody holds the instance: the completion goes the normal way.",
-     told<conditional_commit_fails_when_leased>},
-    {"conditional_commit_succeeds_after_a_lease_ended", "A lease that was given back is no obstacle.",
-     told<conditional_commit_succeeds_after_a_lease_ended>},
-    {"conditional_commit_fails_when_history_moved_on", "last_event_id must be what the store has.",
-     told<conditional_commit_fails_when_history_moved_on>},
-    {"conditional_commit_fails_when_a_message_waits", "It overtakes no visible message.",
-     told<conditional_commit_fails_when_a_message_waits>},
-    {"conditional_commit_ignores_what_is_not_visible", "A timer that is not due is no obstacle.",
-     told<conditional_commit_ignores_what_is_not_visible>},
-    {"conditional_commit_fails_when_the_work_was_cancelled", "A cancelled activity's result is not observed.",
-     told<conditional_commit_fails_when_the_work_was_cancelled>},
-    {"conditional_commit_fails_when_the_work_lease_ended", "A result under an ended lease is not observed.",
-     told<conditional_commit_fails_when_the_work_lease_ended>},
-    {"conditional_commit_fails_when_one_of_its_acks_does", "All acks must hold; the others are performed.",
-     told<conditional_commit_fails_when_one_of_its_acks_does>},
-    {"conditional_commit_fails_for_an_unknown_instance", "There is nothing to take.",
-     told<conditional_commit_fails_for_an_unknown_instance>},
-};
 
 }  // namespace
 
-std::span<const ConformanceCase> conditional_cases() { return cases; }
+std::span<const ConformanceCase> conditional_cases() {
+  static constexpr ConformanceCase cases[] = {
+      DURAMEN_CASE(a_conditional_commit_stores_completion_and_turn_in_one_step),
+      DURAMEN_CASE(a_conditional_commit_may_have_no_activity_acks),
+      DURAMEN_CASE(a_conditional_commit_fails_while_the_instance_is_leased),
+      DURAMEN_CASE(a_conditional_commit_succeeds_after_a_lease_ended),
+      DURAMEN_CASE(a_conditional_commit_fails_after_newer_events),
+      DURAMEN_CASE(a_conditional_commit_fails_when_a_message_is_visible),
+      DURAMEN_CASE(a_conditional_commit_ignores_messages_that_are_not_visible),
+      DURAMEN_CASE(a_conditional_commit_fails_when_its_activity_was_cancelled),
+      DURAMEN_CASE(a_conditional_commit_fails_when_its_activity_lease_ended),
+      DURAMEN_CASE(a_conditional_commit_with_one_failed_ack_performs_the_others),
+      DURAMEN_CASE(a_conditional_commit_of_an_unknown_instance_fails),
+  };
+  return cases;
+}
 
 }  // namespace duramen::inline v0::testing

@@ -1,11 +1,11 @@
-// Counting: how much a store holds, and how much of it waits for whom.
+// Counting: how much a store holds, and how much of it is due, later or leased.
 #include "testing/conformance/driver.hpp"
 
 namespace duramen::inline v0::testing {
 namespace {
 using namespace std::chrono_literals;
 
-void test_get_system_metrics(Driver& d) {
+void metrics_count_instances_by_status_executions_and_events(Driver& d) {
   StoreMetrics counted = d.metrics();
   d.check.equal(counted.total_instances() + counted.executions + counted.events, 0u, "an empty store");
   d.running("a", 2);
@@ -23,7 +23,7 @@ void test_get_system_metrics(Driver& d) {
   d.check.equal(counted.events, 3u + 2u + 3u, "events");
 }
 
-void every_status_is_counted_for_itself(Driver& d) {
+void every_status_is_counted_separately(Driver& d) {
   for (const Status status :
        {Status::cancelling, Status::failed, Status::cancelled, Status::continued_as_new}) {
     const InstanceId id{std::string(to_string(status))};
@@ -40,7 +40,7 @@ void every_status_is_counted_for_itself(Driver& d) {
   d.check.equal(counted.total_instances(), 4u, "instances");
 }
 
-void instances_are_counted_in_parts(Driver& d) {
+void instances_counted_in_parts_add_up(Driver& d) {
   const InstanceCount nothing = d.count({}, 2);
   d.check.that(nothing.instances == InstanceCount{}.instances && !nothing.next, "an empty store");
   d.running("a");
@@ -48,7 +48,7 @@ void instances_are_counted_in_parts(Driver& d) {
   d.finished("c");
   d.running("d");
   d.start("e");
-  // What was deleted leaves a gap, which is no end.
+  // A deleted instance leaves a gap, which does not end the count.
   d.check.that(d.remove("b").outcome == DeleteOutcome::deleted, "deleted");
   Incarnation after;
   std::vector<std::uint64_t> sizes;
@@ -61,16 +61,16 @@ void instances_are_counted_in_parts(Driver& d) {
       all.instances.at(i) += part.instances.at(i);
     }
     sizes.push_back(size);
-    d.check.that(!part.next || part.next > after, "a part begins behind the one before");
+    d.check.that(!part.next || part.next > after, "a part begins after the one before");
     after = part.next;
   } while (after && sizes.size() < 10);
-  d.check.that(sizes.size() >= 2 && sizes[0] == 2 && sizes[1] == 2, "as many as were asked for");
+  d.check.that(sizes.size() >= 2 && sizes[0] == 2 && sizes[1] == 2, "as many as requested");
   d.check.that(all.instances == d.metrics().instances, "together they are all");
   d.check.equal(all.count(Status::running), 2u, "running");
   d.check.equal(d.count({}, 4).instances.at(static_cast<std::size_t>(Status::completed)), 1u, "completed");
 }
 
-void parts_hold_while_instances_come_and_go(Driver& d) {
+void counts_stay_correct_while_instances_are_added_and_deleted(Driver& d) {
   d.running("a");
   d.running("b");
   d.running("c");
@@ -85,7 +85,7 @@ void parts_hold_while_instances_come_and_go(Driver& d) {
   d.check.that(!rest.next, "the end");
 }
 
-void test_get_queue_depths(Driver& d) {
+void queue_depths_separate_due_later_and_leased_messages(Driver& d) {
   d.check.equal(d.depths().orchestrator_due, 0u, "an empty store");
   d.running("a");
   d.running("b");
@@ -109,7 +109,7 @@ void test_get_queue_depths(Driver& d) {
   d.check.equal(depths.orchestrator_later, 1u, "later after ten seconds");
 }
 
-void messages_of_a_lost_turn_are_due_again(Driver& d) {
+void messages_are_due_again_after_their_lease_expired(Driver& d) {
   d.running("a");
   (void)d.woken("a");
   d.check.equal(d.depths().orchestrator_leased, 1u, "leased");
@@ -118,10 +118,10 @@ void messages_of_a_lost_turn_are_due_again(Driver& d) {
   d.check.that(depths.orchestrator_due == 1 && depths.orchestrator_leased == 0, "due again");
 }
 
-void what_was_given_back_with_a_delay_is_for_later(Driver& d) {
+void items_released_with_a_delay_count_as_later(Driver& d) {
   d.running("a", 1);
-  d.abandon(d.woken("a"), 10s);
-  d.abandon(d.fetch_one_work(), 10s);
+  d.release(d.woken("a"), 10s);
+  d.release(d.fetch_one_activity(), 10s);
   QueueDepths depths = d.depths();
   d.check.that(depths.orchestrator_later == 1 && depths.orchestrator_due == 0, "a turn");
   d.check.that(depths.worker_later == 1 && depths.worker_due == 0, "an activity");
@@ -130,10 +130,10 @@ void what_was_given_back_with_a_delay_is_for_later(Driver& d) {
   d.check.that(depths.orchestrator_due == 1 && depths.worker_due == 1, "after the delay");
 }
 
-void activities_are_counted_by_whether_they_run(Driver& d) {
+void queue_depths_separate_waiting_and_running_activities(Driver& d) {
   d.running("a", 3);
   d.check.equal(d.depths().worker_due, 3u, "waiting");
-  const auto held = d.fetch_work(2);
+  const auto held = d.fetch_activities(2);
   QueueDepths depths = d.depths();
   d.check.that(depths.worker_due == 1 && depths.worker_leased == 2 && depths.worker_later == 0, "two run");
   d.ack(Driver::completion(held.at(0)));
@@ -142,52 +142,45 @@ void activities_are_counted_by_whether_they_run(Driver& d) {
   d.check.that(depths.worker_due == 2 && depths.worker_leased == 0, "one ended, one was lost");
 }
 
-void parked_messages_are_counted(Driver& d) {
+void parked_messages_are_counted_separately(Driver& d) {
   d.send("ghost", raise("x"));
   d.send("ghost", raise("y"));
   QueueDepths depths = d.depths();
-  d.check.that(depths.parked == 2 && depths.orchestrator_due == 0, "while nobody is there");
+  d.check.that(depths.parked == 2 && depths.orchestrator_due == 0, "before the instance exists");
   d.start("ghost");
   depths = d.depths();
   d.check.that(depths.parked == 0 && depths.orchestrator_due == 3, "with the start");
 }
 
-void sessions_are_counted_while_they_live(Driver& d) {
+void only_live_sessions_are_counted(Driver& d) {
   d.running("a");
   d.schedule("a", {in_session("s1"), in_session("s2"), in_session("s3")});
-  d.check.equal(d.depths().sessions, 0u, "before anybody came");
-  d.fetch_work_batch({.limit = 2, .sessions = SessionClaim{"A", 10s}});
+  d.check.equal(d.depths().sessions, 0u, "before the first fetch");
+  d.fetch_activity_batch({.limit = 2, .sessions = SessionClaim{"A", 10s}});
   d.check.equal(d.depths().sessions, 2u, "two");
   d.advance(10s);
   d.check.equal(d.depths().sessions, 0u, "after their end");
 }
 
-constexpr ConformanceCase cases[] = {
-    {"test_get_system_metrics", "Instances are counted by status, executions and events in all.",
-     told<test_get_system_metrics>},
-    {"every_status_is_counted_for_itself", "No two statuses are counted as one.",
-     told<every_status_is_counted_for_itself>},
-    {"instances_are_counted_in_parts", "No instance is in two parts, and none is left out.",
-     told<instances_are_counted_in_parts>},
-    {"parts_hold_while_instances_come_and_go",
-     "A part begins behind an incarnation, not behind a number of rows.",
-     told<parts_hold_while_instances_come_and_go>},
-    {"test_get_queue_depths", "Messages are counted by whether they could be delivered now.",
-     told<test_get_queue_depths>},
-    {"messages_of_a_lost_turn_are_due_again", "A lease that ended is none.",
-     told<messages_of_a_lost_turn_are_due_again>},
-    {"what_was_given_back_with_a_delay_is_for_later", "A delay is counted as one.",
-     told<what_was_given_back_with_a_delay_is_for_later>},
-    {"activities_are_counted_by_whether_they_run", "Waiting and running are told apart.",
-     told<activities_are_counted_by_whether_they_run>},
-    {"parked_messages_are_counted", "Messages for instances that do not exist are in no queue.",
-     told<parked_messages_are_counted>},
-    {"sessions_are_counted_while_they_live", "Those that have an owner.",
-     told<sessions_are_counted_while_they_live>},
-};
-
 }  // namespace
 
-std::span<const ConformanceCase> counting_cases() { return cases; }
+std::span<const ConformanceCase> counting_cases() {
+  static constexpr ConformanceCase cases[] = {
+      DURAMEN_CASE(metrics_count_instances_by_status_executions_and_events,
+                   .reference = "test_get_system_metrics", .difference = "exact counts for every status"),
+      DURAMEN_CASE(every_status_is_counted_separately),
+      DURAMEN_CASE(instances_counted_in_parts_add_up),
+      DURAMEN_CASE(counts_stay_correct_while_instances_are_added_and_deleted),
+      DURAMEN_CASE(
+          queue_depths_separate_due_later_and_leased_messages, .reference = "test_get_queue_depths",
+          .difference = "exact counts; due, later and leased are separate, so future timers are not due"),
+      DURAMEN_CASE(messages_are_due_again_after_their_lease_expired),
+      DURAMEN_CASE(items_released_with_a_delay_count_as_later),
+      DURAMEN_CASE(queue_depths_separate_waiting_and_running_activities),
+      DURAMEN_CASE(parked_messages_are_counted_separately),
+      DURAMEN_CASE(only_live_sessions_are_counted),
+  };
+  return cases;
+}
 
 }  // namespace duramen::inline v0::testing

@@ -104,8 +104,8 @@ TurnBatch Driver::fetch_batch(TurnFetch request) {
 
 std::vector<LeasedInstance> Driver::fetch(std::size_t limit) { return fetch_as(node, limit); }
 
-std::vector<LeasedInstance> Driver::fetch_as(const NodeId& who, std::size_t limit) {
-  return fetch_batch({.node = who, .limit = limit}).items;
+std::vector<LeasedInstance> Driver::fetch_as(const NodeId& caller, std::size_t limit) {
+  return fetch_batch({.node = caller, .limit = limit}).items;
 }
 
 LeasedInstance Driver::fetch_one(Check::Where where) {
@@ -177,7 +177,7 @@ CommitResult Driver::must_commit(const TurnCommit& turn, Check::Where where) {
   return result;
 }
 
-void Driver::abandon(const LeasedInstance& item, Duration delay, bool count_attempt) {
+void Driver::release(const LeasedInstance& item, Duration delay, bool count_attempt) {
   const TurnRelease entry{{item.incarnation, item.lease}, delay, count_attempt};
   if (!store.release_turns({&entry, 1})) stop("release_turns failed");
 }
@@ -187,7 +187,7 @@ bool Driver::renew(const LeasedInstance& item, Duration extend) {
   return get(store.renew_turns({&entry, 1}, extend)).at(0);
 }
 
-// -- stories ---
+// -- steps that many cases begin with ---
 
 InstanceInfo Driver::running(const InstanceId& id, int activities, Check::Where where) {
   start(id);
@@ -240,6 +240,13 @@ InstanceInfo Driver::child(const InstanceId& parent, const InstanceId& id, Check
   return info(id).value();
 }
 
+void Driver::family() {
+  running("root");
+  child("root", "left");
+  child("root", "right");
+  child("left", "leaf");
+}
+
 void Driver::finish(const InstanceId& id, Check::Where where) {
   must_commit(final_turn(woken(id, where)), where);
 }
@@ -284,7 +291,7 @@ InstanceInfo Driver::finished(const InstanceId& id, Check::Where where) {
   return info(id).value();
 }
 
-// -- work items ---
+// -- activities ---
 
 NewActivity Driver::activity(const InstanceInfo& instance, std::uint64_t id, std::uint64_t execution) {
   return {.request = {.instance = instance.instance,
@@ -295,26 +302,28 @@ NewActivity Driver::activity(const InstanceInfo& instance, std::uint64_t id, std
                       .orchestration_version = "1.0.0"}};
 }
 
-ActivityBatch Driver::fetch_work_batch(ActivityFetch request) {
+ActivityBatch Driver::fetch_activity_batch(ActivityFetch request) {
   if (request.node.empty()) request.node = node;
   if (request.lease == Duration{}) request.lease = lease;
   return get(store.fetch_activities(request));
 }
 
-std::vector<LeasedActivity> Driver::fetch_work(std::size_t limit) { return fetch_work_as(node, limit); }
-
-std::vector<LeasedActivity> Driver::fetch_work_as(const NodeId& who, std::size_t limit) {
-  return fetch_work_batch({.node = who, .limit = limit}).items;
+std::vector<LeasedActivity> Driver::fetch_activities(std::size_t limit) {
+  return fetch_activities_as(node, limit);
 }
 
-LeasedActivity Driver::fetch_one_work(Check::Where where) {
-  auto items = fetch_work();
+std::vector<LeasedActivity> Driver::fetch_activities_as(const NodeId& caller, std::size_t limit) {
+  return fetch_activity_batch({.node = caller, .limit = limit}).items;
+}
+
+LeasedActivity Driver::fetch_one_activity(Check::Where where) {
+  auto items = fetch_activities();
   if (items.size() != 1) stop("fetched " + std::to_string(items.size()) + " activities, expected one", where);
   return std::move(items[0]);
 }
 
-void Driver::expect_no_work(Check::Where where) {
-  check.equal(fetch_work().size(), 0u, "activities to run", where);
+void Driver::expect_no_activities(Check::Where where) {
+  check.equal(fetch_activities().size(), 0u, "activities to run", where);
 }
 
 ActivityAck Driver::completion(const LeasedActivity& item, std::string result) {
@@ -323,25 +332,27 @@ ActivityAck Driver::completion(const LeasedActivity& item, std::string result) {
 
 AckResult Driver::ack(const ActivityAck& ack) { return get(store.ack_activities({&ack, 1})).at(0); }
 
-RenewResult Driver::renew(const ActivityLease& lease_of_work, Duration extend) {
-  const ActivityRenewal renewal{lease_of_work};
+RenewResult Driver::renew(const ActivityLease& activity_lease, Duration extend) {
+  const ActivityRenewal renewal{activity_lease};
   return get(store.renew_activities({&renewal, 1}, extend)).at(0);
 }
 
-void Driver::abandon(const LeasedActivity& item, Duration delay, bool count_attempt) {
+void Driver::release(const LeasedActivity& item, Duration delay, bool count_attempt) {
   const ActivityRelease entry{item.lease, delay, count_attempt};
   if (!store.release_activities({&entry, 1})) stop("release_activities failed");
 }
 
-std::vector<StolenLease> Driver::stolen_from(const NodeId& who) { return get(store.read_stolen_leases(who)); }
+std::vector<StolenLease> Driver::stolen_from(const NodeId& caller) {
+  return get(store.read_stolen_leases(caller));
+}
 
-RenewResult Driver::beat(const ActivityLease& lease_of_work, std::optional<std::string> details) {
-  ActivityRenewal renewal{lease_of_work, Heartbeat{}};
+RenewResult Driver::beat(const ActivityLease& activity_lease, std::optional<std::string> details) {
+  ActivityRenewal renewal{activity_lease, Heartbeat{}};
   if (details) renewal.heartbeat->details = Payload::text(std::move(*details));
   return get(store.renew_activities({&renewal, 1}, lease)).at(0);
 }
 
-// -- what any node does for all, and management ---
+// -- sweeps and management ---
 
 SweepResult Driver::sweep(std::size_t limit) { return get(store.sweep(limit)); }
 

@@ -1,4 +1,4 @@
-// What conformance cases are written in: one call per step of a story, with everything dull defaulted.
+// The steps of conformance cases: one call per step, with defaults for everything a case does not test.
 #pragma once
 
 #include <duramen/provider.hpp>
@@ -12,10 +12,10 @@
 
 namespace duramen::inline v0::testing {
 
-/// Ends a case whose next step would make no sense. The reason has been reported.
+/// Thrown to end a case whose next steps would make no sense. The reason is already reported.
 struct CaseStopped {};
 
-// -- events and items, by what a case has to say about them ---
+// -- events, activities and messages with defaults ---
 
 [[nodiscard]] Event make_event(std::uint64_t id, EventBody body, std::uint64_t source = 0);
 [[nodiscard]] Event started(std::uint64_t id = 1);
@@ -30,9 +30,9 @@ struct CaseStopped {};
 [[nodiscard]] message::ExternalRaised raise(std::string name, std::string data = "");
 /// The names of external events among messages, "?" for anything else: "a b ?".
 [[nodiscard]] std::string names_of(const std::vector<InboxMessage>& messages);
-/// Their ids: "a b".
+/// The ids: "a b".
 [[nodiscard]] std::string ids_of(const std::vector<InstanceInfo>& instances);
-/// Their numbers: "2 3".
+/// The activity numbers: "2 3".
 [[nodiscard]] std::string numbers_of(const std::vector<LeasedActivity>& items);
 
 class Driver {
@@ -63,75 +63,78 @@ class Driver {
   // -- turns ---
   TurnBatch fetch_batch(TurnFetch request);
   std::vector<LeasedInstance> fetch(std::size_t limit = 16);
-  std::vector<LeasedInstance> fetch_as(const NodeId& who, std::size_t limit = 16);
-  /// The one instance that has something to do; stops the case if there are none or several.
+  std::vector<LeasedInstance> fetch_as(const NodeId& caller, std::size_t limit = 16);
+  /// The only instance with something to do; stops the case if there are none or several.
   LeasedInstance fetch_one(Check::Where where = Check::Where::current());
   void expect_nothing_to_do(Check::Where where = Check::Where::current());
-  /// A fetch says when to come again: not later than this.
+  /// Checks that `next_due` of a fetch is not later than `when`.
   void expect_due(const std::optional<TimePoint>& next_due, TimePoint when,
                   Check::Where where = Check::Where::current());
 
-  /// A turn of `node` over what a fetch gave out, so far without any effect.
+  /// A turn of `node` for a fetched instance, still without effects.
   TurnCommit turn(const LeasedInstance& item);
-  /// A turn of `node` that has no lease yet; `last_event_id` is what it believes.
+  /// A turn of `node` that has no lease yet and expects `last_event_id`.
   TurnCommit conditional(const InstanceInfo& instance, EventId last_event_id);
-  /// A start and its first turn in one.
+  /// A start and its first turn in one commit.
   TurnCommit fused(const InstanceId& id, std::string name = "Orch", std::string input = "in",
                    IdReuse reuse = IdReuse::reject);
   CommitToken new_commit_token() { return CommitToken{++last_token_}; }
 
   CommitResult commit(const TurnCommit& commit);
   std::vector<CommitResult> commit_all(const std::vector<TurnCommit>& commits);
-  /// Commits and stops the case if that does not work.
+  /// Commits; stops the case if the store refuses.
   CommitResult must_commit(const TurnCommit& commit, Check::Where where = Check::Where::current());
-  void abandon(const LeasedInstance& item, Duration delay = {}, bool count_attempt = true);
+  void release(const LeasedInstance& item, Duration delay = {}, bool count_attempt = true);
   bool renew(const LeasedInstance& item, Duration extend = std::chrono::seconds{30});
 
-  // -- stories that many cases begin with ---
+  // -- steps that many cases begin with ---
 
   /// Starts an instance and commits its first turn: event 1 and `activities` more, each with a worker row.
   InstanceInfo running(const InstanceId& id, int activities = 0,
                        Check::Where where = Check::Where::current());
   /// Wakes the instance and fetches it.
   LeasedInstance woken(const InstanceId& id, Check::Where where = Check::Where::current());
-  /// A turn of the running instance that schedules these activities; their ids go on where history ended.
+  /// A turn of the running instance that schedules these activities, with the next event ids.
   void schedule(const InstanceId& id, std::vector<ActivityRequest> activities,
                 Check::Where where = Check::Where::current());
   /// A running child, started by a turn of its running parent.
   InstanceInfo child(const InstanceId& parent, const InstanceId& id,
                      Check::Where where = Check::Where::current());
+  /// Four running instances: "root", its children "left" and "right", and "leaf", a child of "left".
+  void family();
   /// Ends a running instance.
   void finish(const InstanceId& id, Check::Where where = Check::Where::current());
   /// Ends the current execution of a running instance and begins the next.
   void continue_as_new(const InstanceId& id, Check::Where where = Check::Where::current());
   /// A turn of `node` that ends the instance.
   TurnCommit final_turn(const LeasedInstance& item);
-  /// A turn of `node` that ends the execution and has the next one begin.
+  /// A turn of `node` that ends the execution by continue-as-new.
   TurnCommit continuing_turn(const LeasedInstance& item);
   /// The first turn of the execution that `item` is about to begin.
   TurnCommit next_execution(const LeasedInstance& item);
-  /// Starts an instance, runs it to its end.
+  /// Starts an instance and completes it.
   InstanceInfo finished(const InstanceId& id, Check::Where where = Check::Where::current());
 
-  // -- work items ---
+  // -- activities ---
   static NewActivity activity(const InstanceInfo& instance, std::uint64_t id, std::uint64_t execution = 1);
-  ActivityBatch fetch_work_batch(ActivityFetch request);
-  std::vector<LeasedActivity> fetch_work(std::size_t limit = 16);
-  std::vector<LeasedActivity> fetch_work_as(const NodeId& who, std::size_t limit = 16);
-  LeasedActivity fetch_one_work(Check::Where where = Check::Where::current());
-  void expect_no_work(Check::Where where = Check::Where::current());
+  ActivityBatch fetch_activity_batch(ActivityFetch request);
+  std::vector<LeasedActivity> fetch_activities(std::size_t limit = 16);
+  std::vector<LeasedActivity> fetch_activities_as(const NodeId& caller, std::size_t limit = 16);
+  LeasedActivity fetch_one_activity(Check::Where where = Check::Where::current());
+  void expect_no_activities(Check::Where where = Check::Where::current());
 
   static ActivityAck completion(const LeasedActivity& item, std::string result = "done");
   AckResult ack(const ActivityAck& ack);
   RenewResult renew(const ActivityLease& lease, Duration extend = std::chrono::seconds{30});
-  void abandon(const LeasedActivity& item, Duration delay = {}, bool count_attempt = true);
-  std::vector<StolenLease> stolen_from(const NodeId& who);
-  /// A renewal that brings a sign of life.
+  void release(const LeasedActivity& item, Duration delay = {}, bool count_attempt = true);
+  std::vector<StolenLease> stolen_from(const NodeId& caller);
+  /// A renewal with a heartbeat.
   RenewResult beat(const ActivityLease& lease, std::optional<std::string> details = {});
 
-  // -- what any node does for all, and management ---
+  // -- sweeps and management ---
   SweepResult sweep(std::size_t limit = 100);
-  std::string list(const InstanceFilter& filter);  ///< ids_of() the matching instances, oldest first
+  /// ids_of() the matching instances, oldest first.
+  std::string list(const InstanceFilter& filter);
   std::vector<ExecutionInfo> executions(const InstanceId& id);
   DeleteResult remove(const InstanceId& id, DeleteMode mode = DeleteMode::finished);
   PruneResult prune(const InstanceId& id, const PruneOptions& options);
@@ -152,14 +155,19 @@ class Driver {
   std::uint64_t last_token_ = 1000;
 };
 
-/// Makes a table entry's function of a story.
-template <void (*story)(Driver&)>
-void told(StoreUnderTest& store, Check& check) {
+template <void (*steps)(Driver&)>
+void run_steps(StoreUnderTest& store, Check& check) {
   Driver driver{store, check};
-  story(driver);
+  steps(driver);
 }
 
+/// A table entry: the function of the case, then `.reference` and `.difference` if there are any. The name of
+/// the function is the name of the case.
+#define DURAMEN_CASE(steps, ...) {.name = #steps, .run = run_steps<steps> __VA_OPT__(, ) __VA_ARGS__}
+
 // -- the chapters ---
+std::span<const ConformanceCase> activity_cases();
+std::span<const ConformanceCase> activity_lease_cases();
 std::span<const ConformanceCase> attempt_cases();
 std::span<const ConformanceCase> cancellation_cases();
 std::span<const ConformanceCase> commit_cases();
@@ -168,7 +176,6 @@ std::span<const ConformanceCase> conditional_cases();
 std::span<const ConformanceCase> content_cases();
 std::span<const ConformanceCase> counting_cases();
 std::span<const ConformanceCase> custom_status_cases();
-std::span<const ConformanceCase> custom_status_contract_cases();
 std::span<const ConformanceCase> deletion_cases();
 std::span<const ConformanceCase> execution_cases();
 std::span<const ConformanceCase> filter_cases();
@@ -176,7 +183,6 @@ std::span<const ConformanceCase> finding_cases();
 std::span<const ConformanceCase> heartbeat_cases();
 std::span<const ConformanceCase> incarnation_cases();
 std::span<const ConformanceCase> key_value_cases();
-std::span<const ConformanceCase> key_value_contract_cases();
 std::span<const ConformanceCase> lease_cases();
 std::span<const ConformanceCase> message_cases();
 std::span<const ConformanceCase> overdue_cases();
@@ -186,7 +192,5 @@ std::span<const ConformanceCase> session_cases();
 std::span<const ConformanceCase> start_cases();
 std::span<const ConformanceCase> tag_cases();
 std::span<const ConformanceCase> version_cases();
-std::span<const ConformanceCase> work_cases();
-std::span<const ConformanceCase> work_lease_cases();
 
 }  // namespace duramen::inline v0::testing

@@ -1,4 +1,4 @@
-// Executions: each has its own history, and only the newest one goes on.
+// Executions: each has its own history, and only the newest one continues.
 #include "testing/conformance/driver.hpp"
 
 namespace duramen::inline v0::testing {
@@ -6,31 +6,31 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Ends the current execution; `events` begin the next one.
-void begin_next(Driver& d, const InstanceId& id, std::vector<Event> events) {
+void begin_next_execution(Driver& d, const InstanceId& id, std::vector<Event> events) {
   d.must_commit(d.continuing_turn(d.woken(id)));
   TurnCommit first = d.next_execution(d.fetch_one());
   first.events = std::move(events);
   d.must_commit(first);
 }
 
-void test_execution_isolation(Driver& d) {
+void each_execution_has_its_own_event_ids_and_history(Driver& d) {
   d.running("a", 2);
-  begin_next(d, "a", {started(), raised(2, "x")});
+  begin_next_execution(d, "a", {started(), raised(2, "x")});
   d.check.equal(d.history("a", 1).size(), 4u, "events of the first");
   d.check.equal(d.history("a", 2).size(), 2u, "events of the second");
   d.check.that(d.history("a", 2)[1] == raised(2, "x"), "the second's own");
   d.check.equal(d.info("a").value().last_event_id, EventId{2}, "last event: of the newest");
 }
 
-void test_latest_execution_detection(Driver& d) {
+void the_newest_execution_is_the_current_one(Driver& d) {
   d.running("a");
   d.check.equal(d.info("a").value().execution, ExecutionId{1}, "before");
-  begin_next(d, "a", {started()});
+  begin_next_execution(d, "a", {started()});
   d.check.equal(d.info("a").value().execution, ExecutionId{2}, "after");
   d.check.equal(d.woken("a").execution, ExecutionId{2}, "for the next turn");
 }
 
-void test_execution_id_sequencing(Driver& d) {
+void executions_are_numbered_without_gaps(Driver& d) {
   d.running("a");
   for (std::uint64_t number = 2; number <= 4; ++number) {
     d.must_commit(d.continuing_turn(d.woken("a")));
@@ -38,22 +38,22 @@ void test_execution_id_sequencing(Driver& d) {
     d.check.equal(item.execution.value, number - 1, "the one that ended");
     TurnCommit skipping = d.next_execution(item);
     skipping.execution = ExecutionId{number + 1};
-    d.check.equal(d.commit(skipping).outcome, CommitOutcome::invalid, "one is left out");
+    d.check.equal(d.commit(skipping).outcome, CommitOutcome::invalid, "an execution number is skipped");
     d.must_commit(d.next_execution(item));
     d.check.equal(d.info("a").value().execution.value, number, "the one that began");
   }
 }
 
-void test_execution_history_persistence(Driver& d) {
+void earlier_histories_stay_unchanged(Driver& d) {
   d.running("a");
-  begin_next(d, "a", {started(), raised(2, "second")});
-  begin_next(d, "a", {started(), raised(2, "third")});
+  begin_next_execution(d, "a", {started(), raised(2, "second")});
+  begin_next_execution(d, "a", {started(), raised(2, "third")});
   d.check.equal(d.history("a", 1).size(), 2u, "events of the first");
   d.check.that(d.history("a", 2).at(1) == raised(2, "second"), "the second's own");
   d.check.that(d.history("a", 3).at(1) == raised(2, "third"), "the third's own");
 }
 
-void test_instance_creation_via_metadata(Driver& d) {
+void the_first_turn_stores_the_resolved_version(Driver& d) {
   d.start("a");
   const LeasedInstance item = d.fetch_one();
   d.check.that(item.name == "Orch" && item.version.empty() && !item.last_event_id, "before the first turn");
@@ -65,7 +65,7 @@ void test_instance_creation_via_metadata(Driver& d) {
   d.check.that(next.version == "2.0.0" && next.last_event_id == EventId{1}, "after it");
 }
 
-void test_null_version_handling(Driver& d) {
+void later_turns_need_not_repeat_the_version(Driver& d) {
   d.start("a");
   TurnCommit first = d.turn(d.fetch_one());
   first.events = {started()};
@@ -78,7 +78,7 @@ void test_null_version_handling(Driver& d) {
   }
 }
 
-void test_no_instance_creation_on_enqueue(Driver& d) {
+void only_a_start_creates_an_instance(Driver& d) {
   d.send("a", raise("x"));
   d.send("a", message::TimerFired{ExecutionId{1}, EventId{2}, d.now()});
   d.send("a", message::ActivityCompleted{ExecutionId{1}, EventId{2}, {}});
@@ -88,7 +88,7 @@ void test_no_instance_creation_on_enqueue(Driver& d) {
   d.expect_nothing_to_do();
 }
 
-void test_orphan_queue_messages_dropped(Driver& d) {
+void orphan_messages_block_no_instance_and_are_dropped_later(Driver& d) {
   d.send("ghost", message::QueueMessage{"q", Payload::text("1")});
   d.send("ghost", message::QueueMessage{"q", Payload::text("2")});
   d.expect_nothing_to_do();
@@ -97,12 +97,12 @@ void test_orphan_queue_messages_dropped(Driver& d) {
   const LeasedInstance item = d.fetch_one();
   d.check.that(item.messages.size() == 1 &&
                    item.messages[0].body == MessageBody{message::QueueMessage{"q", Payload::text("own")}},
-               "the living get their own");
+               "an existing instance receives its own message");
   d.advance(24h * 400);
-  d.check.equal(d.sweep().parked_dropped, 2u, "dropped in the end");
+  d.check.equal(d.sweep().parked_dropped, 2u, "dropped by the sweep");
 }
 
-void test_atomicity_failure_rollback(Driver& d) {
+void an_invalid_turn_stores_nothing_and_keeps_its_lease(Driver& d) {
   d.running("a", 1);
   const InstanceInfo before = d.info("a").value();
   const LeasedInstance item = d.woken("a");
@@ -120,14 +120,14 @@ void test_atomicity_failure_rollback(Driver& d) {
   d.check.that(after.status == Status::running && !after.custom_status && after.custom_status_version == 0,
                "state");
   d.check.that(d.key_values("a").empty() && !d.info("b"), "key-values and other instances");
-  d.check.equal(numbers_of(d.fetch_work()), "2", "activities");
+  d.check.equal(numbers_of(d.fetch_activities()), "2", "activities");
   d.expect_nothing_to_do();
   d.check.that(d.renew(item), "the lease");
   d.must_commit(d.turn(item));
   d.expect_nothing_to_do();
 }
 
-void test_lock_released_only_on_successful_ack(Driver& d) {
+void a_refused_turn_does_not_free_the_instance(Driver& d) {
   d.start("a");
   const LeasedInstance item = d.fetch_one();
   LeasedInstance forged = item;
@@ -140,14 +140,14 @@ void test_lock_released_only_on_successful_ack(Driver& d) {
   d.check.equal(d.fetch().size(), 1u, "free when the lease ends");
 }
 
-void test_invalid_lock_token_on_ack(Driver& d) {
-  LeasedInstance nobody{.instance = "a", .incarnation = Incarnation{4711}, .lease = LeaseToken{1}};
-  nobody.execution = ExecutionId{1};
-  d.check.equal(d.commit(d.turn(nobody)).outcome, CommitOutcome::lease_lost, "outcome");
+void a_commit_under_an_unknown_lease_is_lease_lost(Driver& d) {
+  LeasedInstance unknown{.instance = "a", .incarnation = Incarnation{4711}, .lease = LeaseToken{1}};
+  unknown.execution = ExecutionId{1};
+  d.check.equal(d.commit(d.turn(unknown)).outcome, CommitOutcome::lease_lost, "outcome");
   d.check.that(!d.info("a"), "nothing was created");
 }
 
-void test_message_tagging_during_lock(Driver& d) {
+void messages_sent_after_the_fetch_stay_after_the_commit(Driver& d) {
   d.running("a");
   d.send("a", raise("1"));
   d.send("a", raise("2"));
@@ -158,37 +158,46 @@ void test_message_tagging_during_lock(Driver& d) {
   d.check.equal(names_of(d.fetch_one().messages), "3", "left");
 }
 
-constexpr ConformanceCase cases[] = {
-    {"test_execution_isolation", "Event ids begin anew, and histories do not mix.",
-     told<test_execution_isolation>},
-    {"test_latest_execution_detection", "The newest execution is the instance's.",
-     told<test_latest_execution_detection>},
-    {"test_execution_id_sequencing", "Executions are numbered one by one, and none is left out.",
-     told<test_execution_id_sequencing>},
-    {"test_execution_history_persistence", "Earlier histories stay as they were.",
-     told<test_execution_history_persistence>},
-    {"test_instance_creation_via_metadata", "The first turn says which version the name stood for.",
-     told<test_instance_creation_via_metadata>},
-    {"test_null_version_handling", "A start need not name a version; a turn need not repeat it.",
-     told<test_null_version_handling>},
-    {"test_no_instance_creation_on_enqueue", "Only a start creates an instance.",
-     told<test_no_instance_creation_on_enqueue>},
-    {"test_orphan_queue_messages_dropped", "Messages for an instance that never comes are in nobody's way.",
-     told<test_orphan_queue_messages_dropped>},
-    {"test_atomicity_failure_rollback",
-     "A turn that cannot be stored leaves nothing, and its lease is still held.",
-     told<test_atomicity_failure_rollback>},
-    {"test_lock_released_only_on_successful_ack", "A refused turn does not free the instance.",
-     told<test_lock_released_only_on_successful_ack>},
-    {"test_invalid_lock_token_on_ack", "A lease that never was is lost.",
-     told<test_invalid_lock_token_on_ack>},
-    {"test_message_tagging_during_lock",
-     "A commit takes the messages of its fetch, not those that came since.",
-     told<test_message_tagging_during_lock>},
-};
-
 }  // namespace
 
-std::span<const ConformanceCase> execution_cases() { return cases; }
+std::span<const ConformanceCase> execution_cases() {
+  static constexpr ConformanceCase cases[] = {
+      DURAMEN_CASE(
+          each_execution_has_its_own_event_ids_and_history, .reference = "test_execution_isolation",
+          .difference = "the second execution follows by continue-as-new: a store refuses any other"),
+      DURAMEN_CASE(the_newest_execution_is_the_current_one, .reference = "test_latest_execution_detection",
+                   .difference = "`get_instance` and the fetch return the newest execution"),
+      DURAMEN_CASE(executions_are_numbered_without_gaps, .reference = "test_execution_id_sequencing",
+                   .difference = "only the next number is accepted; leaving one out is `invalid`"),
+      DURAMEN_CASE(earlier_histories_stay_unchanged, .reference = "test_execution_history_persistence",
+                   .difference = "executions follow each other by continue-as-new"),
+      DURAMEN_CASE(
+          the_first_turn_stores_the_resolved_version, .reference = "test_instance_creation_via_metadata",
+          .difference = "the start creates the instance as pending; the first turn adds the version"),
+      DURAMEN_CASE(later_turns_need_not_repeat_the_version, .reference = "test_null_version_handling",
+                   .difference = "the version is empty, not `unknown`, until the first turn"),
+      DURAMEN_CASE(
+          only_a_start_creates_an_instance, .reference = "test_no_instance_creation_on_enqueue",
+          .difference =
+              "the opposite: a start creates the instance; that other messages create none is checked"),
+      DURAMEN_CASE(orphan_messages_block_no_instance_and_are_dropped_later,
+                   .reference = "test_orphan_queue_messages_dropped",
+                   .difference = "they are parked for a configured time and block no instance; then a sweep "
+                                 "drops and counts them"),
+      DURAMEN_CASE(an_invalid_turn_stores_nothing_and_keeps_its_lease,
+                   .reference = "test_atomicity_failure_rollback",
+                   .difference = "the answer is `invalid`; status, key-values, custom status, activities and "
+                                 "other instances are also checked"),
+      DURAMEN_CASE(a_refused_turn_does_not_free_the_instance,
+                   .reference = "test_lock_released_only_on_successful_ack"),
+      DURAMEN_CASE(a_commit_under_an_unknown_lease_is_lease_lost,
+                   .reference = "test_invalid_lock_token_on_ack",
+                   .difference = "the answer is `lease_lost`, not an error text"),
+      DURAMEN_CASE(messages_sent_after_the_fetch_stay_after_the_commit,
+                   .reference = "test_message_tagging_during_lock",
+                   .difference = "external events replace completions"),
+  };
+  return cases;
+}
 
 }  // namespace duramen::inline v0::testing

@@ -1,11 +1,11 @@
-// Filters: a node is given only what it can run, and what it cannot is left for others.
+// Filters by name and engine version: a node fetches only what it can run and leaves the rest to others.
 #include "testing/conformance/driver.hpp"
 
 namespace duramen::inline v0::testing {
 namespace {
 using namespace std::chrono_literals;
 
-void fetch_takes_only_registered_names(Driver& d) {
+void only_instances_of_registered_names_are_fetched(Driver& d) {
   d.start("x", "X");
   d.start("y", "Y");
   using Names = std::vector<RegisteredOrchestration>;
@@ -13,10 +13,10 @@ void fetch_takes_only_registered_names(Driver& d) {
   d.check.equal(d.fetch_batch({.orchestrations = Names{{"Z"}, {"x"}}}).items.size(), 0u, "other names");
   const auto items = d.fetch_batch({.orchestrations = Names{{"Z"}, {"Y"}}}).items;
   d.check.that(items.size() == 1 && items[0].instance == InstanceId{"y"}, "one of them");
-  d.check.equal(d.fetch_one().instance, InstanceId{"x"}, "what was skipped is not leased");
+  d.check.equal(d.fetch_one().instance, InstanceId{"x"}, "a skipped one is not leased");
 }
 
-void a_skipped_instance_fills_no_limit(Driver& d) {
+void a_skipped_instance_does_not_count_against_the_limit(Driver& d) {
   for (int i = 0; i < 20; ++i) d.start("x" + std::to_string(i), "X");
   d.advance(1ms);
   d.start("y", "Y");
@@ -24,7 +24,7 @@ void a_skipped_instance_fills_no_limit(Driver& d) {
   d.check.that(items.size() == 1 && items[0].instance == InstanceId{"y"}, "the one behind twenty others");
 }
 
-void work_fetch_takes_only_registered_names(Driver& d) {
+void only_activities_of_registered_names_are_fetched(Driver& d) {
   const InstanceInfo info = d.running("a");
   TurnCommit commit = d.turn(d.woken("a"));
   commit.events = {scheduled(2), scheduled(3)};
@@ -32,14 +32,14 @@ void work_fetch_takes_only_registered_names(Driver& d) {
   commit.new_activities[1].request.name = "Other";
   d.must_commit(commit);
   using Names = std::vector<std::string>;
-  d.check.equal(d.fetch_work_batch({.names = Names{}}).items.size(), 0u, "no name");
-  const auto items = d.fetch_work_batch({.limit = 1, .names = Names{"Other", "Z"}}).items;
+  d.check.equal(d.fetch_activity_batch({.names = Names{}}).items.size(), 0u, "no name");
+  const auto items = d.fetch_activity_batch({.limit = 1, .names = Names{"Other", "Z"}}).items;
   d.check.that(items.size() == 1 && items[0].request.name == "Other", "one of them");
-  d.check.equal(d.fetch_one_work().request.name, "Act", "what was skipped is not leased");
+  d.check.equal(d.fetch_one_activity().request.name, "Act", "a skipped one is not leased");
 }
 
-/// Runs the first turn of a new instance under this engine version and wakes it again.
-void pinned(Driver& d, const InstanceId& id, std::uint32_t version) {
+/// Runs the first turn of a new instance under this engine version.
+void pin_engine(Driver& d, const InstanceId& id, std::uint32_t version) {
   d.start(id);
   TurnCommit first = d.turn(d.fetch_one());
   first.events = {started()};
@@ -47,12 +47,12 @@ void pinned(Driver& d, const InstanceId& id, std::uint32_t version) {
   d.must_commit(first);
 }
 
-void test_fetch_filter_boundary_versions(Driver& d) {
-  pinned(d, "a", 5);
+void both_ends_of_the_engine_version_range_are_inclusive(Driver& d) {
+  pin_engine(d, "a", 5);
   d.send("a", raise("x"));
   const auto fetched = [&](std::uint32_t min, std::uint32_t max) {
     const auto items = d.fetch_batch({.min_engine_version = min, .max_engine_version = max}).items;
-    for (const auto& item : items) d.abandon(item, {}, false);
+    for (const auto& item : items) d.release(item, {}, false);
     return items.size();
   };
   d.check.equal(fetched(0, 4), 0u, "below");
@@ -61,9 +61,9 @@ void test_fetch_filter_boundary_versions(Driver& d) {
   d.check.equal(fetched(0, 5), 1u, "the upper end is inclusive");
 }
 
-void test_fetch_filter_skips_incompatible_selects_compatible(Driver& d) {
-  pinned(d, "old", 1);
-  pinned(d, "new", 2);
+void an_incompatible_instance_does_not_block_a_compatible_one(Driver& d) {
+  pin_engine(d, "old", 1);
+  pin_engine(d, "new", 2);
   d.send("old", raise("x"));
   d.advance(1ms);
   d.send("new", raise("x"));
@@ -73,14 +73,14 @@ void test_fetch_filter_skips_incompatible_selects_compatible(Driver& d) {
   d.check.that(rest.size() == 1 && rest[0].instance == InstanceId{"old"}, "the other one was not leased");
 }
 
-void test_fetch_filter_null_pinned_version_always_compatible(Driver& d) {
+void an_instance_without_a_turn_fits_any_engine_version(Driver& d) {
   d.start("a");
   const auto items = d.fetch_batch({.min_engine_version = 98, .max_engine_version = 99}).items;
   d.check.equal(items.size(), 1u, "an instance without a turn");
 }
 
-void test_continue_as_new_execution_gets_own_pinned_version(Driver& d) {
-  pinned(d, "a", 1);
+void each_execution_is_pinned_by_its_first_turn(Driver& d) {
+  pin_engine(d, "a", 1);
   TurnCommit end = d.turn(d.woken("a"));
   end.events = {make_event(2, event::OrchestrationContinuedAsNew{})};
   end.change.status = Status::continued_as_new;
@@ -88,7 +88,7 @@ void test_continue_as_new_execution_gets_own_pinned_version(Driver& d) {
   end.messages = {{"a", message::ContinueAsNew{.orchestration = "Orch"}}};
   d.must_commit(end);
   const auto items = d.fetch_batch({.min_engine_version = 2, .max_engine_version = 2}).items;
-  if (items.size() != 1) d.stop("an execution without a turn is free to be taken by any version");
+  if (items.size() != 1) d.stop("any version may fetch an execution without a turn");
   TurnCommit first = d.turn(items[0]);
   first.execution = ExecutionId{2};
   first.events = {started()};
@@ -100,25 +100,25 @@ void test_continue_as_new_execution_gets_own_pinned_version(Driver& d) {
                 "the new one");
 }
 
-constexpr ConformanceCase cases[] = {
-    {"fetch_takes_only_registered_names", "Instances of other orchestrations are left alone.",
-     told<fetch_takes_only_registered_names>},
-    {"a_skipped_instance_fills_no_limit", "What is skipped does not count against the limit.",
-     told<a_skipped_instance_fills_no_limit>},
-    {"work_fetch_takes_only_registered_names", "Activities of other names are left alone.",
-     told<work_fetch_takes_only_registered_names>},
-    {"test_fetch_filter_boundary_versions", "Both ends of the engine-version range are inclusive.",
-     told<test_fetch_filter_boundary_versions>},
-    {"test_fetch_filter_skips_incompatible_selects_compatible", "An incompatible instance is no obstacle.",
-     told<test_fetch_filter_skips_incompatible_selects_compatible>},
-    {"test_fetch_filter_null_pinned_version_always_compatible", "What has had no turn fits any version.",
-     told<test_fetch_filter_null_pinned_version_always_compatible>},
-    {"test_continue_as_new_execution_gets_own_pinned_version", "Each execution is pinned by its first turn.",
-     told<test_continue_as_new_execution_gets_own_pinned_version>},
-};
-
 }  // namespace
 
-std::span<const ConformanceCase> filter_cases() { return cases; }
+std::span<const ConformanceCase> filter_cases() {
+  static constexpr ConformanceCase cases[] = {
+      DURAMEN_CASE(only_instances_of_registered_names_are_fetched),
+      DURAMEN_CASE(a_skipped_instance_does_not_count_against_the_limit),
+      DURAMEN_CASE(only_activities_of_registered_names_are_fetched),
+      DURAMEN_CASE(both_ends_of_the_engine_version_range_are_inclusive,
+                   .reference = "test_fetch_filter_boundary_versions",
+                   .difference = "engine versions are plain integers; one store is enough"),
+      DURAMEN_CASE(an_incompatible_instance_does_not_block_a_compatible_one,
+                   .reference = "test_fetch_filter_skips_incompatible_selects_compatible"),
+      DURAMEN_CASE(an_instance_without_a_turn_fits_any_engine_version,
+                   .reference = "test_fetch_filter_null_pinned_version_always_compatible",
+                   .difference = "an instance without a turn has no engine version yet"),
+      DURAMEN_CASE(each_execution_is_pinned_by_its_first_turn,
+                   .reference = "test_continue_as_new_execution_gets_own_pinned_version"),
+  };
+  return cases;
+}
 
 }  // namespace duramen::inline v0::testing

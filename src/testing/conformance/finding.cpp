@@ -1,4 +1,4 @@
-// Finding: lists, pages, trees, executions, and what is on its way to an instance.
+// Finding: lists, pages, trees, executions and pending work.
 #include "testing/conformance/driver.hpp"
 
 namespace duramen::inline v0::testing {
@@ -14,20 +14,12 @@ void running_as(Driver& d, const InstanceId& id, const std::string& name, const 
   d.must_commit(first);
 }
 
-/// Root, two children, one grandchild, in that order; all running.
-void family(Driver& d) {
-  d.running("root");
-  d.child("root", "left");
-  d.child("root", "right");
-  d.child("left", "leaf");
-}
-
 /// Every page of a query, "a b | c d".
 std::string pages(Driver& d, InstanceQuery query) {
   std::string all;
   for (int i = 0; i < 50; ++i) {
     const InstancePage page = d.get(d.store.list_instances(query));
-    d.check.that(page.instances.size() <= query.limit, "a page is not longer than asked for");
+    d.check.that(page.instances.size() <= query.limit, "a page is not longer than its limit");
     if (!page.instances.empty()) all += (all.empty() ? "" : " | ") + ids_of(page.instances);
     if (!page.next) return all;
     query.after = page.next;
@@ -35,15 +27,14 @@ std::string pages(Driver& d, InstanceQuery query) {
   d.stop("the pages do not end");
 }
 
-void test_list_instances(Driver& d) {
+void all_instances_are_listed_in_order_of_creation(Driver& d) {
   d.check.equal(d.list({}), "", "an empty store");
   for (const char* id : {"c", "a", "b"}) d.start(id);
   d.check.equal(d.list({}), "c a b", "oldest first");
-  d.check.equal(ids_of(d.get(d.store.list_instances({})).instances), "b a c",
-                "newest first, unless told otherwise");
+  d.check.equal(ids_of(d.get(d.store.list_instances({})).instances), "b a c", "newest first by default");
 }
 
-void test_list_instances_by_status(Driver& d) {
+void a_status_filter_finds_exactly_its_instances(Driver& d) {
   d.running("running");
   d.finished("completed");
   d.running("failed");
@@ -61,8 +52,8 @@ void test_list_instances_by_status(Driver& d) {
   d.check.equal(d.list({.statuses = {}}), "running completed failed continued pending", "any");
 }
 
-void test_list_executions(Driver& d) {
-  d.check.equal(d.executions("nobody").size(), 0u, "of an unknown instance");
+void executions_are_listed_oldest_first(Driver& d) {
+  d.check.equal(d.executions("unknown").size(), 0u, "of an unknown instance");
   d.running("a");
   d.check.that(d.executions("a").size() == 1 && d.executions("a")[0].execution == ExecutionId{1},
                "the first");
@@ -73,8 +64,8 @@ void test_list_executions(Driver& d) {
   for (std::size_t i = 0; i < all.size(); ++i) d.check.equal(all[i].execution.value, i + 1, "their order");
 }
 
-void test_get_instance_info(Driver& d) {
-  d.check.that(!d.info("nobody"), "an unknown instance");
+void get_instance_returns_name_version_execution_and_times(Driver& d) {
+  d.check.that(!d.info("unknown"), "an unknown instance");
   running_as(d, "a", "InfoOrch", "2.0.0");
   d.advance(1s);
   d.must_commit(d.turn(d.woken("a")));
@@ -87,7 +78,7 @@ void test_get_instance_info(Driver& d) {
   d.check.equal(info.updated_at, d.now(), "its last turn");
 }
 
-void test_get_execution_info(Driver& d) {
+void list_executions_returns_status_times_and_result(Driver& d) {
   d.running("a", 1);
   const TimePoint first = d.now();
   d.advance(1s);
@@ -108,7 +99,7 @@ void test_get_execution_info(Driver& d) {
   d.check.that(all[1].output == Payload::text("out"), "output of the second");
 }
 
-void an_execution_that_goes_on_has_no_end(Driver& d) {
+void a_running_execution_has_no_end_time(Driver& d) {
   d.start("a");
   auto all = d.executions("a");
   d.check.that(
@@ -133,26 +124,26 @@ void an_execution_that_goes_on_has_no_end(Driver& d) {
                "failed");
 }
 
-void test_list_children(Driver& d) {
-  family(d);
+void a_parent_filter_finds_direct_children(Driver& d) {
+  d.family();
   d.check.equal(d.list({.parent = "root"}), "left right", "of the root");
   d.check.equal(d.list({.parent = "left"}), "leaf", "of a child");
   d.check.equal(d.list({.parent = "leaf"}), "", "of a leaf");
-  d.check.equal(d.list({.parent = "nobody"}), "", "of an unknown instance");
+  d.check.equal(d.list({.parent = "unknown"}), "", "of an unknown instance");
 }
 
-void test_delete_get_parent_id(Driver& d) {
-  family(d);
+void get_instance_returns_the_parent_of_a_child(Driver& d) {
+  d.family();
   d.check.that(!d.info("root").value().parent, "of the root");
   const auto parent = d.info("left").value().parent;
   d.check.that(parent && parent->instance == InstanceId{"root"} &&
                    parent->incarnation == d.info("root").value().incarnation,
                "of a child");
-  d.check.that(!d.info("nobody"), "of an unknown instance");
+  d.check.that(!d.info("unknown"), "of an unknown instance");
 }
 
-void test_delete_get_instance_tree(Driver& d) {
-  family(d);
+void a_tree_contains_the_instance_and_all_descendants(Driver& d) {
+  d.family();
   d.running("stranger");
   const auto tree = [&](const InstanceId& id) { return ids_of(d.get(d.store.get_instance_tree(id))); };
   const std::string whole = tree("root");
@@ -161,10 +152,10 @@ void test_delete_get_instance_tree(Driver& d) {
       "parents before children: " + whole);
   d.check.equal(tree("left"), "left leaf", "from a child");
   d.check.equal(tree("leaf"), "leaf", "of a leaf");
-  d.check.equal(tree("nobody"), "", "of an unknown instance");
+  d.check.equal(tree("unknown"), "", "of an unknown instance");
 }
 
-void a_tree_comes_without_results(Driver& d) {
+void a_tree_contains_no_results(Driver& d) {
   d.running("root");
   d.child("root", "leaf");
   d.finish("leaf");
@@ -172,7 +163,7 @@ void a_tree_comes_without_results(Driver& d) {
   d.check.that(tree.size() == 2 && tree[1].status == Status::completed && !tree[1].output, "the leaf");
 }
 
-void children_of_an_earlier_instance_are_nobodys(Driver& d) {
+void children_of_a_replaced_parent_are_roots(Driver& d) {
   d.running("root");
   d.child("root", "leaf");
   d.finish("root");
@@ -183,7 +174,7 @@ void children_of_an_earlier_instance_are_nobodys(Driver& d) {
   d.check.equal(d.list({.roots_only = true}), "leaf root", "a child whose parent is gone is a root");
 }
 
-void pages_show_every_instance_once(Driver& d) {
+void pages_show_every_instance_exactly_once(Driver& d) {
   std::string expected;
   for (int i = 0; i < 7; ++i) {
     const std::string id(1, static_cast<char>('a' + (i * 3) % 7));
@@ -204,20 +195,20 @@ void pages_show_every_instance_once(Driver& d) {
   d.check.equal(pages(d, {.limit = 3}), "e b f | c g d | a", "newest first");
 }
 
-void pages_hold_while_instances_come_and_go(Driver& d) {
+void pages_stay_correct_while_instances_are_added_and_deleted(Driver& d) {
   for (const char* id : {"a", "b", "c", "d", "e"}) d.finished(id);
   InstanceQuery query{.order = InstanceOrder::newest_first, .limit = 2};
   const InstancePage first = d.get(d.store.list_instances(query));
   d.check.equal(ids_of(first.instances), "e d", "the first page");
   d.start("f");
   d.check.equal(d.remove("e").outcome, DeleteOutcome::deleted, "an instance that was seen is deleted");
-  d.check.equal(d.remove("d").outcome, DeleteOutcome::deleted, "also the last of the page");
+  d.check.equal(d.remove("d").outcome, DeleteOutcome::deleted, "and the last one of the page");
   query.after = first.next;
   const InstancePage second = d.get(d.store.list_instances(query));
   d.check.equal(ids_of(second.instances), "c b", "the second page");
 }
 
-void pages_of_a_filter_show_only_what_matches(Driver& d) {
+void pages_of_a_filter_show_only_matches(Driver& d) {
   for (int i = 0; i < 6; ++i) d.start((i % 2 ? "odd-" : "even-") + std::to_string(i));
   const InstanceFilter odd{.id_prefix = "odd-"};
   d.check.equal(pages(d, {.filter = odd, .order = InstanceOrder::oldest_first, .limit = 2}),
@@ -225,7 +216,7 @@ void pages_of_a_filter_show_only_what_matches(Driver& d) {
   d.check.equal(pages(d, {.filter = odd, .limit = 1}), "odd-5 | odd-3 | odd-1", "newest first");
 }
 
-void every_part_of_a_filter_counts(Driver& d) {
+void every_part_of_a_filter_applies(Driver& d) {
   running_as(d, "order-1", "Order", "1");
   d.advance(1s);
   running_as(d, "order-2", "Order", "2");
@@ -234,7 +225,7 @@ void every_part_of_a_filter_counts(Driver& d) {
   d.finish("ship-1");
   const TimePoint now = d.now();
   using Ids = std::vector<InstanceId>;
-  d.check.equal(d.list({.ids = Ids{"ship-1", "nobody", "order-1"}}), "order-1 ship-1", "ids");
+  d.check.equal(d.list({.ids = Ids{"ship-1", "unknown", "order-1"}}), "order-1 ship-1", "ids");
   d.check.equal(d.list({.ids = Ids{}}), "", "no ids");
   d.check.equal(d.list({.id_prefix = "order"}), "order-1 order-2", "prefix");
   d.check.equal(d.list({.id_prefix = ""}), "order-1 order-2 ship-1", "an empty prefix");
@@ -255,7 +246,7 @@ void a_prefix_is_not_a_pattern(Driver& d) {
   d.check.equal(d.list({.id_prefix = "\xF0\x9F\x8C\xB3"}), "\xF0\x9F\x8C\xB3-1", "beyond ASCII");
 }
 
-void ended_before_finds_what_has_ended(Driver& d) {
+void ended_before_finds_only_ended_instances(Driver& d) {
   d.finished("old");
   d.running("going");
   d.advance(10s);
@@ -265,13 +256,13 @@ void ended_before_finds_what_has_ended(Driver& d) {
   d.check.equal(d.list({.ended_before = d.now() - 10s}), "", "before both");
 }
 
-void roots_only_leaves_children_out(Driver& d) {
-  family(d);
+void roots_only_omits_children(Driver& d) {
+  d.family();
   d.running("alone");
   d.check.equal(d.list({.roots_only = true}), "root alone", "roots");
 }
 
-void results_are_listed_only_when_asked_for(Driver& d) {
+void results_are_listed_only_on_request(Driver& d) {
   d.finished("a");
   d.running("b");
   TurnCommit last = d.final_turn(d.woken("b"));
@@ -289,7 +280,7 @@ void results_are_listed_only_when_asked_for(Driver& d) {
       "with");
 }
 
-void a_listed_instance_is_complete(Driver& d) {
+void a_listed_instance_equals_get_instance(Driver& d) {
   d.running("root");
   d.child("root", "leaf");
   TurnCommit commit = d.turn(d.woken("leaf"));
@@ -309,9 +300,9 @@ void a_listed_instance_is_complete(Driver& d) {
   d.check.that(listed.custom_status == "halfway" && listed.custom_status_version == 1, "custom status");
 }
 
-void pending_work_of_nobody_is_empty(Driver& d) {
-  d.send("nobody", raise("parked"));
-  const PendingWork none = d.get(d.store.list_pending_work("nobody"));
+void an_unknown_instance_has_no_pending_work(Driver& d) {
+  d.send("unknown", raise("parked"));
+  const PendingWork none = d.get(d.store.list_pending_work("unknown"));
   d.check.that(none.activities.empty() && none.messages.empty() && !none.leased && !none.more_messages,
                "nothing");
 }
@@ -323,11 +314,11 @@ void pending_activities_are_listed(Driver& d) {
   special.name = "Special";
   special.tag = "gpu";
   d.schedule("a", {plain(), special, plain()});
-  const auto held = d.fetch_work_batch({.node = "worker", .limit = 2}).items;
+  const auto held = d.fetch_activity_batch({.node = "worker", .limit = 2}).items;
   d.check.equal(numbers_of(held), "2 2", "held: one of each instance");
-  const auto delayed = d.fetch_work(1);
+  const auto delayed = d.fetch_activities(1);
   if (delayed.size() != 1) d.stop("an activity");
-  d.abandon(delayed[0], 10s);
+  d.release(delayed[0], 10s);
   const auto pending = d.get(d.store.list_pending_work("a")).activities;
   if (pending.size() != 3) d.stop("three activities");
   d.check.that(pending[0] == PendingActivity{.execution = ExecutionId{1},
@@ -349,25 +340,25 @@ void pending_activities_are_listed(Driver& d) {
                                              .name = "Act",
                                              .visible_at = d.now() + 10s,
                                              .attempt = 1},
-               "one that was given back with a delay");
+               "one that was released with a delay");
   d.advance(d.lease);
   d.check.that(d.get(d.store.list_pending_work("a")).activities.at(0).owner.empty(),
                "an ended lease has no owner");
 }
 
-void pending_messages_are_listed(Driver& d) {
+void pending_messages_are_listed_in_queue_order(Driver& d) {
   d.running("a", 1);
-  const LeasedActivity work = d.fetch_one_work();
+  const LeasedActivity activity = d.fetch_one_activity();
   const TimePoint due = d.now() + 1h;
   TurnCommit commit = d.turn(d.woken("a"));
   commit.events = {make_event(3, event::TimerCreated{due})};
   commit.messages = {{"a", message::TimerFired{ExecutionId{1}, EventId{3}, due}, due}};
   d.must_commit(commit);
   d.send("a", raise("x"));
-  d.ack(Driver::completion(work));
+  d.ack(Driver::completion(activity));
   PendingWork pending = d.get(d.store.list_pending_work("a"));
   if (pending.messages.size() != 3) d.stop("three messages");
-  d.check.that(!pending.leased && !pending.more_messages, "nobody works on it, and these are all");
+  d.check.that(!pending.leased && !pending.more_messages, "no lease, and no further messages");
   d.check.equal(pending.messages[0].type, "ExternalRaised", "the first");
   d.check.that(pending.messages[1] == PendingMessage{.type = "ActivityCompleted",
                                                      .execution = ExecutionId{1},
@@ -383,70 +374,62 @@ void pending_messages_are_listed(Driver& d) {
   pending = d.get(d.store.list_pending_work("a"));
   d.check.that(pending.leased && pending.messages.at(0).attempt == 1 && pending.messages.at(2).attempt == 0,
                "while a turn runs");
-  d.abandon(item, 10s);
+  d.release(item, 10s);
   pending = d.get(d.store.list_pending_work("a"));
-  d.check.that(!pending.leased && pending.not_before == d.now() + 10s,
-               "after it was given back with a delay");
+  d.check.that(!pending.leased && pending.not_before == d.now() + 10s, "after a release with a delay");
 }
 
-void a_long_queue_is_listed_in_part(Driver& d) {
+void a_long_queue_is_listed_up_to_a_limit(Driver& d) {
   d.running("a");
   std::vector<OutboundMessage> many(PendingWork::max_messages, {"a", raise("x")});
   d.get(d.store.enqueue_messages(many));
   PendingWork pending = d.get(d.store.list_pending_work("a"));
   d.check.that(pending.messages.size() == PendingWork::max_messages && !pending.more_messages,
-               "as many as fit");
+               "as many as the limit");
   d.send("a", raise("one more"));
   pending = d.get(d.store.list_pending_work("a"));
   d.check.that(pending.messages.size() == PendingWork::max_messages && pending.more_messages, "one more");
 }
 
-constexpr ConformanceCase cases[] = {
-    {"test_list_instances", "All instances are listed, in the order of their creation.",
-     told<test_list_instances>},
-    {"test_list_instances_by_status", "A status finds the instances that have it, and no others.",
-     told<test_list_instances_by_status>},
-    {"test_list_executions", "An instance's executions are listed, oldest first.",
-     told<test_list_executions>},
-    {"test_get_instance_info", "What an instance is can be read.", told<test_get_instance_info>},
-    {"test_get_execution_info", "What an execution was can be read.", told<test_get_execution_info>},
-    {"an_execution_that_goes_on_has_no_end", "A running execution shows how far it is.",
-     told<an_execution_that_goes_on_has_no_end>},
-    {"test_list_children", "Direct children are found by their parent.", told<test_list_children>},
-    {"test_delete_get_parent_id", "A child knows its parent.", told<test_delete_get_parent_id>},
-    {"test_delete_get_instance_tree", "A tree is the instance and everything below it.",
-     told<test_delete_get_instance_tree>},
-    {"a_tree_comes_without_results", "Outputs are left out of a tree.", told<a_tree_comes_without_results>},
-    {"children_of_an_earlier_instance_are_nobodys", "A new instance of the same name has no part in them.",
-     told<children_of_an_earlier_instance_are_nobodys>},
-    {"pages_show_every_instance_once", "No page skips or repeats an instance, whatever its length.",
-     told<pages_show_every_instance_once>},
-    {"pages_hold_while_instances_come_and_go", "A page goes on behind the last one, not behind a count.",
-     told<pages_hold_while_instances_come_and_go>},
-    {"pages_of_a_filter_show_only_what_matches", "Filter and paging go together.",
-     told<pages_of_a_filter_show_only_what_matches>},
-    {"every_part_of_a_filter_counts", "An instance is listed if all that is asked for holds.",
-     told<every_part_of_a_filter_counts>},
-    {"a_prefix_is_not_a_pattern", "Ids are text, told apart exactly.", told<a_prefix_is_not_a_pattern>},
-    {"ended_before_finds_what_has_ended", "Only instances that ended, and before that moment.",
-     told<ended_before_finds_what_has_ended>},
-    {"roots_only_leaves_children_out", "Children go with their root.", told<roots_only_leaves_children_out>},
-    {"results_are_listed_only_when_asked_for", "Outputs may be large.",
-     told<results_are_listed_only_when_asked_for>},
-    {"a_listed_instance_is_complete", "A list shows what get_instance shows.",
-     told<a_listed_instance_is_complete>},
-    {"pending_work_of_nobody_is_empty", "An unknown instance has nothing on its way.",
-     told<pending_work_of_nobody_is_empty>},
-    {"pending_activities_are_listed", "What waits for a worker or is being run can be seen.",
-     told<pending_activities_are_listed>},
-    {"pending_messages_are_listed", "What waits for a turn can be seen, in queue order.",
-     told<pending_messages_are_listed>},
-    {"a_long_queue_is_listed_in_part", "The first messages, and that there are more.",
-     told<a_long_queue_is_listed_in_part>},
-};
-
 }  // namespace
 
-std::span<const ConformanceCase> finding_cases() { return cases; }
+std::span<const ConformanceCase> finding_cases() {
+  static constexpr ConformanceCase cases[] = {
+      DURAMEN_CASE(all_instances_are_listed_in_order_of_creation, .reference = "test_list_instances",
+                   .difference = "exact list and order"),
+      DURAMEN_CASE(a_status_filter_finds_exactly_its_instances, .reference = "test_list_instances_by_status",
+                   .difference = "one call with a filter; exact lists, every status"),
+      DURAMEN_CASE(executions_are_listed_oldest_first, .reference = "test_list_executions",
+                   .difference = "records, not numbers"),
+      DURAMEN_CASE(get_instance_returns_name_version_execution_and_times,
+                   .reference = "test_get_instance_info"),
+      DURAMEN_CASE(list_executions_returns_status_times_and_result, .reference = "test_get_execution_info",
+                   .difference = "part of `list_executions`; times are also checked"),
+      DURAMEN_CASE(a_running_execution_has_no_end_time),
+      DURAMEN_CASE(a_parent_filter_finds_direct_children, .reference = "test_list_children",
+                   .difference = "a filter of `list_instances`"),
+      DURAMEN_CASE(get_instance_returns_the_parent_of_a_child, .reference = "test_delete_get_parent_id",
+                   .difference = "part of `get_instance`"),
+      DURAMEN_CASE(
+          a_tree_contains_the_instance_and_all_descendants, .reference = "test_delete_get_instance_tree",
+          .difference = "parents come before children; an unknown id gives an empty tree, not a tree of one"),
+      DURAMEN_CASE(a_tree_contains_no_results),
+      DURAMEN_CASE(children_of_a_replaced_parent_are_roots),
+      DURAMEN_CASE(pages_show_every_instance_exactly_once),
+      DURAMEN_CASE(pages_stay_correct_while_instances_are_added_and_deleted),
+      DURAMEN_CASE(pages_of_a_filter_show_only_matches),
+      DURAMEN_CASE(every_part_of_a_filter_applies),
+      DURAMEN_CASE(a_prefix_is_not_a_pattern),
+      DURAMEN_CASE(ended_before_finds_only_ended_instances),
+      DURAMEN_CASE(roots_only_omits_children),
+      DURAMEN_CASE(results_are_listed_only_on_request),
+      DURAMEN_CASE(a_listed_instance_equals_get_instance),
+      DURAMEN_CASE(an_unknown_instance_has_no_pending_work),
+      DURAMEN_CASE(pending_activities_are_listed),
+      DURAMEN_CASE(pending_messages_are_listed_in_queue_order),
+      DURAMEN_CASE(a_long_queue_is_listed_up_to_a_limit),
+  };
+  return cases;
+}
 
 }  // namespace duramen::inline v0::testing

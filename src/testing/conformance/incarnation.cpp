@@ -1,18 +1,18 @@
-// Incarnations: an instance that was replaced leaves nothing that touches the new one of its name.
+// Incarnations: nothing of a replaced instance affects the new one of the same id.
 #include "testing/conformance/driver.hpp"
 
 namespace duramen::inline v0::testing {
 namespace {
 using namespace std::chrono_literals;
 
-/// Ends the running instance, but leaves its work rows, as no proper turn would: the store has to cope.
-void end_untidily(Driver& d, const InstanceId& id) {
+/// Ends the running instance and leaves its activities. No proper turn does that, but a store must accept it.
+void end_without_cleanup(Driver& d, const InstanceId& id) {
   TurnCommit last = d.final_turn(d.woken(id));
   last.cancel_rest.reset();
   d.must_commit(last);
 }
 
-void replace(Driver& d, const InstanceId& id) {
+void replace_instance(Driver& d, const InstanceId& id) {
   if (d.start(id, "Orch", "in", IdReuse::replace_when_final) != StartOutcome::created) {
     d.stop("a final instance can be replaced");
   }
@@ -32,13 +32,13 @@ void incarnations_are_never_reused(Driver& d) {
   }
 }
 
-void late_work_of_a_replaced_instance_reaches_nobody(Driver& d) {
+void activities_of_a_replaced_instance_are_cancelled_as_deleted(Driver& d) {
   d.running("a", 2);
-  const auto held = d.fetch_work_as(d.other, 1);
+  const auto held = d.fetch_activities_as(d.other, 1);
   if (held.size() != 1) d.stop("an activity to hold");
-  end_untidily(d, "a");
-  replace(d, "a");
-  d.expect_no_work();
+  end_without_cleanup(d, "a");
+  replace_instance(d, "a");
+  d.expect_no_activities();
   const RenewResult renewed = d.renew(held[0].lease);
   d.check.equal(renewed.outcome, RenewOutcome::cancelled, "the old holder's renewal");
   d.check.equal(renewed.reason, CancelReason::instance_deleted, "reason");
@@ -47,30 +47,30 @@ void late_work_of_a_replaced_instance_reaches_nobody(Driver& d) {
   d.check.equal(item.messages.size(), 1u, "messages of the new one: its start");
 }
 
-void work_of_the_same_number_is_not_confused(Driver& d) {
+void an_old_ack_does_not_affect_a_new_activity_of_the_same_number(Driver& d) {
   d.running("a", 1);
-  const LeasedActivity old = d.fetch_one_work();
-  end_untidily(d, "a");
-  replace(d, "a");
+  const LeasedActivity old = d.fetch_one_activity();
+  end_without_cleanup(d, "a");
+  replace_instance(d, "a");
   TurnCommit first = d.turn(d.fetch_one());
   first.events = {started(), scheduled(2)};
   first.new_activities = {Driver::activity(d.info("a").value(), 2)};
   d.must_commit(first);
   d.check.that(d.ack(Driver::completion(old)).outcome != AckOutcome::done, "the old ack");
-  d.abandon(old);
+  d.release(old);
   d.expect_nothing_to_do();
-  d.check.equal(d.fetch_one_work().attempt, 1u, "the new row is untouched");
+  d.check.equal(d.fetch_one_activity().attempt, 1u, "the new row is untouched");
 }
 
-void old_turns_touch_nothing(Driver& d) {
+void leases_and_turns_of_a_replaced_instance_are_refused(Driver& d) {
   const InstanceInfo old = d.running("a");
   const LeasedInstance item = d.woken("a");
   d.must_commit(d.final_turn(item));
-  replace(d, "a");
+  replace_instance(d, "a");
   const LeasedInstance fresh = d.fetch_one();
 
   d.check.that(!d.renew(item), "an old lease");
-  d.abandon(item);
+  d.release(item);
   d.expect_nothing_to_do();
   TurnCommit held = d.turn(item);
   held.events = {started()};
@@ -82,17 +82,17 @@ void old_turns_touch_nothing(Driver& d) {
   TurnCommit first = d.turn(fresh);
   first.events = {started()};
   d.must_commit(first);
-  // Now both have one event: only the incarnation tells them apart.
+  // Now both have one event and differ only by their incarnation.
   TurnCommit conditional = d.conditional(old, EventId{1});
   conditional.events = {raised(2, "old")};
   d.check.equal(d.commit(conditional).outcome, CommitOutcome::condition_failed, "an old conditional turn");
   d.check.equal(d.history("a").size(), 1u, "events of the new one");
 }
 
-void old_answers_of_children_reach_nobody(Driver& d) {
+void a_childs_answer_to_a_replaced_parent_is_dropped(Driver& d) {
   const InstanceInfo old = d.running("a");
   d.must_commit(d.final_turn(d.woken("a")));
-  replace(d, "a");
+  replace_instance(d, "a");
   TurnCommit first = d.turn(d.fetch_one());
   first.events = {started()};
   d.must_commit(first);
@@ -110,19 +110,19 @@ void old_answers_of_children_reach_nobody(Driver& d) {
   d.check.equal(d.fetch_one().messages.size(), 1u, "messages");
 }
 
-void message_ids_do_not_survive(Driver& d) {
+void message_ids_end_with_their_instance(Driver& d) {
   d.running("a");
   d.send("a", raise("x"), {}, "m");
   d.must_commit(d.final_turn(d.fetch_one()));
-  replace(d, "a");
+  replace_instance(d, "a");
   d.check.equal(d.send("a", raise("x"), {}, "m"), EnqueueOutcome::enqueued,
                 "the id is new to the new instance");
 }
 
-void a_refused_message_leaves_its_id_to_the_next(Driver& d) {
+void a_refused_message_does_not_use_up_its_id(Driver& d) {
   const InstanceInfo old = d.running("a");
   d.must_commit(d.final_turn(d.woken("a")));
-  replace(d, "a");
+  replace_instance(d, "a");
   TurnCommit first = d.turn(d.fetch_one());
   first.events = {started()};
   d.must_commit(first);
@@ -144,25 +144,19 @@ void a_refused_message_leaves_its_id_to_the_next(Driver& d) {
       "the message is the one that was enqueued");
 }
 
-constexpr ConformanceCase cases[] = {
-    {"incarnations_are_never_reused", "Every instance has a number of its own.",
-     told<incarnations_are_never_reused>},
-    {"late_work_of_a_replaced_instance_reaches_nobody",
-     "Work of a replaced instance is stolen as instance_deleted.",
-     told<late_work_of_a_replaced_instance_reaches_nobody>},
-    {"work_of_the_same_number_is_not_confused", "An old ack does not hit a new row of the same number.",
-     told<work_of_the_same_number_is_not_confused>},
-    {"old_turns_touch_nothing", "Leases and turns of a replaced instance are refused.",
-     told<old_turns_touch_nothing>},
-    {"old_answers_of_children_reach_nobody", "A child's answer to a replaced parent is dropped.",
-     told<old_answers_of_children_reach_nobody>},
-    {"a_refused_message_leaves_its_id_to_the_next", "A message id is used up by what was stored under it.",
-     told<a_refused_message_leaves_its_id_to_the_next>},
-    {"message_ids_do_not_survive", "Deduplication ends with the instance.", told<message_ids_do_not_survive>},
-};
-
 }  // namespace
 
-std::span<const ConformanceCase> incarnation_cases() { return cases; }
+std::span<const ConformanceCase> incarnation_cases() {
+  static constexpr ConformanceCase cases[] = {
+      DURAMEN_CASE(incarnations_are_never_reused),
+      DURAMEN_CASE(activities_of_a_replaced_instance_are_cancelled_as_deleted),
+      DURAMEN_CASE(an_old_ack_does_not_affect_a_new_activity_of_the_same_number),
+      DURAMEN_CASE(leases_and_turns_of_a_replaced_instance_are_refused),
+      DURAMEN_CASE(a_childs_answer_to_a_replaced_parent_is_dropped),
+      DURAMEN_CASE(a_refused_message_does_not_use_up_its_id),
+      DURAMEN_CASE(message_ids_end_with_their_instance),
+  };
+  return cases;
+}
 
 }  // namespace duramen::inline v0::testing

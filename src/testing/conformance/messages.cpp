@@ -1,4 +1,4 @@
-// Messages: in what order, when, and how often they are delivered.
+// Messages: the order, the time and the number of their deliveries.
 #include "testing/conformance/driver.hpp"
 
 namespace duramen::inline v0::testing {
@@ -13,13 +13,13 @@ void messages_are_delivered_in_order(Driver& d) {
   d.check.equal(names_of(d.fetch_one().messages), "1 2 3 4 5", "order");
 }
 
-void a_batch_of_messages_keeps_its_order(Driver& d) {
+void a_batch_keeps_its_order_and_one_bad_message_fails_alone(Driver& d) {
   d.running("a");
   d.running("b");
   const std::vector<OutboundMessage> batch{{"a", raise("1")},
                                            {"b", raise("x")},
                                            {"a", raise("2")},
-                                           {"nobody", message::CancelInstance{}},
+                                           {"unknown", message::CancelInstance{}},
                                            {"a", raise("3")}};
   const auto outcomes = d.get(d.store.enqueue_messages(batch));
   d.check.equal(outcomes.size(), 5u, "one outcome per message");
@@ -31,7 +31,7 @@ void a_batch_of_messages_keeps_its_order(Driver& d) {
   }
 }
 
-void the_longest_waiting_instance_comes_first(Driver& d) {
+void the_longest_waiting_instance_is_fetched_first(Driver& d) {
   for (const char* id : {"c", "a", "b"}) d.running(id);
   for (const char* id : {"b", "c", "a"}) {
     d.send(id, raise("x"));
@@ -65,7 +65,7 @@ void a_busy_instance_does_not_starve_another(Driver& d) {
   d.check.that(served, "the quiet instance had its turn within four");
 }
 
-void test_timer_delayed_visibility(Driver& d) {
+void a_message_for_later_is_delivered_at_its_time(Driver& d) {
   d.running("a");
   const TimePoint due = d.now() + 10s;
   d.check.equal(d.send("a", raise("later"), due), EnqueueOutcome::enqueued, "outcome");
@@ -105,14 +105,14 @@ void messages_are_delivered_by_time_then_arrival(Driver& d) {
   d.check.equal(names_of(d.fetch_one().messages), "first second second' third", "order");
 }
 
-void a_message_in_the_past_is_visible_now(Driver& d) {
+void a_visible_at_in_the_past_means_now(Driver& d) {
   d.running("a");
   d.send("a", raise("now"));
   d.send("a", raise("past"), d.now() - 1h);
-  d.check.equal(names_of(d.fetch_one().messages), "now past", "a past time overtakes nobody");
+  d.check.equal(names_of(d.fetch_one().messages), "now past", "a past time overtakes no message");
 }
 
-void message_ids_deduplicate(Driver& d) {
+void a_message_id_is_stored_once_per_instance(Driver& d) {
   d.running("a");
   d.running("b");
   d.check.equal(d.send("a", raise("one"), {}, "m"), EnqueueOutcome::enqueued, "first");
@@ -128,7 +128,7 @@ void message_ids_deduplicate(Driver& d) {
   d.expect_nothing_to_do();
 }
 
-void a_finished_instance_takes_no_messages(Driver& d) {
+void a_finished_instance_accepts_no_messages(Driver& d) {
   d.finished("a");
   d.check.equal(d.send("a", raise("late")), EnqueueOutcome::finished, "an event");
   d.check.equal(d.send("a", message::CancelInstance{.reason = "x"}), EnqueueOutcome::finished, "a cancel");
@@ -136,7 +136,7 @@ void a_finished_instance_takes_no_messages(Driver& d) {
   d.check.equal(d.info("a")->status, Status::completed, "status");
 }
 
-void test_completions_arriving_during_lock_blocked(Driver& d) {
+void messages_that_arrive_during_a_turn_wait_until_its_lease_ends(Driver& d) {
   d.running("a");
   const LeasedInstance item = d.woken("a");
   for (const char* name : {"1", "2", "3"}) d.send("a", raise(name));
@@ -145,7 +145,7 @@ void test_completions_arriving_during_lock_blocked(Driver& d) {
   d.check.equal(names_of(d.fetch_one().messages), "wake 1 2 3", "after the lease ended");
 }
 
-void test_ack_only_affects_locked_messages(Driver& d) {
+void a_commit_deletes_only_the_messages_of_its_fetch(Driver& d) {
   d.running("a");
   const LeasedInstance item = d.woken("a");
   d.send("a", raise("2"));
@@ -153,12 +153,12 @@ void test_ack_only_affects_locked_messages(Driver& d) {
   d.expect_nothing_to_do();
   d.must_commit(d.turn(item));
   const LeasedInstance next = d.fetch_one();
-  d.check.equal(names_of(next.messages), "2 3", "what arrived during the turn");
+  d.check.equal(names_of(next.messages), "2 3", "messages that arrived during the turn");
   d.must_commit(d.turn(next));
   d.expect_nothing_to_do();
 }
 
-void what_arrives_before_the_end_goes_unseen(Driver& d) {
+void a_final_turn_deletes_undelivered_messages(Driver& d) {
   d.running("a");
   const LeasedInstance item = d.woken("a");
   d.send("a", raise("late"));
@@ -169,37 +169,32 @@ void what_arrives_before_the_end_goes_unseen(Driver& d) {
   d.check.that(!batch.next_due, "nothing waits for its time");
 }
 
-constexpr ConformanceCase cases[] = {
-    {"messages_are_delivered_in_order", "One instance gets its messages in the order of arrival.",
-     told<messages_are_delivered_in_order>},
-    {"a_batch_of_messages_keeps_its_order", "A batch keeps its order and one bad entry fails alone.",
-     told<a_batch_of_messages_keeps_its_order>},
-    {"the_longest_waiting_instance_comes_first", "Instances are handed out by how long they have waited.",
-     told<the_longest_waiting_instance_comes_first>},
-    {"a_busy_instance_does_not_starve_another", "An instance that gets messages all the time is no obstacle.",
-     told<a_busy_instance_does_not_starve_another>},
-    {"test_timer_delayed_visibility", "A message for later is delivered at its time, not before.",
-     told<test_timer_delayed_visibility>},
-    {"next_due_is_the_earliest_waiting_message", "A fetch says when to come again.",
-     told<next_due_is_the_earliest_waiting_message>},
-    {"messages_are_delivered_by_time_then_arrival", "The order is (visible_at, arrival).",
-     told<messages_are_delivered_by_time_then_arrival>},
-    {"a_message_in_the_past_is_visible_now", "A time in the past means now.",
-     told<a_message_in_the_past_is_visible_now>},
-    {"message_ids_deduplicate", "A message id is stored once per instance, also after its delivery.",
-     told<message_ids_deduplicate>},
-    {"a_finished_instance_takes_no_messages", "Messages to an ended instance are answered `finished`.",
-     told<a_finished_instance_takes_no_messages>},
-    {"test_completions_arriving_during_lock_blocked", "Arrivals wait until the lease of their instance ends.",
-     told<test_completions_arriving_during_lock_blocked>},
-    {"test_ack_only_affects_locked_messages", "A commit deletes the messages of its own fetch only.",
-     told<test_ack_only_affects_locked_messages>},
-    {"what_arrives_before_the_end_goes_unseen", "A final turn leaves no message behind.",
-     told<what_arrives_before_the_end_goes_unseen>},
-};
-
 }  // namespace
 
-std::span<const ConformanceCase> message_cases() { return cases; }
+std::span<const ConformanceCase> message_cases() {
+  static constexpr ConformanceCase cases[] = {
+      DURAMEN_CASE(messages_are_delivered_in_order),
+      DURAMEN_CASE(a_batch_keeps_its_order_and_one_bad_message_fails_alone),
+      DURAMEN_CASE(the_longest_waiting_instance_is_fetched_first),
+      DURAMEN_CASE(a_busy_instance_does_not_starve_another),
+      DURAMEN_CASE(a_message_for_later_is_delivered_at_its_time,
+                   .reference = "test_timer_delayed_visibility"),
+      DURAMEN_CASE(next_due_is_the_earliest_waiting_message),
+      DURAMEN_CASE(messages_are_delivered_by_time_then_arrival),
+      DURAMEN_CASE(a_visible_at_in_the_past_means_now),
+      DURAMEN_CASE(a_message_id_is_stored_once_per_instance),
+      DURAMEN_CASE(a_finished_instance_accepts_no_messages),
+      DURAMEN_CASE(
+          messages_that_arrive_during_a_turn_wait_until_its_lease_ends,
+          .reference = "test_completions_arriving_during_lock_blocked",
+          .difference =
+              "external events replace completions: a completion without an activity does not exist here"),
+      DURAMEN_CASE(a_commit_deletes_only_the_messages_of_its_fetch,
+                   .reference = "test_ack_only_affects_locked_messages",
+                   .difference = "external events replace completions"),
+      DURAMEN_CASE(a_final_turn_deletes_undelivered_messages),
+  };
+  return cases;
+}
 
 }  // namespace duramen::inline v0::testing

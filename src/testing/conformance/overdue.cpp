@@ -1,4 +1,4 @@
-// Time limits of activities: what a sweep fails, what it leaves, and who is told.
+// Time limits of activities: the activities that a sweep fails, and the messages and stolen leases it leaves.
 #include "testing/conformance/driver.hpp"
 
 namespace duramen::inline v0::testing {
@@ -6,14 +6,14 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Instance "a" with one activity, number 2, of these limits.
-void with_work(Driver& d, ActivityOptions limits) {
+void with_limits(Driver& d, ActivityOptions limits) {
   d.running("a");
   d.schedule("a", {limited(limits)});
 }
 
-/// The instance was told, in the words all stores use.
-void expect_failure(Driver& d, TimeoutKind which, std::uint32_t attempt, ActivityOptions limits,
-                    Check::Where where = Check::Where::current()) {
+/// The instance received the failure, with the text that all stores use.
+void expect_timeout_failure(Driver& d, TimeoutKind which, std::uint32_t attempt, ActivityOptions limits,
+                            Check::Where where = Check::Where::current()) {
   const LeasedInstance item = d.fetch_one(where);
   d.check.equal(item.messages.size(), 1u, "messages", where);
   const Failure failure = overdue_failure(limited(limits), which, attempt);
@@ -32,55 +32,55 @@ void expect_timed_out(Driver& d, const LeasedActivity& held, Check::Where where 
   d.check.equal(acked.reason, CancelReason::timeout, "its reason", where);
 }
 
-void a_sweep_of_nothing_does_nothing(Driver& d) {
+void a_sweep_without_overdue_activities_does_nothing(Driver& d) {
   const SweepResult empty = d.sweep();
   d.check.equal(empty.overdue + empty.parked_dropped + empty.sessions_removed, 0u, "things done");
   d.check.that(!empty.more && !empty.next_due, "nothing more");
-  with_work(d, {});
+  with_limits(d, {});
   d.check.equal(d.sweep().overdue, 0u, "an activity without limits");
-  (void)d.fetch_one_work();
+  (void)d.fetch_one_activity();
   d.advance(d.lease - 1ms);
   d.check.that(d.sweep().overdue == 0 && !d.sweep().next_due, "while it runs");
 }
 
-void schedule_to_start_fails_what_nobody_takes(Driver& d) {
+void schedule_to_start_fails_an_activity_that_no_worker_fetches(Driver& d) {
   const ActivityOptions limits{.schedule_to_start = 10s};
-  with_work(d, limits);
+  with_limits(d, limits);
   d.expect_due(d.sweep().next_due, d.now() + 10s);
   d.advance(9999ms);
   d.check.equal(d.sweep().overdue, 0u, "just before");
   d.advance(1ms);
   d.check.equal(d.sweep().overdue, 1u, "at the limit");
-  d.expect_no_work();
-  expect_failure(d, TimeoutKind::schedule_to_start, 0, limits);
+  d.expect_no_activities();
+  expect_timeout_failure(d, TimeoutKind::schedule_to_start, 0, limits);
 }
 
 void schedule_to_start_ends_with_the_first_attempt(Driver& d) {
-  with_work(d, {.schedule_to_start = 10s});
-  const LeasedActivity held = d.fetch_one_work();
+  with_limits(d, {.schedule_to_start = 10s});
+  const LeasedActivity held = d.fetch_one_activity();
   d.advance(20s);
   d.check.equal(d.sweep().overdue, 0u, "while it runs");
-  d.abandon(held);
+  d.release(held);
   d.advance(20s);
-  d.check.equal(d.sweep().overdue, 0u, "after it was given back");
-  d.check.equal(d.fetch_one_work().attempt, 2u, "the next attempt");
+  d.check.equal(d.sweep().overdue, 0u, "after a release");
+  d.check.equal(d.fetch_one_activity().attempt, 2u, "the next attempt");
 }
 
-void schedule_to_start_counts_from_when_it_could_be_taken(Driver& d) {
-  with_work(d, {.schedule_to_start = 10s});
+void schedule_to_start_counts_from_the_end_of_a_delay(Driver& d) {
+  with_limits(d, {.schedule_to_start = 10s});
   d.advance(5s);
-  d.abandon(d.fetch_one_work(), 20s, false);
+  d.release(d.fetch_one_activity(), 20s, false);
   d.advance(29s);
   d.check.equal(d.sweep().overdue, 0u, "before");
   d.advance(1s);
   d.check.equal(d.sweep().overdue, 1u, "ten seconds after the delay");
 }
 
-void start_to_close_fails_what_runs_too_long(Driver& d) {
+void start_to_close_fails_a_renewed_attempt_that_runs_too_long(Driver& d) {
   const ActivityOptions limits{.start_to_close = 1min};
-  with_work(d, limits);
+  with_limits(d, limits);
   d.advance(10min);  // waiting does not count
-  const LeasedActivity held = d.fetch_one_work();
+  const LeasedActivity held = d.fetch_one_activity();
   d.expect_due(d.sweep().next_due, d.now() + 1min);
   for (int i = 0; i < 2; ++i) {
     d.advance(29s);
@@ -92,16 +92,16 @@ void start_to_close_fails_what_runs_too_long(Driver& d) {
   d.advance(1ms);
   d.check.equal(d.sweep().overdue, 1u, "at the limit");
   expect_timed_out(d, held);
-  d.expect_no_work();
-  expect_failure(d, TimeoutKind::start_to_close, 1, limits);
+  d.expect_no_activities();
+  expect_timeout_failure(d, TimeoutKind::start_to_close, 1, limits);
 }
 
 void start_to_close_counts_from_the_current_attempt(Driver& d) {
-  with_work(d, {.start_to_close = 1min});
-  const LeasedActivity first = d.fetch_one_work();
+  with_limits(d, {.start_to_close = 1min});
+  const LeasedActivity first = d.fetch_one_activity();
   d.advance(29s);
-  d.abandon(first);
-  const LeasedActivity second = d.fetch_one_work();
+  d.release(first);
+  const LeasedActivity second = d.fetch_one_activity();
   for (int i = 0; i < 2; ++i) {
     d.advance(29s);
     d.renew(second.lease);
@@ -113,20 +113,20 @@ void start_to_close_counts_from_the_current_attempt(Driver& d) {
   d.check.equal(d.renew(first.lease).outcome, RenewOutcome::lease_lost, "the first holder's renewal");
 }
 
-void a_lease_that_ends_first_frees_the_activity(Driver& d) {
-  with_work(d, {.start_to_close = 1min, .heartbeat = 40s});
-  (void)d.fetch_one_work();
+void an_activity_whose_lease_ends_first_gets_another_attempt(Driver& d) {
+  with_limits(d, {.start_to_close = 1min, .heartbeat = 40s});
+  (void)d.fetch_one_activity();
   d.advance(d.lease);
   d.check.equal(d.sweep().overdue, 0u, "when the lease has ended");
   d.advance(1h);
   d.check.equal(d.sweep().overdue, 0u, "much later");
-  d.check.equal(d.fetch_one_work().attempt, 2u, "the next attempt");
+  d.check.equal(d.fetch_one_activity().attempt, 2u, "the next attempt");
 }
 
-void heartbeat_fails_what_gives_no_sign_of_life(Driver& d) {
+void the_heartbeat_limit_fails_an_attempt_that_is_only_renewed(Driver& d) {
   const ActivityOptions limits{.heartbeat = 10s};
-  with_work(d, limits);
-  const LeasedActivity held = d.fetch_one_work();
+  with_limits(d, limits);
+  const LeasedActivity held = d.fetch_one_activity();
   d.expect_due(d.sweep().next_due, d.now() + 10s);
   for (int i = 0; i < 5; ++i) {
     d.advance(9999ms);
@@ -141,17 +141,17 @@ void heartbeat_fails_what_gives_no_sign_of_life(Driver& d) {
   d.advance(1ms);
   d.check.equal(d.sweep().overdue, 1u, "at the limit");
   expect_timed_out(d, held);
-  expect_failure(d, TimeoutKind::heartbeat, 1, limits);
+  expect_timeout_failure(d, TimeoutKind::heartbeat, 1, limits);
 }
 
-void heartbeats_count_from_the_start_of_each_attempt(Driver& d) {
-  with_work(d, {.heartbeat = 10s});
-  const LeasedActivity first = d.fetch_one_work();
+void the_heartbeat_limit_counts_from_the_start_of_each_attempt(Driver& d) {
+  with_limits(d, {.heartbeat = 10s});
+  const LeasedActivity first = d.fetch_one_activity();
   d.advance(9s);
-  d.abandon(first);
+  d.release(first);
   d.advance(1h);
-  d.check.equal(d.sweep().overdue, 0u, "while nobody runs it");
-  const LeasedActivity second = d.fetch_one_work();
+  d.check.equal(d.sweep().overdue, 0u, "while no attempt runs");
+  const LeasedActivity second = d.fetch_one_activity();
   d.advance(9s);
   d.check.equal(d.sweep().overdue, 0u, "in time");
   d.advance(1s);
@@ -159,25 +159,25 @@ void heartbeats_count_from_the_start_of_each_attempt(Driver& d) {
   expect_timed_out(d, second);
 }
 
-void the_limit_that_passes_first_is_told(Driver& d) {
+void the_limit_that_passed_first_is_reported(Driver& d) {
   const ActivityOptions limits{.start_to_close = 20s, .heartbeat = 10s};
-  with_work(d, limits);
-  (void)d.fetch_one_work();
+  with_limits(d, limits);
+  (void)d.fetch_one_activity();
   d.advance(25s);
   d.check.equal(d.sweep().overdue, 1u, "overdue");
-  expect_failure(d, TimeoutKind::heartbeat, 1, limits);
+  expect_timeout_failure(d, TimeoutKind::heartbeat, 1, limits);
 }
 
-void start_to_close_may_pass_before_the_heartbeat(Driver& d) {
+void start_to_close_is_reported_if_it_passed_before_the_heartbeat(Driver& d) {
   const ActivityOptions limits{.start_to_close = 10s, .heartbeat = 20s};
-  with_work(d, limits);
-  (void)d.fetch_one_work();
+  with_limits(d, limits);
+  (void)d.fetch_one_activity();
   d.advance(25s);
   d.check.equal(d.sweep().overdue, 1u, "overdue");
-  expect_failure(d, TimeoutKind::start_to_close, 1, limits);
+  expect_timeout_failure(d, TimeoutKind::start_to_close, 1, limits);
 }
 
-void an_activity_born_leased_has_begun(Driver& d) {
+void an_activity_born_leased_starts_with_its_commit(Driver& d) {
   d.running("a");
   TurnCommit commit = d.turn(d.woken("a"));
   commit.events = {scheduled(2)};
@@ -187,16 +187,16 @@ void an_activity_born_leased_has_begun(Driver& d) {
   commit.new_activities[0].born_leased = LeaseToken{4711};
   d.must_commit(commit);
   d.advance(9999ms);
-  d.check.equal(d.sweep().overdue, 0u, "it does not wait for a start");
+  d.check.equal(d.sweep().overdue, 0u, "schedule_to_start does not apply");
   d.advance(1ms);
-  d.check.equal(d.sweep().overdue, 1u, "no sign of life since the commit");
+  d.check.equal(d.sweep().overdue, 1u, "no heartbeat since the commit");
   const ActivityLease born{commit.new_activities[0].request.key, LeaseToken{4711}};
   d.check.equal(d.renew(born).outcome, RenewOutcome::cancelled, "the holder's renewal");
 }
 
-void a_timeout_is_told_once(Driver& d) {
-  with_work(d, {.start_to_close = 10s});
-  (void)d.fetch_one_work();
+void an_instance_receives_one_failure_per_timeout(Driver& d) {
+  with_limits(d, {.start_to_close = 10s});
+  (void)d.fetch_one_activity();
   d.advance(10s);
   d.check.equal(d.sweep().overdue, 1u, "the first sweep");
   d.check.equal(d.sweep().overdue, 0u, "the second");
@@ -205,32 +205,32 @@ void a_timeout_is_told_once(Driver& d) {
   d.check.equal(d.fetch_one().messages.size(), 1u, "failures");
 }
 
-void a_sweep_robs_whoever_holds_the_lease(Driver& d) {
-  with_work(d, {.start_to_close = 10s});
-  const auto held = d.fetch_work_as(d.other);
+void a_sweep_records_the_stolen_lease_for_its_owner(Driver& d) {
+  with_limits(d, {.start_to_close = 10s});
+  const auto held = d.fetch_activities_as(d.other);
   if (held.size() != 1) d.stop("an activity to hold");
   d.advance(10s);
   d.sweep();
   const auto stolen = d.stolen_from(d.other);
   d.check.that(stolen.size() == 1 && stolen[0].lease == held[0].lease && stolen[0].owner == d.other &&
                    stolen[0].reason == CancelReason::timeout,
-               "what its owner can read");
-  d.check.that(d.stolen_from(d.node).empty(), "nobody else was robbed");
+               "the stolen lease that its owner can read");
+  d.check.that(d.stolen_from(d.node).empty(), "no other lease was stolen");
 }
 
-void a_result_in_time_beats_the_sweep(Driver& d) {
-  with_work(d, {.start_to_close = 10s, .heartbeat = 10s});
-  const LeasedActivity held = d.fetch_one_work();
+void a_result_before_the_sweep_is_delivered(Driver& d) {
+  with_limits(d, {.start_to_close = 10s, .heartbeat = 10s});
+  const LeasedActivity held = d.fetch_one_activity();
   d.advance(10s);
-  d.check.equal(d.ack(Driver::completion(held)).outcome, AckOutcome::done, "late, but nobody swept");
+  d.check.equal(d.ack(Driver::completion(held)).outcome, AckOutcome::done, "late, but before a sweep");
   d.check.equal(d.sweep().overdue, 0u, "overdue");
   d.check.that(std::holds_alternative<message::ActivityCompleted>(d.fetch_one().messages.at(0).body),
                "the result");
 }
 
-void a_turn_made_from_a_timed_out_result_is_not_stored(Driver& d) {
-  with_work(d, {.start_to_close = 10s});
-  const LeasedActivity held = d.fetch_one_work();
+void a_conditional_turn_with_a_timed_out_result_is_refused(Driver& d) {
+  with_limits(d, {.start_to_close = 10s});
+  const LeasedActivity held = d.fetch_one_activity();
   d.advance(10s);
   d.sweep();
   const InstanceInfo info = d.info("a").value();
@@ -244,18 +244,18 @@ void a_turn_made_from_a_timed_out_result_is_not_stored(Driver& d) {
   d.check.equal(d.fetch_one().messages.size(), 1u, "messages: the failure alone");
 }
 
-void overdue_work_of_an_ended_instance_just_goes(Driver& d) {
-  with_work(d, {.schedule_to_start = 10s});
+void overdue_activities_of_an_ended_instance_send_no_message(Driver& d) {
+  with_limits(d, {.schedule_to_start = 10s});
   TurnCommit last = d.final_turn(d.woken("a"));
   last.cancel_rest.reset();
   d.must_commit(last);
   d.advance(10s);
   d.check.equal(d.sweep().overdue, 1u, "overdue");
   d.expect_nothing_to_do();
-  d.expect_no_work();
+  d.expect_no_activities();
 }
 
-void a_sweep_does_no_more_than_it_was_told(Driver& d) {
+void a_sweep_processes_at_most_its_limit(Driver& d) {
   d.running("a");
   d.schedule("a", std::vector<ActivityRequest>(5, limited({.schedule_to_start = 10s})));
   d.advance(10s);
@@ -268,39 +268,39 @@ void a_sweep_does_no_more_than_it_was_told(Driver& d) {
   d.check.equal(d.fetch_one().messages.size(), 5u, "failures");
 }
 
-void what_becomes_overdue_is_due_to_workers(Driver& d) {
-  with_work(d, {.start_to_close = 20s, .heartbeat = 10s});
-  (void)d.fetch_one_work();
-  d.expect_due(d.fetch_work_batch({}).next_due, d.now() + 10s);
+void next_due_includes_time_limits(Driver& d) {
+  with_limits(d, {.start_to_close = 20s, .heartbeat = 10s});
+  (void)d.fetch_one_activity();
+  d.expect_due(d.fetch_activity_batch({}).next_due, d.now() + 10s);
   d.schedule("a", {limited({.schedule_to_start = 5s})});
-  d.expect_due(d.fetch_work_batch({.names = std::vector<std::string>{"Other"}}).next_due, d.now() + 5s);
+  d.expect_due(d.fetch_activity_batch({.names = std::vector<std::string>{"Other"}}).next_due, d.now() + 5s);
 }
 
-void the_time_an_attempt_takes_is_not_wall_time(Driver& d) {
-  with_work(d, {.start_to_close = 20s, .heartbeat = 10s});
-  (void)d.fetch_one_work();
+void a_wall_clock_jump_passes_no_time_limit(Driver& d) {
+  with_limits(d, {.start_to_close = 20s, .heartbeat = 10s});
+  (void)d.fetch_one_activity();
   if (!d.jump_wall(24h)) return;
   d.check.equal(d.sweep().overdue, 0u, "after a jump forward");
   d.jump_wall(-48h);
   d.advance(10s);
-  d.check.equal(d.sweep().overdue, 1u, "in its own time");
+  d.check.equal(d.sweep().overdue, 1u, "in lease time");
 }
 
-void a_sweep_touches_nobody_else(Driver& d) {
+void a_sweep_fails_only_overdue_activities(Driver& d) {
   d.running("a");
   d.schedule("a", {limited({.start_to_close = 10s}), plain(), limited({.start_to_close = 20s})});
-  const auto held = d.fetch_work();
+  const auto held = d.fetch_activities();
   if (held.size() != 3) d.stop("three activities");
   d.advance(15s);
   d.check.equal(d.sweep().overdue, 1u, "overdue");
   expect_timed_out(d, held[0]);
   for (const std::size_t i : {1u, 2u}) {
-    d.check.equal(d.ack(Driver::completion(held[i])).outcome, AckOutcome::done, "a neighbour's ack");
+    d.check.equal(d.ack(Driver::completion(held[i])).outcome, AckOutcome::done, "another activity's ack");
   }
   d.check.equal(d.fetch_one().messages.size(), 3u, "messages");
 }
 
-void parked_messages_are_dropped_in_the_end(Driver& d) {
+void a_sweep_drops_and_counts_expired_parked_messages(Driver& d) {
   d.send("ghost", raise("one"));
   d.send("ghost", message::QueueMessage{"q", Payload::text("two")});
   d.send("other", raise("three"));
@@ -308,63 +308,41 @@ void parked_messages_are_dropped_in_the_end(Driver& d) {
   d.check.equal(d.depths().parked, 3u, "parked");
   d.advance(24h * 400);
   const SweepResult first = d.sweep(2);
-  d.check.that(first.parked_dropped == 2 && first.more, "no more than it was told");
+  d.check.that(first.parked_dropped == 2 && first.more, "no more than its limit");
   d.check.equal(d.sweep().parked_dropped, 1u, "the rest");
   d.check.equal(d.depths().parked, 0u, "parked");
   d.start("ghost");
   d.check.equal(d.fetch_one().messages.size(), 1u, "messages: the start");
 }
 
-constexpr ConformanceCase cases[] = {
-    {"a_sweep_of_nothing_does_nothing", "There is nothing to do, and nothing is due.",
-     told<a_sweep_of_nothing_does_nothing>},
-    {"schedule_to_start_fails_what_nobody_takes", "An activity that no worker takes in time has failed.",
-     told<schedule_to_start_fails_what_nobody_takes>},
-    {"schedule_to_start_ends_with_the_first_attempt", "What was taken once is no longer waited for.",
-     told<schedule_to_start_ends_with_the_first_attempt>},
-    {"schedule_to_start_counts_from_when_it_could_be_taken", "A delay is not time spent waiting.",
-     told<schedule_to_start_counts_from_when_it_could_be_taken>},
-    {"start_to_close_fails_what_runs_too_long", "Renewals do not prolong an attempt.",
-     told<start_to_close_fails_what_runs_too_long>},
-    {"start_to_close_counts_from_the_current_attempt", "Each attempt has its own time.",
-     told<start_to_close_counts_from_the_current_attempt>},
-    {"a_lease_that_ends_first_frees_the_activity", "Another attempt is better than a failure.",
-     told<a_lease_that_ends_first_frees_the_activity>},
-    {"heartbeat_fails_what_gives_no_sign_of_life", "A renewal alone is no sign of life, a heartbeat is.",
-     told<heartbeat_fails_what_gives_no_sign_of_life>},
-    {"heartbeats_count_from_the_start_of_each_attempt", "A new attempt begins with a sign of life.",
-     told<heartbeats_count_from_the_start_of_each_attempt>},
-    {"the_limit_that_passes_first_is_told", "Where several have passed, the first one counts.",
-     told<the_limit_that_passes_first_is_told>},
-    {"start_to_close_may_pass_before_the_heartbeat", "The same the other way round.",
-     told<start_to_close_may_pass_before_the_heartbeat>},
-    {"an_activity_born_leased_has_begun", "Its first attempt starts with the commit.",
-     told<an_activity_born_leased_has_begun>},
-    {"a_timeout_is_told_once", "However often one sweeps, an instance gets one failure.",
-     told<a_timeout_is_told_once>},
-    {"a_sweep_robs_whoever_holds_the_lease", "The tombstone is there to be read, for any owner.",
-     told<a_sweep_robs_whoever_holds_the_lease>},
-    {"a_result_in_time_beats_the_sweep", "What has ended cannot be overdue.",
-     told<a_result_in_time_beats_the_sweep>},
-    {"a_turn_made_from_a_timed_out_result_is_not_stored", "The failure was delivered first.",
-     told<a_turn_made_from_a_timed_out_result_is_not_stored>},
-    {"overdue_work_of_an_ended_instance_just_goes", "There is nobody to tell.",
-     told<overdue_work_of_an_ended_instance_just_goes>},
-    {"a_sweep_does_no_more_than_it_was_told", "What is left is left for the next one.",
-     told<a_sweep_does_no_more_than_it_was_told>},
-    {"what_becomes_overdue_is_due_to_workers", "A fetch says when a sweep will have something to do.",
-     told<what_becomes_overdue_is_due_to_workers>},
-    {"the_time_an_attempt_takes_is_not_wall_time", "A jump of the wall clock fails nothing.",
-     told<the_time_an_attempt_takes_is_not_wall_time>},
-    {"a_sweep_touches_nobody_else", "Limits of one activity are no limits of its neighbours.",
-     told<a_sweep_touches_nobody_else>},
-    {"parked_messages_are_dropped_in_the_end",
-     "A message whose instance never comes is dropped by a sweep and counted.",
-     told<parked_messages_are_dropped_in_the_end>},
-};
-
 }  // namespace
 
-std::span<const ConformanceCase> overdue_cases() { return cases; }
+std::span<const ConformanceCase> overdue_cases() {
+  static constexpr ConformanceCase cases[] = {
+      DURAMEN_CASE(a_sweep_without_overdue_activities_does_nothing),
+      DURAMEN_CASE(schedule_to_start_fails_an_activity_that_no_worker_fetches),
+      DURAMEN_CASE(schedule_to_start_ends_with_the_first_attempt),
+      DURAMEN_CASE(schedule_to_start_counts_from_the_end_of_a_delay),
+      DURAMEN_CASE(start_to_close_fails_a_renewed_attempt_that_runs_too_long),
+      DURAMEN_CASE(start_to_close_counts_from_the_current_attempt),
+      DURAMEN_CASE(an_activity_whose_lease_ends_first_gets_another_attempt),
+      DURAMEN_CASE(the_heartbeat_limit_fails_an_attempt_that_is_only_renewed),
+      DURAMEN_CASE(the_heartbeat_limit_counts_from_the_start_of_each_attempt),
+      DURAMEN_CASE(the_limit_that_passed_first_is_reported),
+      DURAMEN_CASE(start_to_close_is_reported_if_it_passed_before_the_heartbeat),
+      DURAMEN_CASE(an_activity_born_leased_starts_with_its_commit),
+      DURAMEN_CASE(an_instance_receives_one_failure_per_timeout),
+      DURAMEN_CASE(a_sweep_records_the_stolen_lease_for_its_owner),
+      DURAMEN_CASE(a_result_before_the_sweep_is_delivered),
+      DURAMEN_CASE(a_conditional_turn_with_a_timed_out_result_is_refused),
+      DURAMEN_CASE(overdue_activities_of_an_ended_instance_send_no_message),
+      DURAMEN_CASE(a_sweep_processes_at_most_its_limit),
+      DURAMEN_CASE(next_due_includes_time_limits),
+      DURAMEN_CASE(a_wall_clock_jump_passes_no_time_limit),
+      DURAMEN_CASE(a_sweep_fails_only_overdue_activities),
+      DURAMEN_CASE(a_sweep_drops_and_counts_expired_parked_messages),
+  };
+  return cases;
+}
 
 }  // namespace duramen::inline v0::testing

@@ -1,11 +1,11 @@
-// Pruning: old executions go, the instance stays.
+// Pruning: old executions are deleted, the instance stays.
 #include "testing/conformance/driver.hpp"
 
 namespace duramen::inline v0::testing {
 namespace {
 using namespace std::chrono_literals;
 
-/// A running instance in its nth execution, one second after the other.
+/// A running instance in execution `count`; each execution begins a second after the one before.
 void with_executions(Driver& d, const InstanceId& id, int count) {
   d.running(id);
   for (int i = 1; i < count; ++i) {
@@ -14,8 +14,8 @@ void with_executions(Driver& d, const InstanceId& id, int count) {
   }
 }
 
-/// Their numbers: "3 4".
-std::string left(Driver& d, const InstanceId& id) {
+/// The numbers of the stored executions: "3 4".
+std::string executions_left(Driver& d, const InstanceId& id) {
   std::string numbers;
   for (const auto& execution : d.executions(id)) {
     numbers += (numbers.empty() ? "" : " ") + std::to_string(execution.execution.value);
@@ -23,55 +23,56 @@ std::string left(Driver& d, const InstanceId& id) {
   return numbers;
 }
 
-void test_prune_options_combinations(Driver& d) {
-  with_executions(d, "a", 4);  // 1, 2 and 3 ended two, one and no seconds ago
+void executions_are_pruned_by_count_by_time_or_by_both(Driver& d) {
+  // Executions 1, 2 and 3 ended two, one and zero seconds ago.
+  with_executions(d, "a", 4);
   d.check.that(d.prune("a", {.keep_last = 3}) == PruneResult{.found = true, .executions = 1, .events = 2},
                "the oldest");
-  d.check.equal(left(d, "a"), "2 3 4", "the newest three");
+  d.check.equal(executions_left(d, "a"), "2 3 4", "the newest three");
   d.check.equal(d.prune("a", {.keep_last = 3}).executions, 0u, "again");
   d.check.equal(d.prune("a", {.keep_last = 1, .ended_before = d.now() - 1s}).executions, 0u,
                 "both parts must allow it");
   d.check.equal(d.prune("a", {.keep_last = 3, .ended_before = d.now() + 1s}).executions, 0u, "each of them");
-  d.check.equal(d.prune("a", {.ended_before = d.now()}).executions, 1u, "what ended before now");
-  d.check.equal(left(d, "a"), "3 4", "what ended now");
+  d.check.equal(d.prune("a", {.ended_before = d.now()}).executions, 1u, "executions that ended before now");
+  d.check.equal(executions_left(d, "a"), "3 4", "the one that ended now stays");
   const InstanceId id{"a"};
   d.check.that(!d.store.prune_executions({&id, 1}, {}).has_value(), "without options");
-  d.check.equal(left(d, "a"), "3 4", "nothing went");
+  d.check.equal(executions_left(d, "a"), "3 4", "nothing was pruned");
 }
 
-void test_prune_safety(Driver& d) {
+void the_current_execution_is_never_pruned(Driver& d) {
   with_executions(d, "a", 3);
   d.check.that(d.prune("a", {.keep_last = 0}) == PruneResult{.found = true, .executions = 2, .events = 4},
                "keep none");
-  d.check.equal(left(d, "a"), "3", "the current one");
+  d.check.equal(executions_left(d, "a"), "3", "the current one");
   d.check.equal(d.prune("a", {.ended_before = d.now() + 1h}).executions, 0u, "by time");
   d.finish("a");
   d.check.equal(d.prune("a", {.keep_last = 0, .ended_before = d.now() + 1h}).executions, 0u, "after its end");
   d.check.equal(d.history("a", 3).size(), 2u, "its history");
-  d.check.that(!d.prune("nobody", {.keep_last = 1}).found, "an unknown instance");
+  d.check.that(!d.prune("unknown", {.keep_last = 1}).found, "an unknown instance");
 }
 
-void test_prune_bulk(Driver& d) {
+void one_call_prunes_many_instances_with_one_answer_each(Driver& d) {
   for (const char* id : {"a", "b", "c"}) with_executions(d, id, 4);
-  const std::vector<InstanceId> ids{"a", "nobody", "b"};
+  const std::vector<InstanceId> ids{"a", "unknown", "b"};
   const auto results = d.get(d.store.prune_executions(ids, {.keep_last = 1}));
   if (results.size() != 3) d.stop("one answer per id");
   d.check.that(results[0].executions == 3 && !results[1].found && results[2].executions == 3, "the answers");
-  d.check.that(left(d, "a") == "4" && left(d, "b") == "4", "those that were named");
-  d.check.equal(left(d, "c"), "1 2 3 4", "one that was not");
+  d.check.that(executions_left(d, "a") == "4" && executions_left(d, "b") == "4", "the named ones");
+  d.check.equal(executions_left(d, "c"), "1 2 3 4", "one that was not");
 }
 
-void test_prune_bulk_includes_running_instances(Driver& d) {
+void a_running_instance_can_be_pruned(Driver& d) {
   with_executions(d, "a", 3);
   d.check.equal(d.prune("a", {.keep_last = 1}).executions, 2u, "executions");
-  d.check.equal(left(d, "a"), "3", "what is left");
+  d.check.equal(executions_left(d, "a"), "3", "executions left");
   d.check.equal(d.info("a").value().status, Status::running, "status");
   d.must_commit(d.turn(d.woken("a")));
   d.continue_as_new("a");
-  d.check.equal(left(d, "a"), "3 4", "it goes on");
+  d.check.equal(executions_left(d, "a"), "3 4", "it continues");
 }
 
-void a_pruned_history_is_gone(Driver& d) {
+void pruning_deletes_only_the_pruned_history(Driver& d) {
   with_executions(d, "a", 3);
   d.prune("a", {.keep_last = 2});
   d.check.that(d.history("a", 1).empty(), "the pruned one");
@@ -81,17 +82,17 @@ void a_pruned_history_is_gone(Driver& d) {
   d.check.that(counted.executions == 2 && counted.events == 3, "as counted");
 }
 
-void an_execution_that_is_about_to_be_followed_stays(Driver& d) {
+void an_execution_stays_until_the_next_one_has_begun(Driver& d) {
   with_executions(d, "a", 2);
   d.must_commit(d.continuing_turn(d.woken("a")));
   d.advance(1s);
   d.check.equal(d.prune("a", {.keep_last = 1, .ended_before = d.now()}).executions, 1u, "executions");
-  d.check.equal(left(d, "a"), "2", "what is left");
+  d.check.equal(executions_left(d, "a"), "2", "executions left");
   d.must_commit(d.next_execution(d.fetch_one()));
-  d.check.equal(left(d, "a"), "2 3", "it goes on");
+  d.check.equal(executions_left(d, "a"), "2 3", "it continues");
 }
 
-void pruning_disturbs_no_turn(Driver& d) {
+void pruning_keeps_leases_and_messages(Driver& d) {
   with_executions(d, "a", 3);
   const LeasedInstance item = d.woken("a");
   d.send("a", raise("x"));
@@ -102,21 +103,26 @@ void pruning_disturbs_no_turn(Driver& d) {
   d.check.equal(names_of(d.fetch_one().messages), "x", "messages");
 }
 
-constexpr ConformanceCase cases[] = {
-    {"test_prune_options_combinations", "By number, by time, or by both; no options are refused.",
-     told<test_prune_options_combinations>},
-    {"test_prune_safety", "The current execution always stays.", told<test_prune_safety>},
-    {"test_prune_bulk", "Many instances in one call, each answered for itself.", told<test_prune_bulk>},
-    {"test_prune_bulk_includes_running_instances", "An instance that goes on can be pruned.",
-     told<test_prune_bulk_includes_running_instances>},
-    {"a_pruned_history_is_gone", "And only that.", told<a_pruned_history_is_gone>},
-    {"an_execution_that_is_about_to_be_followed_stays", "Until the next one has begun it is the current one.",
-     told<an_execution_that_is_about_to_be_followed_stays>},
-    {"pruning_disturbs_no_turn", "Leases and messages are not touched.", told<pruning_disturbs_no_turn>},
-};
-
 }  // namespace
 
-std::span<const ConformanceCase> pruning_cases() { return cases; }
+std::span<const ConformanceCase> pruning_cases() {
+  static constexpr ConformanceCase cases[] = {
+      DURAMEN_CASE(executions_are_pruned_by_count_by_time_or_by_both,
+                   .reference = "test_prune_options_combinations",
+                   .difference = "`ended_before` is exercised; no options at all are an error, because "
+                                 "\"everything\" must be requested"),
+      DURAMEN_CASE(the_current_execution_is_never_pruned, .reference = "test_prune_safety",
+                   .difference = "an unknown instance is `found = false`, not an error"),
+      DURAMEN_CASE(one_call_prunes_many_instances_with_one_answer_each, .reference = "test_prune_bulk",
+                   .difference = "a list of ids in one call; a filter selects them before"),
+      DURAMEN_CASE(a_running_instance_can_be_pruned,
+                   .reference = "test_prune_bulk_includes_running_instances",
+                   .difference = "a list of ids in one call; a filter selects them before"),
+      DURAMEN_CASE(pruning_deletes_only_the_pruned_history),
+      DURAMEN_CASE(an_execution_stays_until_the_next_one_has_begun),
+      DURAMEN_CASE(pruning_keeps_leases_and_messages),
+  };
+  return cases;
+}
 
 }  // namespace duramen::inline v0::testing

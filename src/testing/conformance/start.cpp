@@ -1,5 +1,5 @@
-// Starting instances: by a client, by another orchestration, together with the first turn; and what waits for
-// them.
+// Starting instances: by a client, by another orchestration, together with the first turn; and parked
+// messages.
 #include "testing/conformance/driver.hpp"
 
 namespace duramen::inline v0::testing {
@@ -29,14 +29,14 @@ void a_start_creates_a_pending_instance_and_its_message(Driver& d) {
                "the message is the start, with name and input");
 }
 
-void an_unknown_instance_is_absent_not_an_error(Driver& d) {
-  d.check.that(!d.info("nobody"), "an unknown instance has no info");
-  d.check.that(d.history("nobody").empty(), "an unknown instance has no history");
+void reading_an_unknown_instance_or_execution_returns_nothing(Driver& d) {
+  d.check.that(!d.info("unknown"), "an unknown instance has no info");
+  d.check.that(d.history("unknown").empty(), "an unknown instance has no history");
   d.running("a");
   d.check.that(d.history("a", 7).empty(), "an unknown execution has no history");
 }
 
-void a_repeated_start_exists_and_another_conflicts(Driver& d) {
+void a_repeated_start_exists_and_a_different_one_conflicts(Driver& d) {
   d.start("a");
   d.check.equal(d.start("a"), StartOutcome::exists, "same name and input");
   d.check.equal(d.start("a", "Orch", "other"), StartOutcome::conflict, "another input");
@@ -49,7 +49,7 @@ void a_repeated_start_exists_and_another_conflicts(Driver& d) {
   d.check.equal(item.messages.size(), 1u, "only the first start left a message");
 }
 
-void a_final_instance_keeps_its_id_unless_told_otherwise(Driver& d) {
+void a_final_instance_is_replaced_only_by_replace_when_final(Driver& d) {
   const InstanceInfo old = d.finished("a");
   d.check.equal(d.start("a"), StartOutcome::exists, "same name and input, reject");
   d.check.equal(d.start("a", "Other"), StartOutcome::conflict, "another name, reject");
@@ -63,7 +63,7 @@ void a_final_instance_keeps_its_id_unless_told_otherwise(Driver& d) {
   d.check.that(d.history("a").empty(), "the old history is gone");
 }
 
-void starts_in_one_batch_are_answered_one_by_one(Driver& d) {
+void each_start_of_a_batch_has_its_own_outcome(Driver& d) {
   const auto request = [](std::string id, std::string name) {
     return StartRequest{.instance = std::move(id), .start = {.orchestration = std::move(name)}};
   };
@@ -76,7 +76,7 @@ void starts_in_one_batch_are_answered_one_by_one(Driver& d) {
   d.check.equal(d.fetch().size(), 2u, "instances to run");
 }
 
-message::SubOrchestrationFailed taken(const ParentLink& link) {
+message::SubOrchestrationFailed taken_answer(const ParentLink& link) {
   return {link, Failure{.type = "Taken", .message = "in the runtime's own words", .details = "[1]"}};
 }
 
@@ -88,11 +88,11 @@ TurnCommit child_start(Driver& d, const LeasedInstance& parent, const InstanceId
   const ParentLink link{parent.instance, parent.incarnation, parent.execution, event};
   commit.messages = {{.target = child,
                       .body = message::StartOrchestration{.orchestration = "Child", .parent = link},
-                      .if_refused = taken(link)}};
+                      .if_refused = taken_answer(link)}};
   return commit;
 }
 
-void a_child_is_created_by_the_turn_that_starts_it(Driver& d) {
+void a_child_exists_when_the_turn_that_starts_it_is_committed(Driver& d) {
   d.running("parent");
   const LeasedInstance parent = d.woken("parent");
   d.must_commit(child_start(d, parent, "child"));
@@ -106,7 +106,7 @@ void a_child_is_created_by_the_turn_that_starts_it(Driver& d) {
   d.check.equal(d.fetch_one().instance, InstanceId{"child"}, "instance to run");
 }
 
-void a_child_whose_id_is_taken_fails_in_the_parent(Driver& d) {
+void a_taken_child_id_sends_the_parent_its_prepared_answer(Driver& d) {
   d.running("child");
   const Incarnation first = d.info("child")->incarnation;
   d.running("parent");
@@ -114,13 +114,13 @@ void a_child_whose_id_is_taken_fails_in_the_parent(Driver& d) {
   d.must_commit(child_start(d, parent, "child"));
   d.check.equal(d.info("child")->incarnation, first, "the instance that has the id is untouched");
   const LeasedInstance again = d.fetch_one();
-  d.check.equal(again.instance, InstanceId{"parent"}, "who is told");
-  const MessageBody expected = taken({"parent", parent.incarnation, ExecutionId{1}, EventId{2}});
+  d.check.equal(again.instance, InstanceId{"parent"}, "the instance that receives the answer");
+  const MessageBody expected = taken_answer({"parent", parent.incarnation, ExecutionId{1}, EventId{2}});
   d.check.equal(again.messages.size(), 1u, "messages");
-  d.check.that(again.messages.at(0).body == expected, "what the turn said to do in that case");
+  d.check.that(again.messages.at(0).body == expected, "the answer that the turn prepared");
 }
 
-void each_start_of_a_turn_is_answered_for_itself(Driver& d) {
+void a_turn_receives_answers_for_its_taken_ids_only(Driver& d) {
   d.running("taken");
   d.running("a");
   TurnCommit commit = d.turn(d.woken("a"));
@@ -137,7 +137,7 @@ void each_start_of_a_turn_is_answered_for_itself(Driver& d) {
   }
 }
 
-void an_instance_that_ends_is_not_told_of_a_taken_id(Driver& d) {
+void a_final_turn_receives_no_answer_about_a_taken_id(Driver& d) {
   d.running("taken");
   d.running("a");
   TurnCommit last = d.final_turn(d.woken("a"));
@@ -146,7 +146,7 @@ void an_instance_that_ends_is_not_told_of_a_taken_id(Driver& d) {
   d.expect_nothing_to_do();
 }
 
-void a_store_makes_up_no_answers(Driver& d) {
+void a_taken_id_without_a_prepared_answer_sends_nothing(Driver& d) {
   d.running("taken");
   d.running("a");
   TurnCommit commit = child_start(d, d.woken("a"), "taken");
@@ -162,7 +162,7 @@ void a_detached_start_of_a_taken_id_is_dropped(Driver& d) {
   commit.messages = {{"taken", message::StartOrchestration{.orchestration = "X"}},
                      {"new", message::StartOrchestration{.orchestration = "X"}}};
   d.must_commit(commit);
-  d.check.equal(d.fetch_one().instance, InstanceId{"new"}, "only the new one has something to do");
+  d.check.equal(d.fetch_one().instance, InstanceId{"new"}, "only the new instance has something to do");
 }
 
 void a_detached_start_of_a_taken_id_is_reported(Driver& d) {
@@ -172,9 +172,10 @@ void a_detached_start_of_a_taken_id_is_reported(Driver& d) {
   for (const char* id : {"taken", "new", "twice", "twice", "taken"}) {
     commit.messages.push_back({id, message::StartOrchestration{.orchestration = "X"}});
   }
-  commit.messages.back().if_refused = raise("told");  // whoever is told needs no report
+  // A start with a prepared answer needs no report.
+  commit.messages.back().if_refused = raise("answered");
   const std::vector<InstanceId> expected{"taken", "twice"};
-  d.check.that(d.must_commit(commit).refused_starts == expected, "those that started nothing, once each");
+  d.check.that(d.must_commit(commit).refused_starts == expected, "the starts without effect, once each");
   const CommitResult repeat = d.commit(commit);
   d.check.equal(repeat.outcome, CommitOutcome::already_committed, "the same commit again");
   d.check.that(repeat.refused_starts.empty(), "a repeat refuses nothing");
@@ -186,26 +187,26 @@ void a_detached_start_of_a_taken_id_is_reported(Driver& d) {
   d.check.that(d.must_commit(fused).refused_starts == of_fused, "of a fused start");
 }
 
-void fused_start_stores_the_start_and_its_first_turn(Driver& d) {
+void a_fused_start_stores_the_start_and_its_first_turn(Driver& d) {
   TurnCommit commit = d.fused("a");
   commit.events.push_back(scheduled(2));
   commit.new_activities = {Driver::activity({.instance = "a"}, 2)};
   const CommitResult result = d.must_commit(commit);
   const InstanceInfo info = d.info("a").value();
-  d.check.equal(result.incarnation, info.incarnation, "the commit says which incarnation it made");
+  d.check.equal(result.incarnation, info.incarnation, "the commit returns the new incarnation");
   d.check.equal(info.status, Status::running, "status");
   d.check.equal(info.name, "Orch", "name");
   d.check.equal(info.version, "1.0.0", "version");
   d.check.equal(info.last_event_id, EventId{2}, "last event");
   d.check.equal(d.history("a").size(), 2u, "events");
   d.expect_nothing_to_do();
-  const LeasedActivity work = d.fetch_one_work();
-  d.check.equal(work.request.key.incarnation, info.incarnation, "the row's incarnation is filled in");
-  d.check.equal(d.ack(Driver::completion(work)).outcome, AckOutcome::done, "its ack");
+  const LeasedActivity activity = d.fetch_one_activity();
+  d.check.equal(activity.request.key.incarnation, info.incarnation, "the row's incarnation is filled in");
+  d.check.equal(d.ack(Driver::completion(activity)).outcome, AckOutcome::done, "its ack");
   d.check.equal(d.fetch_one().instance, InstanceId{"a"}, "the completion reaches the new instance");
 }
 
-void fused_start_fills_in_its_incarnation_for_children(Driver& d) {
+void a_fused_start_fills_its_incarnation_into_parent_links(Driver& d) {
   TurnCommit commit = d.fused("parent");
   const ParentLink link{"parent", {}, ExecutionId{1}, EventId{2}};
   commit.messages = {{"child", message::StartOrchestration{.orchestration = "Child", .parent = link}}};
@@ -216,28 +217,28 @@ void fused_start_fills_in_its_incarnation_for_children(Driver& d) {
   d.check.equal(start.parent.value().incarnation, result.incarnation, "in the child's start message");
 }
 
-void fused_start_is_told_when_a_childs_id_is_taken(Driver& d) {
+void a_fused_start_fills_its_incarnation_into_answers_for_taken_ids(Driver& d) {
   d.running("child");
   TurnCommit commit = d.fused("parent");
   const ParentLink link{"parent", {}, ExecutionId{1}, EventId{2}};
   for (const char* child : {"child", "free"}) {
     commit.messages.push_back({.target = child,
                                .body = message::StartOrchestration{.orchestration = "Child", .parent = link},
-                               .if_refused = taken(link)});
+                               .if_refused = taken_answer(link)});
   }
   const CommitResult result = d.must_commit(commit);
   const auto items = d.fetch();
   d.check.equal(items.size(), 2u, "instances with something to do");
   for (const auto& item : items) {
     if (item.instance == InstanceId{"free"}) continue;
-    d.check.equal(item.instance, InstanceId{"parent"}, "who is told");
-    const MessageBody expected = taken({"parent", result.incarnation, ExecutionId{1}, EventId{2}});
+    d.check.equal(item.instance, InstanceId{"parent"}, "the instance that receives the answer");
+    const MessageBody expected = taken_answer({"parent", result.incarnation, ExecutionId{1}, EventId{2}});
     d.check.equal(item.messages.size(), 1u, "messages");
     d.check.that(item.messages.at(0).body == expected, "the answer, with the incarnation filled in");
   }
 }
 
-void fused_start_is_refused_when_the_id_is_taken(Driver& d) {
+void a_fused_start_of_a_taken_id_is_refused_and_stores_nothing(Driver& d) {
   const InstanceInfo first = d.running("a");
   const CommitResult repeat = d.commit(d.fused("a"));
   d.check.equal(repeat.outcome, CommitOutcome::start_refused, "same name and input");
@@ -249,7 +250,7 @@ void fused_start_is_refused_when_the_id_is_taken(Driver& d) {
   d.check.equal(d.history("a").size(), 1u, "and so is its history");
 }
 
-void fused_start_may_replace_a_final_instance(Driver& d) {
+void a_fused_start_may_replace_a_final_instance(Driver& d) {
   const InstanceInfo old = d.finished("a");
   const CommitResult result = d.must_commit(d.fused("a", "Other", "in2", IdReuse::replace_when_final));
   d.check.that(result.incarnation != old.incarnation, "a new incarnation");
@@ -257,7 +258,7 @@ void fused_start_may_replace_a_final_instance(Driver& d) {
   d.check.equal(d.history("a").size(), 1u, "events");
 }
 
-void fused_start_may_end_at_once(Driver& d) {
+void a_fused_start_may_complete_its_instance(Driver& d) {
   TurnCommit commit = d.fused("a");
   commit.events.push_back(make_event(2, event::OrchestrationCompleted{Payload::text("out")}));
   commit.change.status = Status::completed;
@@ -277,14 +278,14 @@ void parked_messages_are_delivered_when_the_instance_starts(Driver& d) {
   d.expect_nothing_to_do();
   d.start("a");
   const LeasedInstance item = d.fetch_one();
-  d.check.equal(names_of(item.messages), "? one ? three", "the start, then what was parked, in order");
+  d.check.equal(names_of(item.messages), "? one ? three", "the start, then the parked messages, in order");
   d.check.equal(d.send("a", raise("three"), {}, "m3"), EnqueueOutcome::duplicate, "an id that was parked");
 }
 
 void parked_messages_are_delivered_to_a_fused_start(Driver& d) {
   d.send("a", raise("early"));
   d.must_commit(d.fused("a"));
-  d.check.equal(names_of(d.fetch_one().messages), "early", "what was parked");
+  d.check.equal(names_of(d.fetch_one().messages), "early", "the parked message");
 }
 
 void parked_messages_are_delivered_once(Driver& d) {
@@ -293,80 +294,57 @@ void parked_messages_are_delivered_once(Driver& d) {
   d.expect_nothing_to_do();
 }
 
-void only_events_wait_for_an_instance(Driver& d) {
+void a_cancel_for_an_unknown_instance_is_not_parked(Driver& d) {
   d.check.equal(d.send("a", message::CancelInstance{.reason = "x"}), EnqueueOutcome::not_found, "a cancel");
   d.start("a");
   d.check.equal(d.fetch_one().messages.size(), 1u, "messages after a refused cancel");
 }
 
-void an_unknown_target_blocks_nobody(Driver& d) {
+void messages_to_unknown_instances_do_not_delay_others(Driver& d) {
   d.send("ghost", message::QueueMessage{"q", {}});
   d.send("ghost", message::QueueMessage{"q", {}});
   d.expect_nothing_to_do();
   d.running("b");
   TurnCommit commit = d.turn(d.woken("b"));
   commit.messages = {
-      {"nobody", message::CancelInstance{.reason = "x"}}, {"nobody", raise("kept")}, {"b", raise("own")}};
+      {"unknown", message::CancelInstance{.reason = "x"}}, {"unknown", raise("kept")}, {"b", raise("own")}};
   d.must_commit(commit);
-  d.check.equal(names_of(d.fetch_one().messages), "own", "messages of the living");
+  d.check.equal(names_of(d.fetch_one().messages), "own", "the message to the existing instance");
 }
-
-constexpr ConformanceCase cases[] = {
-    {"a_start_creates_a_pending_instance_and_its_message", "A start inserts the instance and its message.",
-     told<a_start_creates_a_pending_instance_and_its_message>},
-    {"test_missing_instance_metadata",
-     "Reading an unknown instance or execution gives nothing, not an error.",
-     told<an_unknown_instance_is_absent_not_an_error>},
-    {"a_repeated_start_exists_and_another_conflicts", "exists and conflict are told apart by name and input.",
-     told<a_repeated_start_exists_and_another_conflicts>},
-    {"a_final_instance_keeps_its_id_unless_told_otherwise", "replace_when_final replaces, reject does not.",
-     told<a_final_instance_keeps_its_id_unless_told_otherwise>},
-    {"starts_in_one_batch_are_answered_one_by_one", "Each start of a batch has its own outcome.",
-     told<starts_in_one_batch_are_answered_one_by_one>},
-    {"test_sub_orchestration_instance_creation", "A child exists when the turn that starts it is committed.",
-     told<a_child_is_created_by_the_turn_that_starts_it>},
-    {"a_child_whose_id_is_taken_fails_in_the_parent",
-     "The parent gets the answer that its turn prepared for this.",
-     told<a_child_whose_id_is_taken_fails_in_the_parent>},
-    {"each_start_of_a_turn_is_answered_for_itself", "Taken ids are answered, free ones are not.",
-     told<each_start_of_a_turn_is_answered_for_itself>},
-    {"an_instance_that_ends_is_not_told_of_a_taken_id", "A final turn leaves no message behind.",
-     told<an_instance_that_ends_is_not_told_of_a_taken_id>},
-    {"a_store_makes_up_no_answers", "Where a turn prepared no answer, nobody gets one.",
-     told<a_store_makes_up_no_answers>},
-    {"a_detached_start_of_a_taken_id_is_dropped", "A start without a parent and of a taken id does nothing.",
-     told<a_detached_start_of_a_taken_id_is_dropped>},
-    {"a_detached_start_of_a_taken_id_is_reported",
-     "A turn's answer names the detached starts that started nothing.",
-     told<a_detached_start_of_a_taken_id_is_reported>},
-    {"fused_start_stores_the_start_and_its_first_turn", "A fused start needs no message and no fetch.",
-     told<fused_start_stores_the_start_and_its_first_turn>},
-    {"fused_start_fills_in_its_incarnation_for_children",
-     "Parent links in its messages get the new incarnation.",
-     told<fused_start_fills_in_its_incarnation_for_children>},
-    {"fused_start_is_told_when_a_childs_id_is_taken", "Its answer, too, gets the new incarnation.",
-     told<fused_start_is_told_when_a_childs_id_is_taken>},
-    {"fused_start_is_refused_when_the_id_is_taken",
-     "start_refused says exists or conflict and stores nothing.",
-     told<fused_start_is_refused_when_the_id_is_taken>},
-    {"fused_start_may_replace_a_final_instance", "A fused start follows the id-reuse policy.",
-     told<fused_start_may_replace_a_final_instance>},
-    {"fused_start_may_end_at_once", "An instance can be created and completed by one commit.",
-     told<fused_start_may_end_at_once>},
-    {"parked_messages_are_delivered_when_the_instance_starts", "Events for an unknown id wait for its start.",
-     told<parked_messages_are_delivered_when_the_instance_starts>},
-    {"parked_messages_are_delivered_to_a_fused_start", "Parked messages also reach a fused start.",
-     told<parked_messages_are_delivered_to_a_fused_start>},
-    {"parked_messages_are_delivered_once", "A parked message that was delivered is no longer parked.",
-     told<parked_messages_are_delivered_once>},
-    {"only_events_wait_for_an_instance", "A cancel for an unknown id is not_found and leaves nothing.",
-     told<only_events_wait_for_an_instance>},
-    {"an_unknown_target_blocks_nobody", "Messages to unknown ids delay and fail nobody else's.",
-     told<an_unknown_target_blocks_nobody>},
-};
 
 }  // namespace
 
-std::span<const ConformanceCase> start_cases() { return cases; }
+std::span<const ConformanceCase> start_cases() {
+  static constexpr ConformanceCase cases[] = {
+      DURAMEN_CASE(a_start_creates_a_pending_instance_and_its_message),
+      DURAMEN_CASE(reading_an_unknown_instance_or_execution_returns_nothing,
+                   .reference = "test_missing_instance_metadata",
+                   .difference = "an unknown execution is also empty"),
+      DURAMEN_CASE(a_repeated_start_exists_and_a_different_one_conflicts),
+      DURAMEN_CASE(a_final_instance_is_replaced_only_by_replace_when_final),
+      DURAMEN_CASE(each_start_of_a_batch_has_its_own_outcome),
+      DURAMEN_CASE(a_child_exists_when_the_turn_that_starts_it_is_committed,
+                   .reference = "test_sub_orchestration_instance_creation",
+                   .difference = "the child exists, pending, when its parent's turn is committed"),
+      DURAMEN_CASE(a_taken_child_id_sends_the_parent_its_prepared_answer),
+      DURAMEN_CASE(a_turn_receives_answers_for_its_taken_ids_only),
+      DURAMEN_CASE(a_final_turn_receives_no_answer_about_a_taken_id),
+      DURAMEN_CASE(a_taken_id_without_a_prepared_answer_sends_nothing),
+      DURAMEN_CASE(a_detached_start_of_a_taken_id_is_dropped),
+      DURAMEN_CASE(a_detached_start_of_a_taken_id_is_reported),
+      DURAMEN_CASE(a_fused_start_stores_the_start_and_its_first_turn),
+      DURAMEN_CASE(a_fused_start_fills_its_incarnation_into_parent_links),
+      DURAMEN_CASE(a_fused_start_fills_its_incarnation_into_answers_for_taken_ids),
+      DURAMEN_CASE(a_fused_start_of_a_taken_id_is_refused_and_stores_nothing),
+      DURAMEN_CASE(a_fused_start_may_replace_a_final_instance),
+      DURAMEN_CASE(a_fused_start_may_complete_its_instance),
+      DURAMEN_CASE(parked_messages_are_delivered_when_the_instance_starts),
+      DURAMEN_CASE(parked_messages_are_delivered_to_a_fused_start),
+      DURAMEN_CASE(parked_messages_are_delivered_once),
+      DURAMEN_CASE(a_cancel_for_an_unknown_instance_is_not_parked),
+      DURAMEN_CASE(messages_to_unknown_instances_do_not_delay_others),
+  };
+  return cases;
+}
 
 }  // namespace duramen::inline v0::testing

@@ -1,3 +1,4 @@
+// The table of all cases, and how one of them runs.
 #include "testing/conformance/driver.hpp"
 #include <duramen/testing/conformance.hpp>
 #include <duramen/testing/manual_clock.hpp>
@@ -20,42 +21,51 @@ class StoreWithManualClock final : public StoreUnderTest {
   }
 
  private:
-  ManualClock clock_;  // before the provider, so that it outlives it
+  ManualClock clock_;  // outlives the provider
   std::shared_ptr<Provider> provider_;
 };
 
-std::vector<ConformanceCase> gather() {
+struct Chapter {
+  std::string_view name;
+  std::span<const ConformanceCase> (*cases)();
+};
+
+constexpr Chapter chapters[] = {
+    {"starting", start_cases},
+    {"messages", message_cases},
+    {"commits", commit_cases},
+    {"conditional_commits", conditional_cases},
+    {"executions", execution_cases},
+    {"leases_of_instances", lease_cases},
+    {"attempts", attempt_cases},
+    {"activities", activity_cases},
+    {"leases_of_activities", activity_lease_cases},
+    {"cancellation", cancellation_cases},
+    {"incarnations", incarnation_cases},
+    {"names_and_engine_versions", filter_cases},
+    {"versions", version_cases},
+    {"sessions", session_cases},
+    {"tags", tag_cases},
+    {"heartbeats", heartbeat_cases},
+    {"time_limits_and_sweeps", overdue_cases},
+    {"custom_status", custom_status_cases},
+    {"key_values", key_value_cases},
+    {"push", push_cases},
+    {"finding", finding_cases},
+    {"counting", counting_cases},
+    {"deleting", deletion_cases},
+    {"pruning", pruning_cases},
+    {"content", content_cases},
+    {"many_threads", concurrency_cases},
+};
+
+std::vector<ConformanceCase> all_chapters() {
   std::vector<ConformanceCase> all;
-  for (auto chapter : {start_cases,
-                       message_cases,
-                       commit_cases,
-                       conditional_cases,
-                       lease_cases,
-                       attempt_cases,
-                       work_cases,
-                       cancellation_cases,
-                       incarnation_cases,
-                       filter_cases,
-                       custom_status_cases,
-                       key_value_cases,
-                       session_cases,
-                       tag_cases,
-                       heartbeat_cases,
-                       overdue_cases,
-                       push_cases,
-                       content_cases,
-                       counting_cases,
-                       deletion_cases,
-                       finding_cases,
-                       pruning_cases,
-                       custom_status_contract_cases,
-                       execution_cases,
-                       key_value_contract_cases,
-                       version_cases,
-                       work_lease_cases,
-                       concurrency_cases}) {
-    const auto cases = chapter();
-    all.insert(all.end(), cases.begin(), cases.end());
+  for (const Chapter& chapter : chapters) {
+    for (ConformanceCase which : chapter.cases()) {
+      which.chapter = chapter.name;
+      all.push_back(which);
+    }
   }
   return all;
 }
@@ -74,7 +84,7 @@ void Check::fail(std::string_view message, Where where) {
 }
 
 std::span<const ConformanceCase> conformance_cases() {
-  static const std::vector<ConformanceCase> all = gather();
+  static const std::vector<ConformanceCase> all = all_chapters();
   return all;
 }
 
@@ -85,7 +95,7 @@ std::vector<std::string> run_conformance_case(const ConformanceCase& which,
     const auto store = provider.open();
     which.run(*store, check);
   } catch (const CaseStopped&) {
-    // What stopped it is among the failures.
+    // The reason is among the failures.
   } catch (const std::exception& error) {
     check.fail(std::string("the case ended with an exception: ") + error.what());
   }
