@@ -1,4 +1,4 @@
-// A provider may be anybody's: the number of its answers is checked before one of them is looked at.
+// Any provider may be used, so the number of its answers is checked before they are read.
 #pragma once
 
 #include <duramen/detail/mutant.hpp>
@@ -19,7 +19,7 @@ namespace duramen::base {
                false};
 }
 
-/// The answers of a call, or an error if there is not one for each entry.
+/// The answers of a call, or an error if their number differs from the number of entries.
 template <class T>
 [[nodiscard]] Result<std::vector<T>> one_for_each(const char* operation, std::size_t entries,
                                                   Result<std::vector<T>> answers) {

@@ -89,7 +89,8 @@ void LocalHub::announce_end(const InstanceId& instance, const EndedInstance& end
   }
   if (node.empty()) return;
   for (Waiter& waiter : node.mapped())
-    waiter.on_end(end);  // without the lock: it may start or await the next one
+    // Without the lock: the callback may start or await another instance.
+    waiter.on_end(end);
 }
 
 }  // namespace duramen::inline v0::detail

@@ -1,4 +1,4 @@
-// Where clients and runtimes that share a store in one process find each other.
+// The meeting point of the clients and runtimes that share a store in one process.
 #pragma once
 
 #include <duramen/function.hpp>
@@ -16,13 +16,13 @@
 
 namespace duramen::inline v0::detail {
 
-/// A cancel offered to a runtime. It belongs to whoever claims it: the runtime, or the one who made it and
-/// waited in vain.
+/// A cancel offered to a runtime. Either the runtime claims it, or the client that created it, after it has
+/// waited without success.
 struct LocalCancel {
   InstanceId instance;
   message::CancelInstance message;
-  /// Told once it was claimed by a runtime. False: nothing was stored, and the store has to be asked in the
-  /// usual way.
+  /// Called after a runtime has claimed it. False: nothing was stored, and the client sends a message to the
+  /// store as usual.
   UniqueFunction<void(bool stored)> done;
 
   /// True for one caller only.
@@ -32,27 +32,27 @@ struct LocalCancel {
   std::atomic<bool> claimed_{false};
 };
 
-/// How much the store holds, as one of the runtimes here has counted it.
+/// The contents of the store, as counted by one of the runtimes here.
 struct StoreGauges {
-  std::optional<QueueDepths> depths;  ///< absent: the store could not count them
-  std::optional<std::uint64_t> open;  ///< instances that have not ended; absent likewise
+  std::optional<QueueDepths> depths;  ///< absent: counting failed
+  /// Instances that have not ended; absent likewise.
+  std::optional<std::uint64_t> open;
 };
 
-/// A runtime as its neighbours see it. Calls come from any thread.
+/// A runtime as the hub sees it. Callable from any thread.
 class LocalRuntime {
  public:
   virtual ~LocalRuntime() = default;
   [[nodiscard]] virtual const NodeId& node() const = 0;
   [[nodiscard]] virtual bool runs(const message::StartOrchestration& start) const = 0;
   virtual void start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done) = 0;
-  /// Cancels an instance that is at hand, in one step instead of two: the request and the turn it causes are
-  /// one commit.
+  /// Cancels a resident instance in one step instead of two: the request and its turn are one commit.
   virtual void cancel(std::shared_ptr<LocalCancel> request) = 0;
-  /// The store has been counted, by this runtime or another. Must not block.
+  /// This runtime or another one has counted the store. Must not block.
   virtual void counted(const StoreGauges& gauges) = 0;
 };
 
-/// How an instance ended, as told by the commit that ended it.
+/// The end of an instance, as its last commit reports it.
 struct EndedInstance {
   Status status;
   std::optional<Payload> output;
@@ -61,31 +61,31 @@ struct EndedInstance {
 
 class LocalHub {
  public:
-  /// The runtime gets the last count at once, if there is one.
+  /// Passes the last count to the runtime at once, if there is one.
   void attach(LocalRuntime& runtime);
-  /// When this returns the runtime gets no further start, cancel or count.
+  /// After this returns, the runtime gets no further start, cancel or count.
   void detach(LocalRuntime& runtime);
-  /// Hands the start to a runtime that can run it; false (and nothing taken) if there is none.
+  /// Passes the start to a runtime that can run it; false (and nothing is moved from) if there is none.
   [[nodiscard]] bool offer(StartRequest& request, UniqueFunction<void(Result<StartOutcome>)>& done);
-  /// Hands the cancel to the runtime here. False if there is none, or several: which of them has the instance
-  /// at hand is for the store to find out.
+  /// Passes the cancel to the runtime here. False if there is none, or if there are several: then only the
+  /// store finds the one where the instance is resident.
   [[nodiscard]] bool offer(const std::shared_ptr<LocalCancel>& request);
 
-  /// The store is counted for all runtimes here by one of them. True: the caller is to do it now and to call
-  /// end_count. False: another is at it, or the last count began less than `interval` before `now`.
+  /// One runtime counts the store for all runtimes here. True: the caller counts now and then calls
+  /// end_count. False: another runtime counts, or the last count began less than `interval` before `now`.
   [[nodiscard]] bool begin_count(LeaseTime now, Duration interval);
-  /// Passes the count on to every runtime here. Absent: the caller has given up, and the next begin_count
+  /// Passes the count on to every runtime here. Absent: counting failed, and the next begin_count
   /// is true.
   void end_count(const std::optional<StoreGauges>& gauges);
 
-  /// Called at most once, by whoever commits the end of the instance, on its thread; must not block.
+  /// Called at most once, on the thread that commits the end of the instance; must not block.
   using OnEnd = UniqueFunction<void(const EndedInstance&)>;
-  /// Returns a ticket with which to stop waiting.
+  /// Returns a ticket for stop_waiting().
   [[nodiscard]] std::uint64_t await_end(const InstanceId& instance, OnEnd on_end);
   /// The callback may be running on another thread, but will not begin after this returns.
   void stop_waiting(const InstanceId& instance, std::uint64_t ticket);
   void announce_end(const InstanceId& instance, const EndedInstance& end);
-  /// Is it one of the runtimes here, which announce every end they commit?
+  /// True if a runtime here has this id: it announces every end that it commits.
   [[nodiscard]] bool announces(const NodeId& node);
 
  private:

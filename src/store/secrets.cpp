@@ -1,4 +1,4 @@
-// Texts for people and logs, without the passwords in them.
+// Removes passwords from texts for users and logs.
 #include <duramen/detail/mutant.hpp>
 #include <duramen/store.hpp>
 
@@ -16,7 +16,7 @@ constexpr std::string_view white = " \t\r\n";
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// As libpq reads a word of a URI. What is no valid escape stays as it is.
+/// Decodes a word of a URI as libpq does. An invalid escape is unchanged.
 std::string decoded(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -33,7 +33,7 @@ std::string decoded(std::string_view text) {
   return plain;
 }
 
-/// Whether libpq's keyword of that name holds a secret: password, sslpassword, oauth_client_secret,
+/// True if libpq's keyword of that name contains a secret: password, sslpassword, oauth_client_secret,
 /// scram_client_key, scram_server_key.
 bool is_secret(std::string_view keyword) {
   std::string name = decoded(keyword);
@@ -42,8 +42,8 @@ bool is_secret(std::string_view keyword) {
   return name.ends_with("password") || name.ends_with("secret") || name.starts_with("scram_");
 }
 
-/// Where its parameters begin, at the '?'; npos if it has none. A '?' that no parameter follows belongs to
-/// what stands before it.
+/// The position of the '?' before the parameters; npos if there are none. A '?' without a parameter after it
+/// belongs to the part before it.
 std::size_t begin_of_parameters(std::string_view rest) {
   for (std::size_t at = rest.find('?'); at != std::string_view::npos; at = rest.find('?', at + 1)) {
     std::size_t end = at + 1;
@@ -53,8 +53,8 @@ std::size_t begin_of_parameters(std::string_view rest) {
   return std::string_view::npos;
 }
 
-/// "user:secret@host:port/database". People forget to encode an @ or a / in a password, so it is taken to end
-/// at the last @. Without any, something behind a colon that is no port is hidden.
+/// "user:secret@host:port/database". Users forget to encode an @ or a / in a password, so the password ends
+/// at the last @. Without an @, text after a colon that is not a port is hidden.
 std::string shown_authority(std::string_view text) {
   const std::size_t at = text.rfind('@');
   if (at != std::string_view::npos) {
@@ -78,7 +78,7 @@ std::string shown_authority(std::string_view text) {
   return shown;
 }
 
-/// What follows "://".
+/// The text after "://".
 std::string shown_uri(std::string_view rest) {
   const std::size_t question = begin_of_parameters(rest);
   std::string shown = shown_authority(rest.substr(0, question));
@@ -99,7 +99,7 @@ std::string shown_uri(std::string_view rest) {
   return shown;
 }
 
-/// Where the value that begins at `at` ends: libpq's quotes and backslashes are heeded.
+/// The end of the value that begins at `at`, with libpq's quotes and backslashes.
 std::size_t end_of_value(std::string_view text, std::size_t at) {
   const bool quoted = at < text.size() && text[at] == '\'';
   for (std::size_t i = quoted ? at + 1 : at; i < text.size(); ++i) {
@@ -118,7 +118,7 @@ std::string without_secrets(std::string_view text) {
   std::string shown;
   for (std::size_t i = 0; i < text.size();) {
     if (text.substr(i).starts_with("://")) {
-      // An address by itself may have a space in its password; in a sentence it ends at one.
+      // An address alone may have a space in its password; in a sentence it ends at a space.
       const bool alone = std::ranges::all_of(text.substr(0, i), is_word);
       const std::size_t end = alone ? text.size() : std::min(text.find_first_of(white, i), text.size());
       shown.append("://").append(shown_uri(text.substr(i + 3, end - i - 3)));

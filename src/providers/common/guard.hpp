@@ -10,8 +10,8 @@
 
 namespace duramen::inline v0::providers {
 
-/// Runs `body`, which returns a Result, and lets no exception pass. `translate(exception, operation)` makes
-/// an Error of an exception of the store's driver, or of any other.
+/// Runs `body`, which returns a Result, and lets no exception pass. `translate(exception, operation)` returns
+/// the Error for an exception of the driver, or for any other.
 template <class Translate, class Body>
 auto guard(const char* operation, Translate&& translate, Body&& body) noexcept -> decltype(body()) {
   try {
@@ -27,7 +27,8 @@ auto guard(const char* operation, Translate&& translate, Body&& body) noexcept -
       return translate(thrown, operation);
     }
   } catch (const std::bad_alloc&) {
-    return out_of_memory(operation);  // thrown by the body, or while an error was described
+    // Thrown by the body, or while an error was described.
+    return out_of_memory(operation);
   }
 }
 

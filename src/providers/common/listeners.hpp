@@ -19,7 +19,7 @@ class Listeners {
  public:
   [[nodiscard]] std::unique_ptr<Subscription> add(NodeId node, ProviderListener& listener);
 
-  /// Notifies of what this store committed itself: cancellations first, because activities wait for them.
+  /// Notifies of a commit by this store: cancellations first, because running activities wait for them.
   void notify(const Notices& notices) const;
 
   /// Calls `call(node, listener)` for each listener whose subscription has not ended.
@@ -44,7 +44,8 @@ class Listeners {
     Entry(NodeId n, ProviderListener& l) : node(std::move(n)), listener(&l) {}
 
     const NodeId node;
-    std::mutex mutex;            // held while the listener runs: the end of its subscription waits for that
+    // Held while the listener runs: the end of its subscription waits for it.
+    std::mutex mutex;
     ProviderListener* listener;  // null once the subscription has ended
   };
   using Entries = std::vector<std::shared_ptr<Entry>>;

@@ -1,4 +1,4 @@
-// What a message to an instance is about.
+// The event that a message to an instance answers.
 #pragma once
 
 #include "base/overloaded.hpp"
@@ -8,9 +8,9 @@
 
 namespace duramen::inline v0::providers {
 
-/// The execution and event that scheduled what the message completes or fires; none for messages that answer
-/// nothing.
-[[nodiscard]] inline std::pair<ExecutionId, EventId> message_subject(const MessageBody& item) {
+/// The execution and event that scheduled the activity, timer or child of the message; zeros for other
+/// messages.
+[[nodiscard]] inline std::pair<ExecutionId, EventId> message_subject(const MessageBody& body) {
   using Subject = std::pair<ExecutionId, EventId>;
   return std::visit(Overloaded{
                         [](const message::ActivityCompleted& m) { return Subject{m.execution, m.id}; },
@@ -24,7 +24,7 @@ namespace duramen::inline v0::providers {
                         },
                         [](const auto&) { return Subject{}; },
                     },
-                    item);
+                    body);
 }
 
 }  // namespace duramen::inline v0::providers

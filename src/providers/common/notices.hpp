@@ -1,4 +1,4 @@
-// What a call changed that listeners should know.
+// The changes of a call that listeners should know.
 #pragma once
 
 #include <duramen/provider.hpp>

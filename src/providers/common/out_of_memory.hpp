@@ -1,4 +1,4 @@
-// What a provider answers when there is no memory left.
+// The error of a provider that has run out of memory.
 #pragma once
 
 #include <duramen/detail/mutant.hpp>
@@ -8,7 +8,7 @@
 
 namespace duramen::inline v0::providers {
 
-/// Needs no memory itself; `operation` is named if there is room for it.
+/// Needs no memory itself; names `operation` if there is room for it.
 [[nodiscard]] inline Error out_of_memory(const char* operation) noexcept {
   if (detail::mutant("out_of_memory_needs_memory"))
     return {ErrorCode::unavailable, operation, "out of memory", true};
@@ -16,7 +16,7 @@ namespace duramen::inline v0::providers {
   try {
     error.operation = operation;
   } catch (const std::bad_alloc&) {
-    // Without the name it says enough.
+    // The error is clear without the name.
   }
   return error;
 }

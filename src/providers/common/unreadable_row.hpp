@@ -1,4 +1,4 @@
-// Rows that this Duramen cannot read: what stores take them for, and how they report them.
+// Rows that this Duramen cannot read: how stores treat and report them.
 #pragma once
 
 #include <duramen/detail/mutant.hpp>
@@ -12,8 +12,8 @@
 
 namespace duramen::inline v0::providers {
 
-/// For work on a row: one in a status that this Duramen does not know has not ended. So it can be gone on
-/// with, cancelled and deleted like any other, and fails no batch that it is in.
+/// For work on a row: an unknown status counts as running. So the instance can run, be cancelled and be
+/// deleted like any other, and it fails no batch.
 [[nodiscard]] inline Status status_or_running(std::string_view text) {
   const auto status = parse_status(text);
   if (!status && detail::mutant("unknown_status_fails_the_batch"))
@@ -26,7 +26,7 @@ namespace duramen::inline v0::providers {
          "' is unknown; use the Duramen that wrote it, or delete the instance";
 }
 
-/// For a caller that wants this one instance.
+/// The error for a caller that reads this instance.
 [[nodiscard]] inline Error unreadable_instance(const char* operation, const InstanceId& instance,
                                                const std::string& why) {
   return Error{ErrorCode::corrupt, operation, "instance \"" + instance.value + "\" cannot be read: " + why,

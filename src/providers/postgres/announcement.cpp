@@ -4,7 +4,7 @@ namespace duramen::inline v0::postgres::detail {
 
 namespace {
 
-// The server takes less than 8000 bytes.
+// The server accepts less than 8000 bytes.
 constexpr std::size_t longest_payload = 7000;
 
 bool may_be_listed(const std::string& node) { return node.find('\t') == std::string::npos; }
@@ -37,7 +37,7 @@ Announcement Announcement::from_payload(std::string_view payload) {
   Announcement announcement;
   const std::size_t end = payload.find('\t');
   for (const char kind : payload.substr(0, end)) {
-    // A letter that this version does not know is for newer ones.
+    // Ignores an unknown letter: it is for newer versions.
     if (kind == 'o') announcement.turns_ready = true;
     if (kind == 'w') announcement.activities_ready = true;
     if (kind == 'i') announcement.instances = true;

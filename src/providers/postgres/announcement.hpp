@@ -10,20 +10,20 @@
 
 namespace duramen::inline v0::postgres::detail {
 
-/// What is said across processes: kinds, and who was robbed. No instance is named: there may be too many.
+/// The topics, and the nodes whose leases were stolen. It names no instance: there may be too many.
 struct Announcement {
   bool turns_ready = false;
   bool activities_ready = false;
   bool instances = false;
   bool stolen_from_all = false;
   std::set<std::string> stolen_from;
-  bool listener_joined = false;  ///< somebody new listens
+  bool listener_joined = false;  ///< another process began to listen
 
   [[nodiscard]] bool empty() const noexcept {
     return !turns_ready && !activities_ready && !instances && !stolen_from_all && stolen_from.empty() &&
            !listener_joined;
   }
-  /// Nobody has work to do because of it, or to stop; only those who wait for an instance want to know.
+  /// True if it neither makes work nor stops any: only waiters for an instance want to know.
   [[nodiscard]] bool can_wait() const noexcept {
     return !turns_ready && !activities_ready && !stolen_from_all && stolen_from.empty() && !listener_joined;
   }
@@ -32,11 +32,11 @@ struct Announcement {
   }
   void add(const providers::Notices& notices);
 
-  /// As the payload of a NOTIFY, which must be short: letters for kinds, then nodes, each after a tab. Too
-  /// many become "all".
+  /// The payload of a NOTIFY, which must be short: a letter for each topic, then the nodes, each after a tab.
+  /// Too many nodes become "all".
   [[nodiscard]] std::string to_payload() const;
   [[nodiscard]] static Announcement from_payload(std::string_view payload);
-  /// Everything: for those who may have missed something.
+  /// All topics: for listeners that may have missed an announcement.
   [[nodiscard]] static Announcement of_everything();
 };
 

@@ -19,10 +19,10 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// How often to see whether the connection still works and whether anybody else is there.
+// The interval between checks of the connection and of other listeners.
 constexpr Duration check_interval = std::chrono::seconds{30};
 constexpr Duration deferred_interval{5};
-// For finding out how a pooler hands out sessions.
+// For the test whether a pooler changes sessions.
 constexpr Duration longest_comparison = std::chrono::seconds{5};
 constexpr int comparisons = 3;
 
@@ -35,10 +35,10 @@ std::string channel_of(const std::string& schema) {
   return name;
 }
 
-/// What was said in one session is not known in the next: nobody can listen this way.
+/// A LISTEN in one session has no effect in the next one, so listening is impossible.
 class SharedSession : public std::runtime_error {
  public:
-  SharedSession() : std::runtime_error("a pooler leads to one session after the other") {}
+  SharedSession() : std::runtime_error("a pooler changes the session between statements") {}
 };
 
 void stay_in_session(const Connection& connection, std::int64_t session) {
@@ -74,7 +74,7 @@ void Announcer::start() {
     try {
       thread_ = std::thread([this] { run(); });
     } catch (const std::exception&) {
-      // No thread to be had. Listeners hear of this store's own commits; polling finds the others'.
+      // No thread is available. Listeners are notified of commits by this store; polling finds the others.
     }
   });
 }
@@ -89,7 +89,7 @@ void Announcer::announce(const providers::Notices& notices) {
     pending_.add(notices);
     first = was_empty || (could_wait && !pending_.can_wait());
   }
-  if (!first) return;  // the thread knows
+  if (!first) return;  // the thread is already awake
   start();
   wake();
 }
@@ -125,27 +125,28 @@ void Announcer::run() {
       if (!listening_unavailable_) introduce(connection);
       back_off.succeeded();
       listening_ = !listening_unavailable_;
-      // Whatever was said while nobody listened here is made up for.
+      // Announcements may have been lost while nothing listened.
       if (before) notify(Announcement::of_everything());
       before = true;
       serve(connection);
     } catch (const SharedSession&) {
       listening_unavailable_ = true;
-      others_ = true;  // nobody knows
+      others_ = true;  // unknown
       if (options_.log) {
         options_.log({.level = LogLevel::warning,
-                      .message = "what other nodes do is found by polling only: a pooler in transaction mode "
-                                 "is in the way of "
-                                 "listening; set listen_conninfo to lead to the server itself",
+                      .message =
+                          "commits of other nodes are found by polling only: a pooler in transaction mode "
+                          "prevents listening; set listen_conninfo to connect to the server directly",
                       .fields = {}});
       }
     } catch (const std::exception&) {
       listening_ = false;
-      others_ = true;  // nobody knows
+      others_ = true;  // unknown
       if (options_.log && !stopping_) {
         options_.log(
             {.level = LogLevel::warning,
-             .message = "what other nodes do is not heard of at once: the listening connection was lost",
+             .message =
+                 "commits of other nodes are found by polling for now: the listening connection was lost",
              .fields = {}});
       }
     }
@@ -157,7 +158,7 @@ void Announcer::run() {
 bool Announcer::shares_sessions(Connection& connection) {
   if (!connection.goes_through_pooler()) return false;
   try {
-    // Where each client has a session to itself, two never meet in one, and none moves to another.
+    // If each client has its own session, two clients never share one, and none changes.
     Connection other{conninfo_, std::min<Duration>(options_.call_timeout, longest_comparison), false,
                      nullptr};
     ++counters_.connections_opened;
@@ -169,7 +170,7 @@ bool Announcer::shares_sessions(Connection& connection) {
     }
   } catch (const ConnectionError&) {
     if (!connection.usable()) throw;
-    // No second session to be had. What is sent later shows in which session it is.
+    // No second session is available. Later statements return their session and show a change.
   }
   return false;
 }
@@ -222,7 +223,7 @@ void Announcer::serve(Connection& connection) {
     }
     if (entries[1].revents != 0) connection.read_input();
   }
-  // Who ends now has said all.
+  // Sends deferred announcements before the end.
   next_deferred_ = {};
   send_pending(connection);
 }
@@ -241,14 +242,14 @@ std::optional<Steady::time_point> Announcer::send_pending(Connection& connection
   ++counters_.listener_queries;
   ++counters_.notifications_sent;
   try {
-    // A notification need not survive the server. Said for this statement only: the session may be used by
-    // others after it.
+    // A notification need not survive a crash of the server. Set for this statement only: a pooler may give
+    // the session to another client after it.
     const Rows rows = connection.run(
         "SELECT pg_backend_pid()::bigint, pg_notify($1, $2), set_config('synchronous_commit', 'off', true)",
         parameters);
     if (!listening_unavailable_) stay_in_session(connection, rows.integer(0, 0));
   } catch (...) {
-    // It goes out again when there is a connection; heard twice does no harm.
+    // The next connection announces all topics; receiving an announcement twice does no harm.
     const std::lock_guard lock(mutex_);
     pending_ = Announcement::of_everything();
     throw;

@@ -1,11 +1,11 @@
-// The connection between the processes that share a store: tells the others what was committed here, and
-// hears what they did. One thread with a connection of its own.
+// Announces the commits of this process to the other processes on the same store, and receives theirs. One
+// thread with a connection of its own.
 //
-// News are sent after their commit, not in it: a NOTIFY inside would make all commits of the database wait
-// for each other. What is lost if the process dies in between is found by polling, and by renewals. Whatever
-// comes up while a notification is on its way goes with the next one; and what can wait a moment goes a few
-// hundred times a second at most, since each notification wakes everybody. As long as nobody else listens,
-// nothing is sent: whoever listens holds a lock that the others can see, and says hello.
+// An announcement is sent after its commit, not in it: a NOTIFY inside would make all commits of the database
+// wait for each other. If the process dies in between, polling and lease renewals find the change. Notices
+// that arrive during a send share the next one. Announcements that can wait are sent at most a few hundred
+// times a second, because each one wakes every process. Each listening process holds a lock that the others
+// can see and announces that it joined; an announcer that sees no such lock sends nothing.
 #pragma once
 
 #include "providers/common/listeners.hpp"
@@ -34,30 +34,30 @@ class Announcer {
   Announcer(const Announcer&) = delete;
   Announcer& operator=(const Announcer&) = delete;
 
-  /// From now on the listeners hear of other processes.
+  /// From now on the listeners are notified of commits by other processes.
   void start();
-  /// Called before listeners, so that who looks after it was called sees what they are told of.
+  /// `callback` runs before the listeners are notified.
   void on_announcement(std::function<void(const Announcement&)> callback) {
     on_announcement_ = std::move(callback);
   }
-  /// Tells other processes, if there may be any. Does not wait.
+  /// Announces to other processes, if there may be any. Does not wait.
   void announce(const providers::Notices& notices);
-  /// True while nothing that others say is missed.
+  /// True while this process receives every announcement.
   [[nodiscard]] bool is_listening() const noexcept { return listening_; }
 
  private:
   void run();
   void serve(Connection& connection);
-  /// True behind a pooler that leads to one session after the other.
+  /// True behind a pooler that changes the session between statements.
   [[nodiscard]] bool shares_sessions(Connection& connection);
   void introduce(Connection& connection);
   void find_other_listeners(Connection& connection);
-  /// When to come back for what can wait, if something does.
+  /// The time at which a deferred announcement is due, if there is one.
   std::optional<std::chrono::steady_clock::time_point> send_pending(Connection& connection);
   void receive(Connection& connection);
   void notify(const Announcement& announcement);
   void wake() const;
-  /// False if it was woken up before that.
+  /// Returns early only if the announcer stops.
   void pause(Duration length);
 
   const Options options_;
@@ -74,10 +74,10 @@ class Announcer {
   std::atomic<bool> others_ = true;  // until it is known
   std::atomic<bool> listening_ = false;
   std::atomic<bool> stopping_ = false;
-  bool listening_unavailable_ =
-      false;  // there is no listening here; what is committed is told to the others all the same
+  // A pooler prevents LISTEN; announcements of this process are sent nevertheless.
+  bool listening_unavailable_ = false;
   int wake_fd_ = -1;
-  // The thread's: before it, what can wait is not sent.
+  // Used by the thread only: deferred announcements wait until then.
   std::chrono::steady_clock::time_point next_deferred_{};
   std::once_flag started_;
   std::thread thread_;

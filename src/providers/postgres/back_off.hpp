@@ -1,5 +1,5 @@
-// How long to wait before the next attempt: about twice as long each time, never exactly, so that many who
-// lost the same server do not come back at the same moment.
+// The pause before the next attempt: about doubled each time, and random, so that nodes that lost the same
+// server do not reconnect at the same moment.
 #pragma once
 
 #include <duramen/time.hpp>
@@ -14,7 +14,7 @@ class BackOff {
   BackOff(Duration first, Duration longest)
       : first_(std::max(first, Duration{1})), longest_(std::max(longest, first_)), next_(first_) {}
 
-  /// The pause after another failure: between half and all of what its turn allows.
+  /// The pause after another failure: between half of the current limit and all of it.
   [[nodiscard]] Duration failed() {
     const Duration::rep most = next_.count();
     next_ = std::min(next_ * 2, longest_);

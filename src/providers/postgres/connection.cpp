@@ -19,7 +19,7 @@ namespace duramen::inline v0::postgres::detail {
 namespace {
 
 constexpr int oldest_server = 150000;
-// Plans are made anew after a second, then less and less often.
+// Plans are discarded after a second, then less often.
 constexpr std::int64_t longest_plans_ms = 60'000;
 
 std::int64_t steady_ms() {
@@ -28,8 +28,8 @@ std::int64_t steady_ms() {
       .count();
 }
 
-/// A message of libpq or the server, as it may be passed on: one line, without secrets. libpq puts its
-/// advice, and each further host, on a line of its own.
+/// A message of libpq or the server for logs and errors: one line, without secrets. libpq writes its advice,
+/// and each further host, on a separate line.
 std::string fit_to_show(std::string_view text) {
   std::string line;
   for (const char c : text.substr(0, text.find_last_not_of(" \t\r\n") + 1)) {
@@ -51,13 +51,13 @@ void hear_notice(void* connection, const pg_result* result) {
 SqlError error_of(const pg_result* result) {
   const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-  // Details of an error may quote values; those are not ours to tell.
+  // Details of an error may quote values, which must not appear in logs.
   return SqlError(state != nullptr ? state : "XX000",
                   message != nullptr ? fit_to_show(message) : fit_to_show(PQresultErrorMessage(result)));
 }
 
-/// What a statement is called on the server. Behind a pooler, sessions are used by several stores and by
-/// several versions of Duramen in turn: the same name must mean the same there.
+/// The name of a statement on the server. Behind a pooler, several stores and versions of Duramen share a
+/// session: equal names must mean equal statements.
 std::string name_on_server(const Query& query) {
   char hash[24];
   std::snprintf(hash, sizeof hash, "_%016llx",
@@ -65,12 +65,12 @@ std::string name_on_server(const Query& query) {
   return query.name + hash;
 }
 
-/// A prepared statement is not there, or somebody else has prepared it: the session is not the one it was.
+/// A prepared statement is missing, or another client has prepared it: the session has changed.
 bool is_of_another_session(const SqlError& error) {
   return error.state() == "26000" || error.state() == "42P05";
 }
 
-/// The arrays that libpq takes parameters in. Point into `parameters`.
+/// The arrays in which libpq takes parameters. They point into `parameters`.
 struct Arguments {
   explicit Arguments(const Parameters& parameters) {
     for (const Parameters::Value& value : parameters.values()) {
@@ -133,14 +133,14 @@ void Connection::greet() {
   if (rows.text(0, 1) != "UTF8") {
     throw StoreError({ErrorCode::invalid_argument, "",
                       "the database has the encoding " + rows.string(0, 1) +
-                          "; Duramen stores Unicode and needs one made with ENCODING 'UTF8'",
+                          "; Duramen stores Unicode and needs a database created with ENCODING 'UTF8'",
                       false});
   }
 }
 
 void Connection::lost(std::string_view what) {
   usable_ = false;
-  throw ConnectionError(std::string(what) + "; what was sent last may have been done or not");
+  throw ConnectionError(std::string(what) + "; the last statement may or may not have been executed");
 }
 
 void Connection::wait(short events) {
@@ -150,7 +150,7 @@ void Connection::wait(short events) {
     pollfd entry{.fd = PQsocket(connection_.get()), .events = events, .revents = 0};
     const int ready = ::poll(&entry, 1, static_cast<int>(std::min<std::int64_t>(left, 1'000'000)));
     if (ready > 0) return;
-    if (ready < 0 && errno != EINTR) lost("the connection cannot be waited for");
+    if (ready < 0 && errno != EINTR) lost("waiting for the connection failed");
   }
 }
 
@@ -161,7 +161,7 @@ void Connection::flush() {
     if (left < 0)
       lost("the connection to the server was lost: " + fit_to_show(PQerrorMessage(connection_.get())));
     wait(POLLIN | POLLOUT);
-    // The server may want to be heard before it goes on reading.
+    // The server may need to send before it reads more.
     if (PQconsumeInput(connection_.get()) != 1) {
       lost("the connection to the server was lost: " + fit_to_show(PQerrorMessage(connection_.get())));
     }
@@ -209,7 +209,7 @@ Rows Connection::receive(bool prepares, const Query& query) {
   for (int empty = 0;;) {
     pg_result* const result = next_result();
     if (result == nullptr) {
-      // One for each statement; more mean that there is nobody to say anything.
+      // One for each statement; more mean that the connection is dead.
       if (++empty > 4 || PQstatus(connection_.get()) != CONNECTION_OK) {
         lost("the connection to the server was lost: " + fit_to_show(PQerrorMessage(connection_.get())));
       }
@@ -253,8 +253,8 @@ Rows Connection::run(const Query& query, const Parameters& parameters) {
     return exchange(query, parameters);
   } catch (const SqlError& e) {
     if (!prepare_ || !is_of_another_session(e)) throw;
-    // A pooler leads to a session that is not ours. The statement was not begun: without a name it works
-    // everywhere.
+    // A pooler uses another session. The statement was not executed; without a name it works in every
+    // session.
     prepare_ = false;
     if (PQtransactionStatus(connection_.get()) != PQTRANS_IDLE) throw;
     return exchange(query, parameters);
@@ -296,8 +296,7 @@ bool Connection::idle() const noexcept {
 
 bool Connection::still_there() {
   if (!usable_) return false;
-  // An idle connection hears nothing but its end, and now and then a word about a changed setting: both are
-  // reason enough to take a new one.
+  // An idle connection receives only its end, or rarely a changed setting: in both cases a new one is better.
   pollfd entry{.fd = PQsocket(connection_.get()), .events = POLLIN, .revents = 0};
   if (::poll(&entry, 1, 0) > 0) usable_ = false;
   return usable_;
@@ -316,9 +315,9 @@ void Connection::read_input() {
 std::optional<Connection::Notification> Connection::next_notification() {
   PGnotify* const notify = PQnotifies(connection_.get());
   if (notify == nullptr) return std::nullopt;
-  Notification heard{notify->extra, notify->be_pid};
+  Notification notification{notify->extra, notify->be_pid};
   PQfreemem(notify);
-  return heard;
+  return notification;
 }
 
 }  // namespace duramen::inline v0::postgres::detail

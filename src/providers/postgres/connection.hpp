@@ -17,19 +17,20 @@ struct pg_conn;
 
 namespace duramen::inline v0::postgres::detail {
 
-/// A statement by its name, under which connections prepare it when they first need it.
+/// A statement. A connection prepares it under its name when it first needs it.
 struct Query {
   std::string name;
   std::string sql;
 };
 
-/// What a connection learned when it was made.
+/// What a new connection learned about the server.
 struct ServerInfo {
-  std::int64_t server_now = 0;  ///< wall clock of the server, when half of the exchange was over
-  std::int64_t here_now = 0;    ///< that of this machine
+  /// Wall clock of the server in the middle of the exchange.
+  std::int64_t server_now = 0;
+  std::int64_t here_now = 0;  ///< wall clock of this machine at that time
 };
 
-/// Not for use by two threads at a time. After a ConnectionError it is of no use any more.
+/// For one thread at a time. Unusable after a ConnectionError.
 class Connection {
  public:
   using NoticeHandler = std::function<void(std::string_view)>;
@@ -41,23 +42,20 @@ class Connection {
 
   /// One statement, one round trip, one transaction unless BEGIN was run. Throws SqlError, ConnectionError.
   Rows run(const Query& query, const Parameters& parameters);
-  /// The same for a statement that is not kept.
+  /// The same for a statement that is not prepared.
   Rows run(const std::string& sql, const Parameters& parameters = {});
-  /// The server keeps the plans of a session, also when a table that was empty has grown since. Makes it plan
-  /// anew.
+  /// Makes the server plan again: it keeps the plans of a session even if an empty table has grown since.
   void forget_plans();
   /// Several statements without parameters.
   void script(const std::string& sql);
 
-  /// Sends a statement and lets the connection die before its answer is read: what a lost answer is like. For
-  /// tests.
+  /// Sends a statement and loses the connection before it reads the answer. For tests.
   void send_and_lose(const Query& query, const Parameters& parameters);
 
   [[nodiscard]] bool usable() const noexcept { return usable_; }
-  /// True if the next call may have it: it is usable, in no transaction, and every answer was read to its
-  /// end.
+  /// True if the next call may use it: it is usable, in no transaction, and every answer was read completely.
   [[nodiscard]] bool idle() const noexcept;
-  /// For one that was idle: has the server hung up meanwhile?
+  /// False if the server has closed this idle connection.
   [[nodiscard]] bool still_there();
   [[nodiscard]] const ServerInfo& server_info() const noexcept { return server_info_; }
   [[nodiscard]] int socket() const;
@@ -66,17 +64,15 @@ class Connection {
     std::string payload;
     int sender = 0;  ///< the process id of its server session
   };
-  /// Reads what has arrived without waiting. Throws ConnectionError.
+  /// Reads the input that has arrived, without waiting. Throws ConnectionError.
   void read_input();
   [[nodiscard]] std::optional<Notification> next_notification();
-  /// The process id of the server session that the greeting was answered in: what notifications have as their
-  /// sender. A pooler in transaction mode may lead to another one the next time.
+  /// The process id of the server session that answered the greeting: the sender of its notifications. A
+  /// pooler in transaction mode may use another session for the next statement.
   [[nodiscard]] int session() const noexcept { return session_; }
-  /// True if somebody stands between us and the server: it has given us another process id than the
-  /// session's.
+  /// True behind a pooler: it has returned a process id that is not that of the session.
   [[nodiscard]] bool goes_through_pooler() const;
-  /// False if it was not asked to prepare statements, or has found that they do not stay where they were
-  /// prepared.
+  /// False if preparing is off, or if prepared statements turned out to be lost between statements.
   [[nodiscard]] bool prepares() const noexcept { return prepare_; }
 
  private:
@@ -100,7 +96,7 @@ class Connection {
   NoticeHandler notices_;
   ServerInfo server_info_;
   int session_ = 0;
-  std::unordered_map<std::string, std::string> prepared_;  // by the names of queries: those on the server
+  std::unordered_map<std::string, std::string> prepared_;  // query name to name on the server
   std::int64_t deadline_ = 0;                              // steady milliseconds
   std::int64_t plans_until_ = 0;
   std::int64_t plans_for_ = 1000;

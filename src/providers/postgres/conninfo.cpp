@@ -11,16 +11,16 @@ namespace duramen::inline v0::postgres::detail {
 
 namespace {
 
-/// What libpq would do without being told is not always what a store needs.
+/// Defaults for a store, where libpq has other ones.
 constexpr std::pair<const char*, const char*> defaults[] = {
     {"fallback_application_name", "duramen"},
     {"connect_timeout", "10"},
-    // A machine that vanished is noticed after this, not after the kernel's quarter of an hour.
+    // A lost machine is noticed after this, not after the kernel's quarter of an hour.
     {"tcp_user_timeout", "20000"},
 };
 
-/// In a URI, a / that was not encoded ends user and password early: what follows, up to the @ that is meant,
-/// would be taken for the database, and be shown.
+/// In a URI, an unencoded / ends user and password early: the rest of the password, up to the intended @,
+/// would be read as the database, and be shown.
 bool has_at_in_path(const std::string& text) {
   const std::size_t scheme = text.find("://");
   if (!text.starts_with("postgres") || scheme == std::string::npos) return false;
@@ -40,7 +40,7 @@ ConnInfo::ConnInfo(const std::string& text) {
   PQfreemem(why);  // may quote the string
   if (!options) {
     refuse(
-        "the connection string cannot be read (it is not shown, as it may hold a password); write "
+        "the connection string cannot be read (it is not shown, because it may contain a password); write "
         "\"host=... dbname=... user=...\" or \"postgresql://user@host/database\"");
   }
   std::string host, port, database, user;
@@ -59,7 +59,7 @@ ConnInfo::ConnInfo(const std::string& text) {
   const bool odd_port = port.find_first_not_of("0123456789,") != std::string::npos;
   if (odd_host || odd_port || has_at_in_path(text)) {
     refuse(
-        "the connection string cannot be meant as it is (it is not shown: a part of a password may stand in "
+        "the connection string is ambiguous (it is not shown: a part of a password may be in the "
         "the "
         "place of the host, the port or the database); in a URI write an @ as %40, a / as %2F, a : as %3A "
         "and a ? "

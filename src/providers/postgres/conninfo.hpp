@@ -1,4 +1,4 @@
-// A connection string, taken apart: what we add to it, and how to speak of it without telling its secrets.
+// A parsed connection string: our defaults, and a description without secrets.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@ namespace duramen::inline v0::postgres::detail {
 
 class ConnInfo {
  public:
-  /// Throws StoreError; its text never repeats the string, which may hold a password.
+  /// Throws StoreError; its text never repeats the string, which may contain a password.
   explicit ConnInfo(const std::string& text);
 
-  /// Keywords and values for libpq, our defaults included: those the string has win.
+  /// Keywords and values for libpq with our defaults, which the string overrides.
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& values() const noexcept {
     return values_;
   }

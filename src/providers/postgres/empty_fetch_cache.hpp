@@ -1,7 +1,8 @@
-// Fetches that need not ask the server: nothing was there a moment ago, and nothing has been heard of since.
+// Answers fetches without the server: the last one found nothing, and nothing was announced since.
 //
-// A runtime polls so that a lost hint costs seconds and not for ever. Where every hint is heard, that is more
-// often than needed: the server is asked every few seconds only, or when what it said was due has come.
+// A runtime polls so that a lost notification costs only seconds. While every announcement is received, the
+// polls are more frequent than needed: only every few seconds, or when the next message is due, one asks the
+// server.
 #pragma once
 
 #include <duramen/provider.hpp>
@@ -20,7 +21,7 @@ namespace duramen::inline v0::postgres::detail {
 class EmptyFetchCache {
  public:
   using Steady = std::chrono::steady_clock;
-  /// An answer is good for so long.
+  /// An answer is valid for this long.
   static constexpr std::chrono::milliseconds good_for{4500};
 
   /// Something was written here or announced: the next fetch asks the server.
@@ -63,7 +64,7 @@ class EmptyFetchCache {
   }
   void remember(const std::string& key, std::uint64_t generation, Answer nothing) {
     const std::lock_guard lock(mutex_);
-    if (answers_.size() >= 64) answers_.clear();  // of nodes long gone
+    if (answers_.size() >= 64) answers_.clear();  // of old nodes
     answers_.insert_or_assign(key, Entry{nothing, generation, Steady::now()});
   }
 
@@ -72,7 +73,7 @@ class EmptyFetchCache {
   std::map<std::string, Entry> answers_;
 };
 
-/// A fetch as text: equal if the same would be returned.
+/// A fetch as text: equal texts would get equal answers.
 [[nodiscard]] std::string cache_key(const TurnFetch& request);
 [[nodiscard]] std::string cache_key(const ActivityFetch& request);
 

@@ -1,4 +1,4 @@
-// How payloads and failures stand in columns.
+// Payloads and failures in columns.
 #pragma once
 
 #include "base/json_writer.hpp"

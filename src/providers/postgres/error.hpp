@@ -1,5 +1,4 @@
-// Failures of PostgreSQL inside the provider are exceptions; at its border they become Errors that say what
-// to do.
+// Failures of PostgreSQL are exceptions inside the provider; at its border they become Errors with advice.
 #pragma once
 
 #include "providers/common/guard.hpp"
@@ -20,14 +19,14 @@ class SqlError : public std::runtime_error {
   SqlError(std::string state, const std::string& message)
       : std::runtime_error(message), state_(std::move(state)) {}
   [[nodiscard]] const std::string& state() const noexcept { return state_; }
-  /// The first two characters of the state: what kind of thing went wrong.
+  /// The first two characters of the state: the class of the failure.
   [[nodiscard]] std::string_view kind() const noexcept { return std::string_view(state_).substr(0, 2); }
 
  private:
   std::string state_;
 };
 
-/// There is no connection, or it was lost: what was sent on it may have been done or not.
+/// There is no connection, or it was lost: its last statement may or may not have been executed.
 class ConnectionError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -36,15 +35,15 @@ class ConnectionError : public std::runtime_error {
 /// A problem that the server does not report.
 using providers::StoreError;
 
-/// True if a value or row was at fault rather than the store: other entries of a batch may still work.
+/// True if a value or row is at fault, not the store: other entries of a batch may still work.
 [[nodiscard]] bool concerns_one_entry(const SqlError& error) noexcept;
 
-/// True if another call came in between and this one was undone: sent again, it sees what the other has done.
-/// A deadlock is no such case: locks are asked for in one order, so it would be a mistake of ours and is not
-/// to go unseen.
+/// True if another call overtook this one, which was rolled back: sent again, it sees the other call's
+/// changes. A deadlock does not count: locks are taken in one order, so a deadlock is a bug of Duramen and
+/// must be reported.
 [[nodiscard]] bool was_overtaken(const SqlError& error) noexcept;
 
-/// True if the session is of no use any more, though the server still answered.
+/// True if the session is unusable, although the server answered.
 [[nodiscard]] bool ends_session(const SqlError& error) noexcept;
 
 /// Sends a call again while other calls overtake it.

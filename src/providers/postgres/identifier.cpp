@@ -7,7 +7,7 @@ namespace duramen::inline v0::postgres::detail {
 
 namespace {
 
-// The server cuts what is longer, and two long names might become one.
+// The server cuts longer names, and two long names might become one.
 constexpr std::size_t longest_identifier = 63;
 
 std::string quoted(std::string_view text, char quote) {
@@ -26,14 +26,14 @@ std::string quoted_identifier(std::string_view name) {
   if (name.empty() || name.size() > longest_identifier || !base::is_text(name)) {
     throw StoreError({ErrorCode::invalid_argument, "",
                       "the schema name '" + base::excerpt(base::to_text(std::string(name)), 80) +
-                          "' is no name for PostgreSQL; use 1 to 63 bytes of text",
+                          "' is not a valid name for PostgreSQL; use 1 to 63 bytes of text",
                       false});
   }
   return quoted(name, '"');
 }
 
 std::string quoted_literal(std::string_view text) {
-  // With standard_conforming_strings off a backslash would escape; E'' says what it means in both cases.
+  // With standard_conforming_strings off a backslash would escape; E'' has one meaning in both cases.
   std::string doubled;
   for (const char c : text) {
     if (c == '\\') doubled.push_back('\\');

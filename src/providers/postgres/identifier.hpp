@@ -6,11 +6,10 @@
 
 namespace duramen::inline v0::postgres::detail {
 
-/// In double quotes, whatever it is. Throws StoreError for one that cannot be a name: empty, too long, with a
-/// NUL.
+/// The name in double quotes. Throws StoreError for an invalid name: empty, too long, or with a NUL.
 [[nodiscard]] std::string quoted_identifier(std::string_view name);
 
-/// In single quotes.
+/// The text in single quotes.
 [[nodiscard]] std::string quoted_literal(std::string_view text);
 
 /// A statement in which every '@' stands for the schema: "SELECT 1 FROM @instances".

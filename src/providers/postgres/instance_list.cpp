@@ -35,7 +35,7 @@ class Conditions {
       text("i.parent_key = (SELECT p.key FROM @instances p WHERE p.instance_id = $", filter.parent->value);
       where_ += ")";
     }
-    // One whose parent is gone has nobody above it either.
+    // An instance whose parent is deleted counts as a root.
     if (filter.roots_only) {
       where_ +=
           " AND (i.parent_key IS NULL OR NOT EXISTS (SELECT 1 FROM @instances p WHERE p.key = i.parent_key))";
@@ -57,7 +57,7 @@ class Conditions {
   [[nodiscard]] std::size_t count() const noexcept { return parameters_.values().size(); }
 
  private:
-  /// `condition` ends where the number of its parameter belongs.
+  /// `condition` ends before the number of its parameter.
   void add(std::string_view condition) {
     where_.append(" AND ").append(condition).append(std::to_string(count() + 1));
   }
@@ -70,8 +70,7 @@ class Conditions {
     where_ += ")";
     parameters_.add(std::move(values));
   }
-  /// Ids are compared byte by byte, so those of a prefix stand together, before the prefix with its last
-  /// character raised. That may be no text; then the end is looked for from the left.
+  /// Ids are compared byte by byte, so the ids with one prefix form a range; the index finds its beginning.
   void prefix(const std::string& prefix) {
     text("i.instance_id >= $", prefix);
     add("starts_with(i.instance_id, $");

@@ -1,5 +1,4 @@
-// Finding instances: one statement per query, made of the parts that are given, so that each can use the
-// index that fits it.
+// Finds instances. Each query gets a statement made of its own conditions, so that it can use the best index.
 #pragma once
 
 #include "providers/postgres/parameters.hpp"
@@ -14,7 +13,7 @@ struct ListStatement {
   Parameters parameters;
 };
 
-/// Asks for one more than the query wants: that tells whether there is another page.
+/// Asks for one row more than wanted, which shows that there is another page.
 [[nodiscard]] ListStatement list_statement(const InstanceQuery& query, const std::string& quoted_schema);
 
 }  // namespace duramen::inline v0::postgres::detail

@@ -32,7 +32,7 @@ enum {
   token,
 };
 
-/// What is wrong with a row; empty if nothing is.
+/// Describes the defect of a row; empty if there is none.
 std::optional<std::string> fault_of(const Rows& rows, int row) {
   if (rows.is_null(row, instance_id)) return "its instance does not exist";
   for (const int column : {encoding, details_encoding}) {

@@ -6,10 +6,10 @@
 
 namespace duramen::inline v0::postgres::detail {
 
-/// A row of fetch_work(); what is wrong with it, if anything, stands in `unreadable`.
+/// A row of fetch_work(); `unreadable` describes its defect, if it has one.
 [[nodiscard]] LeasedActivity read_leased_activity(const Rows& rows, int row);
 
-/// The column of fetch_work() that says when there may be more.
+/// The column of fetch_work() with the time at which there may be more.
 inline constexpr int work_next_due = 19;
 
 }  // namespace duramen::inline v0::postgres::detail

@@ -6,7 +6,7 @@
 
 namespace duramen::inline v0::postgres::detail {
 
-/// Where an instance comes from; NULLs for one that has no parent.
+/// The parent of an instance; NULLs without one.
 struct ParentColumns {
   void add(const std::optional<ParentLink>& parent);
   void take_into(Parameters& parameters);
@@ -28,8 +28,8 @@ struct MessageColumns {
   TextColumn item;
   BigintColumn at;
   TextColumn id;
-  BigintColumn
-      for_key;  // a child's answer names the instance that asked, not one of the same name that came after it
+  // A child's answer names the incarnation of its parent: a later instance with the same id must not get it.
+  BigintColumn for_key;
   TextColumn name;
   BigintColumn digest;
   ParentColumns parent;

@@ -10,7 +10,7 @@ void require_storable(std::string_view text) {
   if (nul == std::string_view::npos) return;
   const std::string before = base::excerpt(base::to_text(std::string(text.substr(0, nul))), 20);
   throw StoreError({ErrorCode::invalid_argument, "",
-                    "a text holds the character NUL after " + std::to_string(nul) + " bytes" +
+                    "a text contains the character NUL after " + std::to_string(nul) + " bytes" +
                         (before.empty() ? std::string() : " ('" + before + "')") +
                         ", which PostgreSQL cannot store; encode such data, for example as base64",
                     false});

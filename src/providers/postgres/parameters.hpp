@@ -1,4 +1,4 @@
-// What goes to the server with a statement: single values, and columns of values that a statement unnests.
+// The parameters of a statement: single values, and columns of values that the statement unnests.
 #pragma once
 
 #include "providers/postgres/wire.hpp"
@@ -14,14 +14,14 @@
 
 namespace duramen::inline v0::postgres::detail {
 
-/// Throws StoreError for a text that PostgreSQL cannot hold.
+/// Throws StoreError for a text that PostgreSQL cannot store.
 void require_storable(std::string_view text);
 
 /// An array under construction, in binary.
 class Column {
  public:
   [[nodiscard]] wire::Type type() const noexcept { return array_; }
-  /// The whole array; the column is used up.
+  /// Returns the whole array; the column is empty afterwards.
   [[nodiscard]] std::string take();
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
@@ -66,7 +66,7 @@ class IntegerColumn : public Column {
   void add(std::size_t value) { add_number(static_cast<std::uint32_t>(value)); }
 };
 
-/// Numbers of two bytes: what a function tells apart.
+/// Numbers of two bytes: the kinds that a function distinguishes.
 class SmallintColumn : public Column {
  public:
   SmallintColumn() : Column(wire::int2_array, wire::int2) {}

@@ -41,7 +41,7 @@ Pool::Loan Pool::take() {
       changed_.wait_until(lock, next_attempt_);
       continue;
     }
-    // There is room for every connection that is out, so that giving one back cannot fail.
+    // Reserves room for every borrowed connection, so that returning one cannot fail.
     idle_.reserve(idle_.size() + out_ + 1);
     ++out_;
     const bool prepare = prepare_;
@@ -91,7 +91,7 @@ std::unique_ptr<Connection> Pool::connect(bool prepare) {
   return connection;
 }
 
-void Pool::give_back(std::unique_ptr<Connection> connection) noexcept {
+void Pool::release(std::unique_ptr<Connection> connection) noexcept {
   std::unique_ptr<Connection> lost;
   bool found_out = false;
   {
@@ -102,19 +102,18 @@ void Pool::give_back(std::unique_ptr<Connection> connection) noexcept {
     if (connection->idle() || duramen::detail::mutant("pool_takes_back_open_transactions")) {
       idle_.push_back(std::move(connection));
     } else {
-      // An exception ended its call in the middle of a transaction or of an answer. Or it was lost: then the
-      // others were lost with the same server, as likely as not; they are asked before they are used.
+      // An exception ended its call within a transaction or an answer. Or it was lost: then the idle
+      // connections to the same server are probably lost as well; take() checks them.
       lost = std::move(connection);
     }
     changed_.notify_one();
   }
   if (found_out && options_.log) {
-    options_.log(
-        {.level = LogLevel::warning,
-         .message =
-             "prepared statements do not stay on their connection, as behind a pooler in transaction mode: "
-             "going on without; set prepare_statements = false",
-         .fields = {}});
+    options_.log({.level = LogLevel::warning,
+                  .message =
+                      "prepared statements are lost between calls, as behind a pooler in transaction mode: "
+                      "continuing without them; set prepare_statements = false",
+                  .fields = {}});
   }
 }
 

@@ -1,5 +1,5 @@
-// Connections for calls. A call has one to itself while it lasts; lost ones are replaced, with a pause
-// between attempts that fail.
+// Connections for calls. Each call has its own connection; a lost one is replaced, with a pause between
+// failed attempts.
 #pragma once
 
 #include "providers/postgres/back_off.hpp"
@@ -16,7 +16,7 @@
 
 namespace duramen::inline v0::postgres::detail {
 
-/// What is counted for Counters.
+/// The values of Counters.
 struct CallCounters {
   std::atomic<std::uint64_t> queries = 0;
   std::atomic<std::uint64_t> listener_queries = 0;
@@ -31,8 +31,8 @@ class Pool {
   /// Throws StoreError for a connection string that cannot be read.
   Pool(const Options& options, ServerClock& clock, CallCounters& counters);
 
-  /// A connection on loan, given back when this ends; one that was lost, or left in the middle of something,
-  /// is closed.
+  /// A borrowed connection; the destructor returns it. A connection that was lost, or left within a
+  /// transaction or an answer, is closed.
   class Loan {
    public:
     Loan(Pool& pool, std::unique_ptr<Connection> connection)
@@ -40,7 +40,7 @@ class Pool {
     Loan(Loan&&) = default;
     Loan& operator=(Loan&&) = delete;
     ~Loan() {
-      if (connection_) pool_->give_back(std::move(connection_));
+      if (connection_) pool_->release(std::move(connection_));
     }
     Connection* operator->() const noexcept { return connection_.get(); }
     Connection& operator*() const noexcept { return *connection_; }
@@ -50,7 +50,7 @@ class Pool {
     std::unique_ptr<Connection> connection_;
   };
 
-  /// Waits for a free one, and for the server if it is away, but not for long. Throws ConnectionError,
+  /// Waits a short time for a free connection, and for the server if it is away. Throws ConnectionError,
   /// StoreError.
   [[nodiscard]] Loan take();
 
@@ -59,7 +59,7 @@ class Pool {
  private:
   using Steady = std::chrono::steady_clock;
 
-  void give_back(std::unique_ptr<Connection> connection) noexcept;
+  void release(std::unique_ptr<Connection> connection) noexcept;
   [[nodiscard]] std::unique_ptr<Connection> connect(bool prepare);
 
   const Options options_;
@@ -70,8 +70,9 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Connection>> idle_;
-  std::size_t out_ = 0;  // on loan, or being made
-  bool prepare_;         // until one connection finds that it is of no use
+  std::size_t out_ = 0;  // borrowed, or being opened
+  // False once a connection finds it useless.
+  bool prepare_;
   BackOff back_off_;
   Steady::time_point next_attempt_ = {};
   std::string last_failure_;

@@ -16,7 +16,7 @@ namespace duramen::inline v0::postgres::detail {
 
 namespace {
 
-/// The log is called on threads of ours and from callbacks of libpq, where nothing may be thrown.
+/// The log is called on our own threads and in callbacks of libpq, which must not throw.
 Options with_guarded_log(Options options) {
   options.log = base::guarded(std::move(options.log));
   return options;
@@ -82,7 +82,7 @@ void PostgresProvider::announce(const providers::Notices& notices) {
     announcer_.announce(notices);
     listeners_.notify(notices);
   } catch (const std::bad_alloc&) {
-    // What there is to tell is stored: the call has succeeded, and polling finds it.
+    // The change is stored: the call has succeeded, and polling finds it.
     if (duramen::detail::mutant("a_lost_hint_fails_the_stored_call")) throw;
   }
 }

@@ -1,5 +1,5 @@
-// The Provider interface over one PostgreSQL schema. Each method is one transaction, and one round trip where
-// that is possible; what it has to tell is told after it.
+// The Provider interface on one PostgreSQL schema. Each method is one transaction, and one round trip where
+// possible; it notifies the listeners after the transaction.
 #pragma once
 
 #include "providers/common/listeners.hpp"
@@ -80,18 +80,17 @@ class PostgresProvider final : public Provider {
   [[nodiscard]] std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override;
 
  private:
-  /// Sent once. If the connection is lost, nobody here knows whether it was done.
+  /// Sent once. If the connection is lost, the outcome is unknown.
   [[nodiscard]] Rows run(const Query& query, const Parameters& parameters, bool for_many = false);
-  /// For calls that may make work for somebody. Sent again if others overtake it.
+  /// For calls that may make work for a node. Sent again if another call overtakes it.
   [[nodiscard]] Rows write(const Query& query, const Parameters& parameters);
-  /// For calls that only look: sent again on another connection if the first is lost.
+  /// For calls that only read: sent again on another connection if the first is lost.
   [[nodiscard]] Rows read(const Query& query, const Parameters& parameters);
   [[nodiscard]] TransactionTime transaction_time() const;
-  /// Where a fetch begins to count its tokens: far from where any other does, and far from the largest
-  /// number.
+  /// The first lease token of a fetch: random, and far from the largest number.
   [[nodiscard]] std::int64_t new_token();
   void announce(const providers::Notices& notices);
-  /// True if a fetch that found nothing may be answered the same way without asking again.
+  /// True if an empty fetch may be repeated without the server.
   [[nodiscard]] bool receives_announcements() const noexcept {
     return options_.clock == nullptr && announcer_.is_listening();
   }
@@ -99,15 +98,14 @@ class PostgresProvider final : public Provider {
   [[nodiscard]] ActivityBatch query_activities(const ActivityFetch& request);
   [[nodiscard]] LeasedInstance read_leased_instance(const Rows& rows, int row);
   [[nodiscard]] std::vector<Incarnation> reserve_numbers(std::span<const TurnCommit> commits);
-  /// Which of the ids of detached starts belong to instances already. Looked up before the commit, because
-  /// the schema's function does not return it; so a start may be refused without being among them, if the id
-  /// was taken in between.
+  /// The ids of detached starts that are already taken. Read before the commit, because the schema's function
+  /// does not return them; an id that is taken in between is missing here, although its start is refused.
   [[nodiscard]] std::set<InstanceId> ids_taken_before(std::span<const TurnCommit> commits);
-  /// Each commit on its own, in one transaction: for a batch that holds one that cannot be stored.
+  /// Stores each commit separately, in one transaction: for a batch with a commit that cannot be stored.
   [[nodiscard]] std::vector<CommitResult> commit_each(std::span<const TurnCommit> commits,
                                                       std::span<const Incarnation> numbers,
                                                       providers::Notices& notices);
-  /// What the server does not know: leases that our own commits took from our own nodes.
+  /// Adds the reason if our own commit took the lease: the server does not know such leases.
   void explain(const ActivityLease& lease, AckResult& result) const;
   void collect_notices(std::span<const TurnCommit> commits, const std::vector<CommitResult>& results,
                        providers::Notices& notices);

@@ -14,7 +14,7 @@ namespace duramen::inline v0::postgres::detail {
 
 namespace {
 
-// A fetch of more than this is worth a plan of its own.
+// A fetch of more rows than this is worth a new plan.
 constexpr std::size_t many = 1000;
 
 }  // namespace

@@ -1,5 +1,4 @@
-// The part of the Provider interface that looks after a store: sessions, sweeping, finding, removing,
-// counting.
+// The part of the Provider interface that manages a store: sessions, sweeping, finding, removing, counting.
 #include "providers/common/message_subject.hpp"
 #include "providers/common/unreadable_row.hpp"
 #include "providers/postgres/error.hpp"
@@ -71,7 +70,7 @@ Result<SweepResult> PostgresProvider::sweep(std::size_t limit) {
     result.next_due = found.optional_time(last, next_due);
     if (limit == 0 || (last == 0 && !found.flag(last, more))) return result;
 
-    // How an overdue activity fails is the same for all stores, so it is said here and not by the server.
+    // The failure of an overdue activity is the same in all stores, so it is made here and not by the server.
     BigintColumn keys, executions, activities, fences;
     TextColumn items;
     for (int row = 0; row < last; ++row) {
@@ -317,7 +316,7 @@ Result<std::vector<PruneResult>> PostgresProvider::prune_executions(std::span<co
   return guarded("prune_executions", [&]() -> Result<std::vector<PruneResult>> {
     if (!options.keep_last && !options.ended_before) {
       return Error{ErrorCode::invalid_argument, "prune_executions",
-                   "nothing says which executions to remove; give keep_last, ended_before or both", false};
+                   "no executions to remove were chosen; give keep_last, ended_before or both", false};
     }
     std::vector<PruneResult> results;
     if (instances.empty()) return results;

@@ -19,12 +19,12 @@ namespace {
 // No holder keeps a lease for longer than this without a renewal.
 constexpr Duration own_stolen_kept_for = std::chrono::minutes{10};
 
-/// A start that nobody is told of if it is refused.
+/// A start whose refusal no instance receives.
 bool is_detached_start(const OutboundMessage& message) {
   return std::holds_alternative<message::StartOrchestration>(message.body) && !message.if_refused;
 }
 
-/// `taken` are ids that were taken before the batch.
+/// `taken` are the ids that were taken before the batch.
 void note_refused_starts(std::span<const TurnCommit> commits, std::set<InstanceId> taken,
                          std::vector<CommitResult>& results) {
   for (std::size_t i = 0; i < commits.size(); ++i) {
@@ -42,12 +42,12 @@ void note_refused_starts(std::span<const TurnCommit> commits, std::set<InstanceI
   }
 }
 
-/// For comparing; no event has so large a number that it makes a difference.
+/// An event id as a signed number; no event has an id so large that the cut matters.
 std::int64_t event_number(EventId id) {
   return static_cast<std::int64_t>(std::min<std::uint64_t>(id.value, (1ull << 63) - 2));
 }
 
-/// The events of rows `from` to `to`, each of which holds a turn, without those that were not asked for.
+/// The requested events of rows `from` to `to`; each row contains a turn.
 Result<std::vector<Event>> read_events(const Rows& rows, int from, int to, const HistoryRequest& request) {
   std::vector<Event> events;
   for (int row = from; row < to; ++row) {
@@ -199,7 +199,7 @@ std::vector<Result<std::vector<Event>>> PostgresProvider::read_histories(
     return histories;
   });
   if (all) return std::move(*all);
-  // One of them cannot be asked for; the others can.
+  // One request is invalid; the others are not.
   if (!all.error().retryable) return Provider::read_histories(requests);
   return std::vector<Result<std::vector<Event>>>(requests.size(), Result<std::vector<Event>>{all.error()});
 }
@@ -262,7 +262,7 @@ void PostgresProvider::collect_notices(std::span<const TurnCommit> commits,
 Result<std::vector<CommitResult>> PostgresProvider::commit_turns(std::span<const TurnCommit> commits,
                                                                  const std::stop_token& preempt) {
   return guarded("commit_turns", [&]() -> Result<std::vector<CommitResult>> {
-    // One statement for all of them: once it is on its way, it cannot be cut short.
+    // One statement stores all commits: once sent, it cannot be cut short.
     if (commits.empty() || preempt.stop_requested()) return std::vector<CommitResult>{};
     const std::vector<Incarnation> numbers = reserve_numbers(commits);
     std::set<InstanceId> taken = ids_taken_before(commits);
@@ -278,8 +278,7 @@ Result<std::vector<CommitResult>> PostgresProvider::commit_turns(std::span<const
       notices.turns_ready = answer.work_ready;
     } catch (const SqlError& error) {
       if (!concerns_one_entry(error)) throw;
-      // One of them cannot be stored. Savepoints would cost every batch something; so only this one pays for
-      // them.
+      // One commit cannot be stored. Savepoints would slow down every batch, so only this batch uses them.
       results = until_not_overtaken([&] {
         notices = {};
         return commit_each(commits, numbers, notices);

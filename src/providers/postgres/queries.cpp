@@ -46,7 +46,7 @@ Queries::Queries(const std::string& s)
       stolen_leases(read(s, "stolen_leases",
                          "SELECT instance_key, execution, activity, lease_token, reason FROM @stolen_leases "
                          "WHERE owner = $1 AND until > coalesce($2, @now_ms())")),
-      // A row holds a whole turn; the first one wanted may begin before the first event wanted.
+      // A row contains a whole turn, so the first row may begin before the first wanted event.
       history(
           read(s, "history",
                "SELECT h.events FROM @instances i CROSS JOIN LATERAL (SELECT t.events, t.first_event_id "
@@ -54,7 +54,7 @@ Queries::Queries(const std::string& s)
                "AND t.first_event_id >= coalesce((SELECT max(b.first_event_id) FROM @history b "
                "WHERE b.instance_key = i.key AND b.execution = $2 AND b.first_event_id <= $3 + 1), 0) "
                "OFFSET 0) h WHERE i.instance_id = $1 ORDER BY h.first_event_id")),
-      // Row by row, so that each of them is looked up as a single one is, however many there are.
+      // Row by row, so that each is found through the index, even if there are many.
       histories(
           read(s, "histories",
                "SELECT h.events, r.n FROM unnest($1, $2, $3) WITH ORDINALITY AS r (id, execution, after, n) "
@@ -72,7 +72,7 @@ Queries::Queries(const std::string& s)
                       "SELECT v.key, v.value, v.encoding, v.updated_at FROM @instances i CROSS JOIN LATERAL ("
                       "SELECT * FROM @key_values k WHERE k.instance_key = i.key OFFSET 0) v "
                       "WHERE i.instance_id = $1 AND v.value IS NOT NULL")),
-      // Results are kept of the last execution only: those before it ended by continuing as new.
+      // Only the last execution has a result: the earlier ones ended by continue-as-new.
       executions(read(
           s, "executions",
           "SELECT e.execution, e.status, e.version, e.last_event_id, e.started_at, e.ended_at, NULL::text, "
@@ -84,8 +84,8 @@ Queries::Queries(const std::string& s)
               std::string(result_columns) + " FROM @instances i WHERE i.instance_id = $1 ORDER BY 1")),
       tree(read(
           s, "tree",
-          // Child by child: how many there are is not to be guessed. A damaged row could make the root a
-          // child of its own.
+          // Child by child, because the planner cannot estimate their number. A damaged row could make the
+          // root its own descendant.
           "WITH RECURSIVE tree (key, depth, root) AS (SELECT key, 0, key FROM @instances "
           "WHERE instance_id = $1 UNION "
           "SELECT c.key, t.depth + 1, t.root FROM tree t CROSS JOIN LATERAL (SELECT b.key FROM @instances b "
@@ -105,7 +105,7 @@ Queries::Queries(const std::string& s)
           read(s, "pending_messages",
                "SELECT item, visible_at, attempt FROM @orchestrator_queue WHERE instance_key = $1 "
                "ORDER BY visible_at, id LIMIT $2")),
-      // Past executions come as one row without a status.
+      // Past executions are returned as one row without a status.
       metrics(read(
           s, "metrics",
           "SELECT status, count(*), coalesce(sum(last_event_id), 0)::bigint FROM @instances GROUP BY status "

@@ -1,4 +1,4 @@
-// Every statement of the provider that does not change, with the schema filled in.
+// The fixed statements of the provider, with the name of the schema.
 #pragma once
 
 #include "providers/postgres/connection.hpp"

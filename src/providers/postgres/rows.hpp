@@ -1,4 +1,4 @@
-// What a statement returned, in binary.
+// The binary result of a statement.
 #pragma once
 
 #include <duramen/provider.hpp>
@@ -22,7 +22,7 @@ class Rows {
   [[nodiscard]] int count() const noexcept { return count_; }
 
   [[nodiscard]] bool is_null(int row, int column) const;
-  /// Zero, empty, false or no elements where the value is NULL.
+  /// Zero, empty, false or no elements if the value is NULL.
   [[nodiscard]] std::int64_t integer(int row, int column) const;
   [[nodiscard]] std::uint64_t number(int row, int column) const {
     return static_cast<std::uint64_t>(integer(row, column));
@@ -35,7 +35,7 @@ class Rows {
     return is_null(row, column) ? std::nullopt : std::optional(from_unix_ms(integer(row, column)));
   }
   [[nodiscard]] std::vector<std::int64_t> integers(int row, int column) const;
-  /// As long as the rows live.
+  /// Valid as long as the rows live.
   [[nodiscard]] std::vector<std::string_view> texts(int row, int column) const;
   [[nodiscard]] std::vector<StolenLease> stolen_leases(int row, int column) const;
 

@@ -15,7 +15,7 @@ struct Version {
   std::int64_t works_with = 0;
 };
 
-/// Empty: there is no such schema, or nothing of ours in it.
+/// Empty: there is no such schema, or it contains no store.
 std::optional<Version> read_version(Connection& connection, const std::string& schema) {
   Parameters name;
   name.text(schema);
@@ -55,7 +55,7 @@ void refuse_newer(const Version& version, const std::string& schema, std::span<c
                     false});
 }
 
-/// A transaction that is undone unless it is committed.
+/// A transaction that rolls back unless it is committed.
 class Transaction {
  public:
   explicit Transaction(Connection& connection) : connection_(connection) { connection_.script("BEGIN"); }
@@ -66,7 +66,7 @@ class Transaction {
     try {
       connection_.script("ROLLBACK");
     } catch (const std::exception&) {
-      // The server does it when the connection ends.
+      // The server rolls back when the connection ends.
     }
   }
   void commit() {
@@ -83,17 +83,17 @@ void bring_up_to_date(Connection& connection, const std::string& schema, std::sp
   const auto newest = static_cast<std::int64_t>(known.size());
   const std::string name = quoted_identifier(schema);
   Transaction transaction{connection};
-  // Ends with the transaction, so that it also works through a pooler.
+  // The lock ends with the transaction, so that it works through a pooler as well.
   connection.script("SELECT pg_advisory_xact_lock(hashtextextended(" +
                     quoted_literal("duramen schema " + schema) + ", 0))");
   Version version = read_version(connection, schema).value_or(Version{});
   refuse_newer(version, schema, known);
-  if (version.current >= newest) return;  // somebody else has done it
+  if (version.current >= newest) return;  // another node has migrated it
   if (version.current == 0) {
     if (holds_something_else(connection, schema)) {
       throw StoreError(
           {ErrorCode::invalid_argument, "",
-           "schema '" + schema + "' holds tables of another program; choose another schema for the store",
+           "schema '" + schema + "' contains tables of another program; choose another schema for the store",
            false});
     }
     connection.script("CREATE SCHEMA IF NOT EXISTS " + name);

@@ -1,4 +1,4 @@
-// Times in the form in which statements take them.
+// Times in the form that statements take.
 #pragma once
 
 #include <duramen/time.hpp>
@@ -9,20 +9,20 @@
 
 namespace duramen::inline v0::postgres::detail {
 
-/// When a call happens. Absent: the server reads its own clock, after the locks of the call.
+/// The time of a call. Absent: the server reads its own clock after it has taken the locks of the call.
 struct TransactionTime {
   std::optional<std::int64_t> now;        ///< wall clock
   std::optional<std::int64_t> lease_now;  ///< clock of leases
 };
 
-/// Delays, leases and limits in whole milliseconds, cut to some thirty thousand years, so that sums never
+/// Delays, leases and limits in whole milliseconds, cut to about thirty thousand years, so that sums never
 /// overflow.
 [[nodiscard]] inline std::int64_t whole(Duration duration) noexcept {
   constexpr std::int64_t longest_ms = 1'000'000'000'000'000;
   return std::clamp<std::int64_t>(duration.count(), 0, longest_ms);
 }
 
-/// The same for a limit: absent if there is none.
+/// The same for a limit; absent without one.
 [[nodiscard]] inline std::optional<std::int64_t> limit_or_null(Duration limit) noexcept {
   return limit.count() <= 0 ? std::nullopt : std::optional(whole(limit));
 }

@@ -154,7 +154,7 @@ void TurnColumns::add_work(const TurnCommit& commit) {
   if (commit.cancel_rest) return;
   for (const NewActivity& item : commit.new_activities) {
     const ActivityRequest& activity = item.request;
-    // Scheduled and cancelled in one turn: it never was there, and nobody's lease is stolen.
+    // An activity scheduled and cancelled in one turn is never inserted, and no lease is stolen.
     if (cancelled.contains(activity.key.activity)) continue;
     work_.turn.add(turns_);
     work_.execution.add(activity.key.execution.value);
@@ -196,7 +196,7 @@ void TurnColumns::add_messages(const TurnCommit& commit, Incarnation number) {
       refused_.add(refused(message, commit.instance));
       continue;
     }
-    // A fused first turn could not know the incarnation of the instance it belongs to.
+    // A fused first turn could not know the incarnation of its instance.
     OutboundMessage completed = message;
     each_link(completed, [&](ParentLink& link) {
       if (link.instance == commit.instance && !link.incarnation) link.incarnation = number;

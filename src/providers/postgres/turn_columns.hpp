@@ -13,17 +13,17 @@
 
 namespace duramen::inline v0::postgres::detail {
 
-/// True if messages of this fused start carry the number of the instance it creates, which must then be known
-/// before.
+/// True if messages of this fused start contain the number of the new instance, which must then be reserved
+/// before the commit.
 [[nodiscard]] bool needs_number(const TurnCommit& commit);
 
 class TurnColumns {
  public:
-  /// `number` is that of the instance a fused start creates, if it needs one.
+  /// `number` is the reserved number of the instance that a fused start creates, if it needs one.
   void add(const TurnCommit& commit, Incarnation number);
-  /// What lock_turns() takes before they are stored one by one.
+  /// The parameters of lock_turns(), which runs before the commits are stored one by one.
   [[nodiscard]] Parameters locks() const;
-  /// What commit_turns() takes. The batch is used up.
+  /// The parameters of commit_turns(). The columns are empty afterwards.
   [[nodiscard]] Parameters take(const TransactionTime& time);
 
  private:
@@ -116,11 +116,12 @@ class TurnColumns {
   } value_;
 };
 
-/// What commit_turns() said.
+/// The answer of commit_turns().
 struct TurnAnswer {
   std::vector<CommitResult> results;
-  std::vector<StolenLease> erased;  ///< from activities of instances that were replaced
-  bool work_ready = false;          ///< messages are waiting for somebody to look
+  /// From activities of instances that were replaced.
+  std::vector<StolenLease> erased;
+  bool work_ready = false;  ///< messages are ready to be fetched
 };
 [[nodiscard]] TurnAnswer read_turn_answer(const Rows& rows, std::span<const TurnCommit> commits);
 

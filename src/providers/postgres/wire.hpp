@@ -9,7 +9,7 @@
 
 namespace duramen::inline v0::postgres::detail::wire {
 
-/// The server's numbers for its types; fixed for ever.
+/// The server's numbers for its types; they never change.
 enum Type : std::uint32_t {
   boolean = 16,
   int8 = 20,

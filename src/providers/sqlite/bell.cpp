@@ -44,7 +44,7 @@ Bell::Bell(const std::string& path) {
   if (file < 0) fail(path, errno);
   struct stat status{};
   int code = ::fstat(file, &status) == 0 ? 0 : errno;
-  // With its block, not just its size: touching a page that the disk has no room for would be a fault.
+  // Allocates the block, not only the size: touching a page without room on the disk would be a fault.
   if (code == 0 && status.st_size < static_cast<off_t>(file_size))
     code = ::posix_fallocate(file, 0, file_size);
   void* mapping = MAP_FAILED;
@@ -67,8 +67,8 @@ void Bell::ring(Topics topics) noexcept {
                                      topics.instances};
   for (std::size_t i = 0; i < topic_count; ++i) {
     if (!touched[i]) continue;
-    // Our own count first: the listening thread may then see too few rings of others for a moment, never too
-    // many, and the word below makes it look again.
+    // Our own count first: the listening thread may then briefly see too few rings of other stores, but never
+    // too many, and the word below makes it compare again.
     own_[i].fetch_add(1);
     std::atomic_ref(shared_->rings[i]).fetch_add(1);
   }
@@ -76,11 +76,11 @@ void Bell::ring(Topics topics) noexcept {
   futex_wake_all(&shared_->word);
 }
 
-void Bell::listen(std::function<void(Topics)> heard, std::function<bool()> look) {
+void Bell::listen(std::function<void(Topics)> rung, std::function<bool()> check) {
   const std::lock_guard guard{mutex_};
   if (thread_.joinable() || stopping_) return;
-  heard_ = std::move(heard);
-  look_ = std::move(look);
+  rung_ = std::move(rung);
+  check_ = std::move(check);
   seen_ = rung_by_others();
   thread_ = std::thread{[this] { run(); }};
 }
@@ -116,9 +116,9 @@ void Bell::run() {
     const auto now = std::chrono::steady_clock::now();
     if (now >= next_look) {
       next_look = now + look_interval;
-      if (look_()) topics = Topics::all();
+      if (check_()) topics = Topics::all();
     }
-    if (topics.any()) heard_(topics);
+    if (topics.any()) rung_(topics);
     futex_wait(&shared_->word, word, look_interval);
   }
 }

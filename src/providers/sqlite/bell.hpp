@@ -1,10 +1,10 @@
-// The side file `<path>-bell`: how a commit in one store wakes those who share its file.
+// The side file `<path>-bell`: a commit of one store wakes the other stores on the same file.
 //
-// The file is mapped by every store that has it open. A writer that has committed counts up the topics it
-// touched and then the word that sleepers wait on. Each store has at most one thread asleep there; it
-// compares the counters with what it saw before, less its own rings, and tells its listeners. A slow look of
-// its own finds commits that nobody rang for: by a program that does not know the bell, or by one that died
-// in between.
+// Every open store maps the file. After a commit, the writer increments the counters of the topics that it
+// touched and then the word that sleepers wait on. Each store has at most one sleeping thread; it compares
+// the counters with the values that it saw before, less its own rings, and notifies its listeners. About once
+// a second the thread also checks for commits without a ring: by a program that does not know the bell, or by
+// one that died before it rang.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-/// What a commit may have changed for others.
+/// The kinds of change that other stores want to know.
 struct Topics {
   bool turns_ready = false;
   bool activities_ready = false;
@@ -38,13 +38,13 @@ class Bell {
   Bell(const Bell&) = delete;
   Bell& operator=(const Bell&) = delete;
 
-  /// Wakes everybody else.
+  /// Wakes the other stores.
   void ring(Topics topics) noexcept;
 
-  /// Starts the listening thread, unless it runs. `heard` is called on it when others rang; `look` about once
-  /// a second, and says whether something changed that nobody rang for.
-  void listen(std::function<void(Topics)> heard, std::function<bool()> look);
-  /// Ends the thread; no call of `heard` or `look` is running or will come.
+  /// Starts the listening thread, unless it runs. The thread calls `rung` when other stores rang, and `check`
+  /// about once a second; `check` returns true if a commit came without a ring.
+  void listen(std::function<void(Topics)> rung, std::function<bool()> check);
+  /// Ends the thread; after that no call of `rung` or `check` is running or will come.
   void stop();
 
  private:
@@ -68,8 +68,8 @@ class Bell {
   std::thread thread_;
   std::atomic<bool> stopping_ = false;
   Counts seen_{};
-  std::function<void(Topics)> heard_;
-  std::function<bool()> look_;
+  std::function<void(Topics)> rung_;
+  std::function<bool()> check_;
 };
 
 }  // namespace duramen::inline v0::sqlite::detail

@@ -9,15 +9,14 @@ namespace duramen::inline v0::sqlite::detail {
 
 namespace {
 
-// The side lock keeps our own writers apart; this is for programs that do not know it, such as the sqlite3
-// shell.
+// The side lock separates the writers of stores; this is for programs without it, such as the sqlite3 shell.
 constexpr int busy_timeout_ms = 5000;
 
 }  // namespace
 
 Connection::Connection(const std::string& path, Mode mode) {
-  // Reading a WAL needs its index to be writable, so a reading connection is opened like any other and told
-  // not to.
+  // Reading a WAL needs a writable index, so a reading connection is opened like any other and then set to
+  // query_only.
   const int create = mode == Mode::read_write ? SQLITE_OPEN_CREATE : 0;
   const int flags = SQLITE_OPEN_READWRITE | create | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   const int code = sqlite3_open_v2(path.c_str(), &connection_, flags, nullptr);
@@ -29,7 +28,7 @@ Connection::Connection(const std::string& path, Mode mode) {
   }
   sqlite3_busy_timeout(connection_, busy_timeout_ms);
   try {
-    // Debian's SQLite overwrites deleted content by default: twice the writes for nothing.
+    // Debian's SQLite overwrites deleted content by default, which would double the writes.
     execute("PRAGMA secure_delete=OFF; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF;");
     if (mode == Mode::read_only) execute("PRAGMA query_only=ON;");
   } catch (...) {
@@ -62,7 +61,7 @@ std::string Connection::query_text(const std::string& sql) {
   Statement statement{*this, sql};
   Cursor run = statement.run();
   std::string text = run.step() ? run.string(0) : std::string{};
-  // To the end: a pragma that changes the file commits there, and fails there.
+  // Steps to the end: a pragma that changes the file commits, or fails, only there.
   run.finish();
   return text;
 }

@@ -1,4 +1,4 @@
-// A connection to the file, set up the way every connection of a store is.
+// A connection to the file, with the settings of every connection of a store.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@ struct sqlite3;
 
 namespace duramen::inline v0::sqlite::detail {
 
-/// Used by one thread at a time; whoever owns it guards it.
+/// For one thread at a time; the owner guards it.
 class Connection {
  public:
   enum class Mode { read_write, read_only };
 
-  /// Only one that writes creates the file.
+  /// Only a writing connection creates the file.
   Connection(const std::string& path, Mode mode);
   ~Connection();
   Connection(const Connection&) = delete;
@@ -21,20 +21,20 @@ class Connection {
 
   [[nodiscard]] sqlite3* handle() const noexcept { return connection_; }
 
-  /// The file with its whole path, whatever the working directory is later; empty in memory.
+  /// The absolute path of the file; empty in memory.
   [[nodiscard]] std::string file() const;
 
-  /// Runs statements that return nothing of interest.
+  /// Runs statements and ignores their rows.
   void execute(const std::string& sql);
   /// The first column of the first row of a query, as a number; 0 if there is none.
   [[nodiscard]] std::int64_t query_number(const std::string& sql);
   [[nodiscard]] std::string query_text(const std::string& sql);
 
-  /// Rows inserted, updated and deleted since the connection was made.
+  /// Rows inserted, updated and deleted by this connection.
   [[nodiscard]] std::uint64_t total_changes() const;
   [[nodiscard]] bool in_transaction() const;
 
-  /// Whether the last connection to close moves the log into the file and removes it, as it normally does.
+  /// If true, as by default, the last connection that closes checkpoints the WAL and removes it.
   void checkpoint_on_close(bool does);
 
  private:

@@ -14,7 +14,7 @@ bool may_wait_for_its_instance(const MessageBody& item) {
          std::holds_alternative<message::QueueMessage>(item);
 }
 
-/// A child's answer names the instance that asked, not one of the same name that came after it.
+/// A child's answer names the incarnation of its parent: a later instance with the same id must not get it.
 bool is_for(const MessageBody& item, Incarnation key) {
   if (const auto* done = std::get_if<message::SubOrchestrationCompleted>(&item))
     return done->parent.incarnation == key;
@@ -42,7 +42,7 @@ StartOutcome Delivery::start(const TransactionTime& time, const StartRequest& re
     key = instances_.insert(time, numbers_, instance);
   }
   queue_.insert(time, *key, request.instance, request.start, {}, notices);
-  // What was parked comes after the start.
+  // Parked messages follow the start.
   parked_.move_to(time, request.instance, *key, queue_, notices);
   notices.instances.push_back({request.instance, Status::pending});
   return StartOutcome::created;

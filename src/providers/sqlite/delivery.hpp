@@ -1,4 +1,4 @@
-// How a message finds its instance: creates it, is queued, waits for it, or reaches nobody.
+// Delivers a message: it creates its instance, is queued, is parked or is dropped.
 #pragma once
 
 #include "providers/common/notices.hpp"
@@ -26,25 +26,25 @@ class Delivery {
         workers_(workers),
         key_values_(key_values) {}
 
-  /// Inserts the instance as pending, with its message and what was parked for it.
+  /// Inserts the instance as pending, with its message and its parked messages.
   [[nodiscard]] StartOutcome start(const TransactionTime& time, const StartRequest& request,
                                    providers::Notices& notices);
-  /// For a start, `duplicate` means that the id is taken.
+  /// `duplicate` for a start: the id is taken.
   [[nodiscard]] EnqueueOutcome deliver(const TransactionTime& time, const OutboundMessage& message,
                                        providers::Notices& notices);
 
   /// Deletes the worker row and, if it was held under that lease, enqueues the completion.
   [[nodiscard]] AckResult acknowledge(const TransactionTime& time, const ActivityAck& ack,
                                       providers::Notices& notices);
-  /// For a row that is deleted already.
+  /// The same for a row that is already deleted.
   void enqueue_completion(const TransactionTime& time, const ActivityAck& ack, providers::Notices& notices);
-  /// Why a lease no longer holds.
+  /// The reason why a lease no longer holds.
   [[nodiscard]] AckResult refusal(const TransactionTime& time, const ActivityLease& lease);
 
-  /// Why `taken` stands in the way of a start; empty if it may be replaced.
+  /// The outcome of a start that `taken` prevents; empty if `taken` may be replaced.
   [[nodiscard]] static std::optional<StartOutcome> refusal(const InstanceRow& taken,
                                                            const StartRequest& request);
-  /// Everything of an instance, so that its id is free.
+  /// Erases all rows of an instance: its id becomes free.
   void erase_instance(const TransactionTime& time, Incarnation key, providers::Notices& notices);
 
  private:

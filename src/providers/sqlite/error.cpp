@@ -14,11 +14,11 @@ namespace {
 bool is_full(int system_error) { return system_error == ENOSPC || system_error == EDQUOT; }
 bool is_out_of_files(int system_error) { return system_error == EMFILE || system_error == ENFILE; }
 
-constexpr const char* free_space = "; free some disk space or raise the quota, nothing was lost";
+constexpr const char* free_space = "; free some disk space or raise the quota; nothing was lost";
 
-/// For some errors on reading, EIO among them, SQLite's file reports a damaged file system, and a statement
-/// then SQLITE_CORRUPT. The file still knows the error, and forgets it here: true damage that is met later is
-/// to be reported as that. Zero if there was none.
+/// After some read errors, such as EIO, SQLite's file reports a damaged file system, and the statement fails
+/// with SQLITE_CORRUPT. Takes that error from the file and clears it there, so that true damage found later
+/// is reported as damage. Zero if there was no such error.
 int take_read_error(sqlite3* connection) {
   int found = 0;
   for (const int which : {SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER}) {
@@ -29,7 +29,7 @@ int take_read_error(sqlite3* connection) {
     if (file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &last) != SQLITE_OK) continue;
     if (last != EIO && last != ENXIO && last != ERANGE) continue;
     found = last;
-    // A read behind the end of the file is no error, and touches no disk.
+    // A read behind the end of the file succeeds without disk access and clears the error.
     constexpr sqlite3_int64 far_away = sqlite3_int64{1} << 46;
     char byte = 0;
     file->pMethods->xRead(file, &byte, 1, far_away);

@@ -1,5 +1,4 @@
-// Failures of SQLite inside the provider are exceptions; at its border they become Errors that say what to
-// do.
+// Failures of SQLite are exceptions inside the provider; at its border they become Errors with advice.
 #pragma once
 
 #include "providers/common/guard.hpp"
@@ -15,8 +14,7 @@ struct sqlite3;
 
 namespace duramen::inline v0::sqlite::detail {
 
-/// A call into SQLite that failed. `code` is the extended result code, `system_error` the errno behind it if
-/// there is one.
+/// A failed call of SQLite. `code` is the extended result code; `system_error` is the errno, or 0.
 class SqlError : public std::runtime_error {
  public:
   SqlError(int code, const std::string& message, int system_error = 0)
@@ -34,8 +32,7 @@ class SqlError : public std::runtime_error {
 /// A problem with the files of the store that SQLite does not report.
 using providers::StoreError;
 
-/// Why a file could not be made, opened or written, and what to do: to follow "cannot create x: ". May be
-/// tried again or not.
+/// The reason why a file could not be created, opened or written, and advice. Follows "cannot create x: ".
 struct FileProblem {
   std::string text;
   bool retryable = false;
@@ -45,8 +42,7 @@ struct FileProblem {
 /// Throws SqlError with the connection's message for `code`.
 [[noreturn]] void throw_sql_error(sqlite3* connection, int code);
 
-/// True if the statement or value was at fault rather than the store: other entries of a batch may still
-/// work.
+/// True if the statement or value is at fault, not the store: other entries of a batch may still work.
 [[nodiscard]] bool concerns_one_entry(const SqlError& error) noexcept;
 
 [[nodiscard]] Error to_error(const SqlError& error, const std::string& operation);

@@ -16,7 +16,7 @@ namespace duramen::inline v0::sqlite::detail {
 
 namespace {
 
-using Header = std::array<unsigned char, 32>;  // of a log
+using Header = std::array<unsigned char, 32>;  // of a WAL
 
 [[noreturn]] void refuse(ErrorCode code, const std::string& message) {
   throw StoreError({code, "", message, false});
@@ -35,9 +35,9 @@ std::string directory_of(const std::string& path) {
 
 bool may_write(const std::string& path) { return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0; }
 
-/// As much of it as there is; the rest is zero. Absent if it cannot be read: then SQLite will say why.
+/// The header, filled with zeros if the file is shorter. Absent if it cannot be read: SQLite reports that.
 std::optional<Header> header_of_log(const std::string& path) {
-  // Only the log may be opened past SQLite. Closing the store's own file here would give back the locks that
+  // Only the WAL may be opened without SQLite. Closing the database file here would release the locks that
   // other connections of this process hold on it.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return std::nullopt;
@@ -48,7 +48,7 @@ std::optional<Header> header_of_log(const std::string& path) {
   return bytes;
 }
 
-/// Numbers in it begin with their highest byte.
+/// Reads a big-endian number.
 std::uint32_t number_at(const Header& header, std::size_t at) {
   std::uint32_t number = 0;
   for (std::size_t i = at; i < at + 4; ++i) number = (number << 8u) | header[i];
@@ -66,9 +66,10 @@ void check_place(const std::string& path) {
     refuse(ErrorCode::unavailable, "cannot open " + path + ": " + directory + " is not a directory");
   }
   if (!may_write(directory)) {
-    refuse(ErrorCode::unavailable, "cannot open " + path + ": the directory " + directory +
-                                       " cannot be written to; a store keeps its log and its lock beside its "
-                                       "file. Make it writable, or choose another path");
+    refuse(ErrorCode::unavailable,
+           "cannot open " + path + ": the directory " + directory +
+               " cannot be written to; a store keeps its log and its lock next to its "
+               "file. Make it writable, or choose another path");
   }
 }
 
@@ -79,7 +80,7 @@ void check_file(const std::string& path, const struct stat& status) {
   if (!may_write(path)) {
     refuse(ErrorCode::unavailable, path + " cannot be written to; make it writable, or choose another path");
   }
-  // No database is so short, but SQLite would write over a file of one byte.
+  // A database is longer, but SQLite would overwrite a file of one byte.
   if (status.st_size > 0 && status.st_size < 512) {
     refuse(ErrorCode::corrupt, path + " is not a database; choose another path");
   }
@@ -89,19 +90,20 @@ void check_log(const std::string& path, bool has_file) {
   const std::string log = path + "-wal";
   const auto header = header_of_log(log);
   if (!header) return;
-  // A log is zero where it was only made room for; so is one that was never begun.
+  // A WAL that was only allocated, or never begun, contains zeros.
   if (std::all_of(header->begin(), header->end(), [](unsigned char byte) { return byte == 0; })) return;
   if (!has_file) {
     refuse(ErrorCode::corrupt, log + " is the log of a store whose file is missing or empty; put " + path +
                                    " back, or move the log away to begin a new store");
   }
-  // These two never change while a log is in use. No crash damages them: they are written and synced as one.
+  // These two never change while a WAL is in use. A crash cannot damage them: they are written and synced
+  // together.
   const bool known = (number_at(*header, 0) & ~1u) == 0x377f0682 && number_at(*header, 4) == 3'007'000;
   if (!known) {
     refuse(ErrorCode::corrupt,
            log +
-               " is damaged, and with it what had not reached the file yet; restore both from "
-               "a backup, or move the log away to go on without what it held");
+               " is damaged: commits that were not in the file yet are lost. Restore both from "
+               "a backup, or move the log away to continue without them");
   }
 }
 

@@ -1,4 +1,4 @@
-// How an instance is read from its row, for people.
+// Reads an instance from its row, for clients.
 #pragma once
 
 #include "providers/sqlite/statement.hpp"
@@ -13,25 +13,25 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-/// The columns of `instances i` that read_info wants first, in its order.
+/// The first columns of `instances i` that read_info reads, in its order.
 inline constexpr std::string_view info_columns =
     "i.instance_id, i.key, i.name, i.version, i.execution, i.status, i.last_event_id, i.created_at, "
     "i.updated_at, "
     "i.parent_instance, i.parent_key, i.parent_execution, i.parent_event, i.custom_status_version, "
     "i.custom_status";
 inline constexpr int info_column_count = 15;
-/// Those after them, if results are wanted: see read_failure and read_output.
+/// The columns after them, if results are wanted: see read_failure and read_output.
 inline constexpr std::string_view result_columns =
     ", i.failure_kind, i.failure_type, i.failure_message, i.failure_retryable, i.failure_details, "
     "i.failure_attempt, i.failure_timeout, i.output_encoding, i.output";
 
 enum class Results { left_out, wanted };
 
-/// What cannot be read of it stands in its `unreadable`.
+/// Describes the parts that cannot be read in `unreadable`.
 [[nodiscard]] InstanceInfo read_info(const Cursor& run, Results results);
-/// A status that this build does not know is put into `unreadable`.
+/// Describes a status that this build does not know in `unreadable`.
 [[nodiscard]] Status read_status(const Cursor& run, int column, std::optional<std::string>& unreadable);
-/// From the result columns, which begin at `first`.
+/// Reads the result columns, which begin at `first`.
 [[nodiscard]] std::optional<Failure> read_failure(const Cursor& run, int first);
 [[nodiscard]] std::optional<Payload> read_output(const Cursor& run, int first);
 

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view final_statuses = "('Completed', 'Failed', 'Cancelled')";
 
-/// The conditions of a query, and the values for their parameters in the same order. A statement is made for
-/// each query from the parts that are given, so that each can use the index that fits it.
+/// The conditions of a query, and the values for their parameters in the same order. Each query gets a
+/// statement made of its own conditions, so that it can use the best index.
 class Conditions {
  public:
   explicit Conditions(const InstanceQuery& query) {
@@ -38,7 +38,7 @@ class Conditions {
           "?)",
           filter.parent->value);
     }
-    // One whose parent is gone has nobody above it either.
+    // An instance whose parent is deleted counts as a root.
     if (filter.roots_only) {
       text_ +=
           " AND (i.parent_key IS NULL OR NOT EXISTS (SELECT 1 FROM instances p WHERE p.key = i.parent_key))";
@@ -75,7 +75,7 @@ class Conditions {
     text_.append(" AND ").append(condition);
     values_.emplace_back(std::move(value));
   }
-  /// Ids are compared byte by byte, so those of a prefix stand together.
+  /// Ids are compared byte by byte, so the ids with one prefix form a range.
   void add_prefix(const std::string& prefix) {
     add("i.instance_id >= ?", prefix);
     std::string end = prefix;
@@ -95,7 +95,7 @@ InstanceList::InstanceList(Connection& connection)
     : connection_(connection),
       executions_(
           connection,
-          // Results are kept of the last execution only: those before it ended by continuing as new.
+          // Only the last execution has a result: the earlier ones ended by continue-as-new.
           "SELECT e.execution, e.status, e.version, e.last_event_id, e.started_at, e.ended_at, NULL, NULL, "
           "NULL, "
           "NULL, NULL, NULL, NULL, NULL, NULL FROM instances i JOIN executions e ON e.instance_key = i.key "
@@ -106,7 +106,7 @@ InstanceList::InstanceList(Connection& connection)
               std::string(result_columns) + " FROM instances i WHERE i.instance_id = ?1 ORDER BY 1"),
       tree_(
           connection,
-          // A damaged row could make the root a child of its own.
+          // A damaged row could make the root its own descendant.
           "WITH RECURSIVE tree (key, depth, root) AS (SELECT key, 0, key FROM instances "
           "WHERE instance_id = ? UNION "
           "SELECT c.key, tree.depth + 1, tree.root FROM tree JOIN instances c INDEXED BY instances_by_parent "
@@ -125,7 +125,7 @@ InstancePage InstanceList::page(const InstanceQuery& query) {
                                        " FROM instances i" + conditions.text() + " ORDER BY i.key" +
                                        (newest_first ? " DESC" : "") + " LIMIT ?"};
   conditions.bind_to(statement);
-  // One more than wanted tells whether there is another page.
+  // One row more than wanted shows that there is another page.
   const std::int64_t limit = static_cast<std::int64_t>(std::min<std::size_t>(query.limit, 1u << 30)) + 1;
   statement.bind_value(conditions.count() + 1, limit);
   Cursor run = statement.run();

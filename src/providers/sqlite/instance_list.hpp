@@ -1,4 +1,4 @@
-// Finding instances: lists page by page, executions, families.
+// Finds instances: pages of a list, executions, families.
 #pragma once
 
 #include "providers/sqlite/connection.hpp"
@@ -9,7 +9,7 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-/// Reads only; every answer comes from one statement, so that it is of one moment.
+/// Only reads. One statement makes each answer, so that it shows one state of the file.
 class InstanceList {
  public:
   explicit InstanceList(Connection& connection);

@@ -13,14 +13,14 @@ namespace duramen::inline v0::sqlite::detail {
 
 namespace {
 
-/// Deletes the rows of a table that belong to instances of a list.
+/// Deletes the rows of all instances in a list from a table.
 std::string erase_from(const std::string& table, const std::string& column = "instance_key") {
   return "DELETE FROM " + table + " WHERE " + column + " IN (SELECT value FROM json_each(?))";
 }
 
 }  // namespace
 
-/// An instance and everything below it.
+/// An instance and its descendants.
 struct InstanceRemoval::Family {
   std::vector<std::uint64_t> keys;
   std::vector<ChangedInstance> members;
@@ -34,7 +34,7 @@ struct InstanceRemoval::Family {
 
 InstanceRemoval::InstanceRemoval(Connection& connection, StolenLeases& stolen_leases)
     : stolen_leases_(stolen_leases),
-      // A parent that is gone is no parent.
+      // A deleted parent does not count.
       root_(connection,
             "SELECT i.key, EXISTS (SELECT 1 FROM instances p WHERE p.key = i.parent_key), i.execution "
             "FROM instances i WHERE i.instance_id = ?"),
@@ -133,7 +133,7 @@ PruneResult InstanceRemoval::prune(const InstanceId& instance, const PruneOption
     Cursor run = root_.run(instance.value);
     if (!run.step()) return {};
     key = run.number(0);
-    // The current execution has no row among those that are over; it counts all the same.
+    // The current execution has no row in `executions`, but it counts.
     if (options.keep_last) last_to_go = run.integer(2) - std::max<std::int64_t>(*options.keep_last, 1);
   }
   const std::int64_t ended_before =

@@ -1,4 +1,4 @@
-// Removing: whole families of instances, and executions that are over.
+// Removes families of instances, and executions that have ended.
 #pragma once
 
 #include "providers/common/notices.hpp"
@@ -14,15 +14,15 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-/// Inside a write transaction. What is removed is named by lists, so that a family of any size takes the same
-/// few statements.
+/// For use inside a write transaction. Lists name the rows to remove, so that a family of any size takes the
+/// same few statements.
 class InstanceRemoval {
  public:
   InstanceRemoval(Connection& connection, StolenLeases& stolen_leases);
 
   [[nodiscard]] DeleteResult remove(const TransactionTime& time, const InstanceId& root, DeleteMode mode,
                                     providers::Notices& notices);
-  /// The options have at least one part.
+  /// `options` set at least one limit.
   [[nodiscard]] PruneResult prune(const InstanceId& instance, const PruneOptions& options);
 
  private:

@@ -179,7 +179,7 @@ InstanceReader::InstanceReader(Connection& connection)
                   "SELECT v.key, v.value, v.encoding, v.updated_at FROM instances i "
                   "JOIN key_values v ON v.instance_key = i.key "
                   "WHERE i.instance_id = ? AND v.value IS NOT NULL"),
-      // A row holds a whole turn; the first one wanted may begin before the first event wanted.
+      // A row contains a whole turn, so the first row may begin before the first wanted event.
       history_(
           connection,
           "SELECT h.events FROM instances i JOIN history h ON h.instance_key = i.key AND h.execution = ?2 "

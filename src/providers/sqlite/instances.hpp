@@ -1,4 +1,4 @@
-// The table of instances: who exists, where each stands, who has it leased.
+// The table of instances: their ids, states and leases.
 #pragma once
 
 #include "providers/sqlite/connection.hpp"
@@ -12,7 +12,7 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-/// What decisions about an instance need to know.
+/// The columns that decisions about an instance need.
 struct InstanceRow {
   Incarnation key;
   Status status = Status::pending;
@@ -29,7 +29,7 @@ struct InstanceRow {
   }
 };
 
-/// A row to be inserted; defaults are those of an instance that has had no turn.
+/// A row to insert; the defaults are those of an instance without a turn.
 struct NewInstance {
   const InstanceId& id;
   const message::StartOrchestration& start;
@@ -39,7 +39,7 @@ struct NewInstance {
   std::uint32_t engine_version = 0;
   CommitToken commit_token = {};
   const std::optional<Payload>* output = nullptr;
-  const std::optional<ParentLink>* parent = nullptr;  ///< null: the one in `start`
+  const std::optional<ParentLink>* parent = nullptr;  ///< null: the parent in `start`
   std::optional<std::int64_t> not_before = {};
 };
 
@@ -54,14 +54,14 @@ class Instances {
   [[nodiscard]] std::optional<Incarnation> insert(const TransactionTime& time, NumberAllocator& numbers,
                                                   const NewInstance& instance);
 
-  /// Stores what a turn made of the instance and frees its lease.
+  /// Stores the new state of the instance after a turn and releases its lease.
   void update(const TransactionTime& time, Incarnation key, const TurnCommit& commit, EventId last_event_id);
   void set_failure(Incarnation key, const Failure& failure);
   void set_parent(Incarnation key, const ParentLink& parent);
   void set_custom_status(Incarnation key, const CustomStatusChange& change);
-  /// Key-values are looked for from now on.
+  /// Marks that the instance has rows in key_values.
   void mark_key_values(Incarnation key);
-  /// Keeps what is known of the current execution, which the next update replaces.
+  /// Keeps a row of the current execution, which the next update replaces.
   void archive_execution(Incarnation key);
   void append_history(Incarnation key, ExecutionId execution, EventId first, EventId last,
                       std::string_view events);
@@ -71,7 +71,7 @@ class Instances {
   [[nodiscard]] bool release_lease(const TransactionTime& time, const TurnLease& lease,
                                    std::optional<std::int64_t> not_before);
 
-  /// Everything of the instance but its queue rows.
+  /// Erases the instance, except for its queue rows.
   void erase(Incarnation key);
 
  private:
@@ -93,7 +93,7 @@ class Instances {
   Statement erase_history_;
 };
 
-/// Reads for people and for replay, on a connection of their own.
+/// Reads for clients and for replay, on a connection of their own.
 class InstanceReader {
  public:
   explicit InstanceReader(Connection& connection);

@@ -19,7 +19,7 @@ KeyValueTable::KeyValueTable(Connection& connection)
            "INSERT INTO key_values (instance_key, key, value, encoding, updated_at) VALUES (?, ?, ?, ?, ?) "
            "ON CONFLICT (instance_key, key) DO UPDATE SET value = excluded.value, "
            "encoding = excluded.encoding, updated_at = excluded.updated_at"),
-      // A key that no earlier execution knew leaves no row behind; any other is remembered until this one
+      // The row of a key that no earlier execution set is deleted; any other row stays until this execution
       // ends.
       forget_(connection,
               "DELETE FROM key_values WHERE instance_key = ? AND key = ? AND settled_value IS NULL"),

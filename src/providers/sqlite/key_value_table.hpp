@@ -1,4 +1,4 @@
-// The table of key-values: what an instance's store holds now, and what earlier executions left in it.
+// The table of key-values: the current values of an instance, and the values that earlier executions left.
 #pragma once
 
 #include "providers/sqlite/connection.hpp"
@@ -14,14 +14,14 @@ namespace duramen::inline v0::sqlite::detail {
 /// Reads rows of (key, value, encoding, updated_at) to the end.
 [[nodiscard]] KeyValues read_key_values(Cursor run);
 
-/// Every row has a current value, a settled one, or both. Its users note in `instances` who has rows, so that
-/// nobody looks here in vain.
+/// Every row has a current value, a settled value, or both. `instances.has_key_values` marks the instances
+/// with rows, so that the others cost no query.
 class KeyValueTable {
  public:
   explicit KeyValueTable(Connection& connection);
 
   void apply(Incarnation instance, const KeyValueChange& change);
-  /// The execution has ended: what is current is what the next one begins with.
+  /// The execution has ended: the next one begins with the current values.
   void settle(Incarnation instance);
   [[nodiscard]] KeyValues settled(Incarnation instance);
   void erase(Incarnation instance);

@@ -8,15 +8,15 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-/// Takes numbers from the file in blocks, so that a new instance costs no write for its number. What is left
-/// of a block when the store closes is never used.
+/// Takes numbers from the file in blocks, so that a new instance costs no write for its number. The rest of a
+/// block is never used after the store closes.
 class NumberAllocator {
  public:
   explicit NumberAllocator(Connection& connection)
       : reserve_(connection,
                  "UPDATE counters SET value = value + ? WHERE name = 'next_number' RETURNING value") {}
 
-  /// Inside a write transaction.
+  /// Call it inside a write transaction.
   std::uint64_t next() {
     if (next_ == end_) {
       Cursor run = reserve_.run(block);
@@ -27,7 +27,7 @@ class NumberAllocator {
     }
     return next_++;
   }
-  /// The transaction was rolled back, and with it a block that it may have taken.
+  /// Call it after a rollback, which also undoes the taking of a block.
   void forget() noexcept { next_ = end_ = 0; }
 
  private:

@@ -120,7 +120,7 @@ void OrchestratorQueue::load_messages(const TransactionTime& time, LeasedInstanc
 
 namespace {
 
-/// Once a turn has resolved the version, the node must have that very one.
+/// Once a turn has resolved the version, the node must have exactly that version.
 bool has_handler(const TurnFetch& request, std::string_view name, std::string_view version, bool resolved) {
   if (!request.orchestrations) return true;
   return std::ranges::any_of(*request.orchestrations, [&](const RegisteredOrchestration& known) {
@@ -136,7 +136,7 @@ TurnBatch OrchestratorQueue::fetch(const TransactionTime& time, const TurnFetch&
                                    const std::function<LeaseToken()>& new_token) {
   TurnBatch batch;
   batch.next_due = next_due(time);
-  // The others that this fetch may learn of concern its own node and its own handlers.
+  // Other times that this fetch may find concern only its own node and handlers.
   reported_due_ = batch.next_due ? to_unix_ms(*batch.next_due) : std::numeric_limits<std::int64_t>::max();
   std::unordered_set<std::uint64_t> seen;
   {
@@ -145,7 +145,7 @@ TurnBatch OrchestratorQueue::fetch(const TransactionTime& time, const TurnFetch&
       if (!seen.insert(run.number(0)).second) continue;
       const bool leased = !run.is_null(8) && run.integer(9) > time.lease_now;
       const Status status = providers::status_or_running(run.text(4));
-      // An execution that has had no turn is pinned to nothing yet.
+      // An execution without a turn is not pinned to a version yet.
       const bool pinned = status != Status::pending && status != Status::continued_as_new;
       if (!has_handler(request, run.text(2), run.text(3), pinned)) continue;
       const std::int64_t engine = run.integer(7);
@@ -165,8 +165,8 @@ TurnBatch OrchestratorQueue::fetch(const TransactionTime& time, const TurnFetch&
                           .last_event_id = EventId{run.number(6)}};
       load_messages(time, item);
       const bool retried = item.attempt > 1;
-      // What was handed out before without an end may be what brought its node down: it goes alone, when it
-      // is the longest waiting; until then those behind it go first.
+      // An instance that was handed out before and not finished may have crashed its node. It is handed out
+      // alone, when it is the longest waiting; until then the instances behind it go first.
       if (retried && !batch.items.empty()) continue;
       if (run.integer(11) != 0) item.key_values = key_values.settled(item.incarnation);
       batch.items.push_back(std::move(item));

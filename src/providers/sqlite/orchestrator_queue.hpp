@@ -1,4 +1,4 @@
-// Messages on their way to instances, and the fetch that hands instances with messages to a node.
+// Messages to instances, and the fetch that leases instances with messages to a node.
 #pragma once
 
 #include "providers/common/notices.hpp"
@@ -21,26 +21,26 @@ class OrchestratorQueue {
  public:
   explicit OrchestratorQueue(Connection& connection);
 
-  /// `visible_at` in the past means now. Tells `notices` if somebody who sleeps should know.
+  /// `visible_at` in the past means now. Sets `turns_ready` if a sleeping node should fetch.
   void insert(const TransactionTime& time, Incarnation key, const InstanceId& target, const MessageBody& item,
               TimePoint visible_at, providers::Notices& notices);
-  /// The same for a message that is JSON already and is no timer.
+  /// The same for a message that is already JSON and not a timer.
   void insert(const TransactionTime& time, Incarnation key, std::string_view item, std::int64_t visible_at,
               providers::Notices& notices);
-  /// Notes that `key` was sent a message of this id; false if it had been before.
+  /// Records the id of a message to `key`; false if it was recorded before.
   [[nodiscard]] bool receive(Incarnation key, std::string_view message_id);
 
   [[nodiscard]] bool has_received(Incarnation key, std::string_view message_id);
 
-  /// When the first message of an instance is, or was, visible.
+  /// The time at which the first message of an instance becomes, or became, visible.
   [[nodiscard]] std::optional<std::int64_t> first_visible_at(Incarnation key);
-  /// True if a fetch would have something to look at; sets `next_due` if not.
+  /// True if a fetch may find something; sets `next_due` if not.
   [[nodiscard]] bool any_visible(const TransactionTime& time, std::optional<TimePoint>& next_due);
 
   /// Leases instances and counts an attempt for each of their visible messages.
   [[nodiscard]] TurnBatch fetch(const TransactionTime& time, const TurnFetch& request, Instances& instances,
                                 KeyValueTable& key_values, const std::function<LeaseToken()>& new_token);
-  /// Undoes what a fetch did to the messages it returned.
+  /// Undoes the changes of a fetch to the messages that it returned.
   void give_back(Incarnation key, LeaseToken token, bool count_attempt);
 
   void erase_fetched(Incarnation key, LeaseToken token);
@@ -57,7 +57,7 @@ class OrchestratorQueue {
   [[nodiscard]] std::optional<TimePoint> next_due(const TransactionTime& time);
   void note_due(const TransactionTime& time, std::int64_t visible_at, providers::Notices& notices) const;
 
-  // What the last fetch said about when to come back: a message due before that is notices.
+  // The `next_due` of the last fetch: a message that is due earlier is worth a notice.
   std::int64_t reported_due_ = std::numeric_limits<std::int64_t>::max();
   std::atomic<std::uint64_t> unreadable_ = 0;
 

@@ -62,7 +62,7 @@ std::vector<OverdueWork::Found> OverdueWork::find(const TransactionTime& time, s
 }
 
 std::size_t OverdueWork::fail(const TransactionTime& time, std::size_t limit, providers::Notices& notices) {
-  // Where the lease is over too, nobody is at it any more: the row waits for its next attempt.
+  // If the lease has expired as well, the row is free and waits for its next attempt.
   free_.execute(time.lease_now);
   const std::vector<Found> overdue = find(time, limit);
   for (const Found& found : overdue) fail(time, found, notices);
@@ -72,7 +72,7 @@ std::size_t OverdueWork::fail(const TransactionTime& time, std::size_t limit, pr
 void OverdueWork::fail(const TransactionTime& time, const Found& found, providers::Notices& notices) {
   const auto item = workers_.read(found.key);
   if (!item) return;
-  // What read() says is the attempt that would come next.
+  // read() returns the attempt that would come next.
   const std::uint32_t attempt = item->attempt - 1;
   workers_.take_away(time, found.key, CancelReason::timeout, notices.stolen);
   const ActivityAck ack{.lease = {found.key, {}},

@@ -1,5 +1,4 @@
-// Activities whose time limits have passed: nobody began them in time, or whoever did takes too long or has
-// gone silent.
+// Activities whose time limits have passed: they did not begin in time, run too long or send no heartbeats.
 #pragma once
 
 #include "providers/common/notices.hpp"
@@ -20,13 +19,14 @@ class OverdueWork {
  public:
   OverdueWork(Connection& connection, WorkerQueue& workers, Delivery& delivery);
 
-  /// When something becomes, or became, overdue. A hint: may be too early. Only reads.
+  /// The time at which an activity becomes, or became, overdue. A hint: may be too early. Only reads.
   [[nodiscard]] std::optional<TimePoint> next(const TransactionTime& time);
 
-  /// The same, unless it has come: whoever fetches is not sent back at once for what only a sweep can end.
+  /// The same, unless the time has passed: only a sweep ends such an activity, so a fetch should not wait for
+  /// it.
   [[nodiscard]] std::optional<TimePoint> next_in_time(const TransactionTime& time);
 
-  /// Ends at most `limit` of them with a failure, as if their worker had said so. Returns how many.
+  /// Ends at most `limit` of them with a failure, as if their worker had reported it. Returns their number.
   [[nodiscard]] std::size_t fail(const TransactionTime& time, std::size_t limit, providers::Notices& notices);
 
  private:

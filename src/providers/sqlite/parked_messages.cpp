@@ -7,7 +7,7 @@ namespace duramen::inline v0::sqlite::detail {
 namespace {
 
 constexpr std::int64_t parked_for_ms = 24 * 60 * 60 * 1000;
-// Parking a message makes room: also a store that nobody sweeps does not grow for ever.
+// Parking a message first drops expired ones, so that a store without sweeps does not grow without limit.
 constexpr std::size_t expire_at_once = 64;
 
 }  // namespace

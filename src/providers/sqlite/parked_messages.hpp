@@ -1,4 +1,4 @@
-// Messages that came before their instance: kept for it for a day.
+// Messages that arrived before their instance; kept for a day.
 #pragma once
 
 #include "providers/sqlite/connection.hpp"
@@ -16,17 +16,17 @@ class ParkedMessages {
  public:
   explicit ParkedMessages(Connection& connection);
 
-  /// False if a message of that id is parked for that instance already.
+  /// False if a message with that id is already parked for that instance.
   [[nodiscard]] bool park(const TransactionTime& time, const OutboundMessage& message);
-  /// Moves what is parked for `id` into the queue of the instance that has just been created.
+  /// Moves the messages parked for `id` into the queue of the instance that was just created.
   void move_to(const TransactionTime& time, const InstanceId& id, Incarnation key, OrchestratorQueue& queue,
                providers::Notices& notices);
 
   [[nodiscard]] bool any_expired(const TransactionTime& time);
-  /// Drops at most `limit` messages whose time is over. Returns how many.
+  /// Drops at most `limit` expired messages and returns their number.
   [[nodiscard]] std::size_t drop_expired(const TransactionTime& time, std::size_t limit);
 
-  /// Messages dropped because their instance never came.
+  /// Messages dropped because their instance was never created.
   [[nodiscard]] std::uint64_t expired() const noexcept { return expired_; }
 
  private:

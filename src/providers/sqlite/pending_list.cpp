@@ -37,7 +37,7 @@ PendingList::PendingList(Connection& connection)
 
 PendingWork PendingList::of(const TransactionTime& time, const InstanceId& instance) {
   PendingWork pending;
-  // While this run is open, the others read the same state of the file.
+  // While this cursor is open, the other statements read the same state of the file.
   Cursor row = instance_.run(instance.value, time.lease_now);
   if (!row.step()) return pending;
   const std::uint64_t key = row.number(0);

@@ -1,4 +1,4 @@
-// What is on its way to one instance, for people who want to know what it waits for.
+// The pending messages and activities of one instance, for diagnosis.
 #pragma once
 
 #include "providers/sqlite/connection.hpp"
@@ -9,7 +9,7 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-/// Reads only.
+/// Only reads.
 class PendingList {
  public:
   explicit PendingList(Connection& connection);

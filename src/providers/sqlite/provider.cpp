@@ -75,7 +75,7 @@ void SqliteProvider::announce(const providers::Notices& notices) {
     try {
       listeners_.notify(notices);
     } catch (const std::bad_alloc&) {
-      // What there is to tell is stored: the call has succeeded, and polling finds it.
+      // The change is stored: the call has succeeded, and polling finds it.
       if (duramen::detail::mutant("a_lost_hint_fails_the_call")) throw;
     }
   }
@@ -139,7 +139,7 @@ Result<std::vector<Event>> SqliteProvider::read_history(const InstanceId& instan
 
 std::vector<Result<std::vector<Event>>> SqliteProvider::read_histories(
     std::span<const HistoryRequest> requests) {
-  // One transaction: taking and giving back the file's lock costs more than a short history.
+  // One transaction: taking and releasing the file lock costs more than reading a short history.
   auto all = guarded("read_histories", [&]() -> Result<std::vector<Result<std::vector<Event>>>> {
     return read_together([&](Views& views) {
       std::vector<Result<std::vector<Event>>> histories;
@@ -157,7 +157,7 @@ std::vector<Result<std::vector<Event>>> SqliteProvider::read_histories(
 Result<std::vector<CommitResult>> SqliteProvider::commit_turns(std::span<const TurnCommit> commits,
                                                                const std::stop_token& preempt) {
   return guarded("commit_turns", [&]() -> Result<std::vector<CommitResult>> {
-    // Before the writer's turn, so that nobody waits for it.
+    // Encoded before the write lock is taken, so that no writer waits for it.
     std::vector<std::string> events;
     events.reserve(commits.size());
     for (const TurnCommit& commit : commits) {
@@ -184,8 +184,7 @@ Result<std::vector<CommitResult>> SqliteProvider::commit_turns(std::span<const T
       results = writer_.write(CommitSync::durable, commit_all);
     } catch (const SqlError& error) {
       if (!concerns_one_entry(error)) throw;
-      // One of them cannot be stored. Savepoints would cost every batch something; so only this one pays for
-      // them.
+      // One commit cannot be stored. Savepoints would slow down every batch, so only this batch uses them.
       notices = {};
       results = writer_.write(CommitSync::durable, [&](const TransactionTime& time) {
         return commit_each(time, commits, events, notices, preempt);
@@ -254,7 +253,7 @@ Result<std::vector<bool>> SqliteProvider::renew_turns(std::span<const TurnLease>
   });
 }
 
-// -- work items -----------------------------------------------------------------------------------
+// -- activities -----------------------------------------------------------------------------------
 
 Result<ActivityBatch> SqliteProvider::fetch_activities(const ActivityFetch& request) {
   return guarded("fetch_activities", [&]() -> Result<ActivityBatch> {
@@ -360,7 +359,7 @@ std::unique_ptr<Subscription> SqliteProvider::subscribe(NodeId node, ProviderLis
       bell->listen([this](Topics topics) { notify(listeners_, topics); },
                    [this] { return writer_.changed_by_others(); });
     } catch (const std::exception&) {
-      // No thread to be had. Listeners hear of this store's own commits; polling finds the others'.
+      // No thread is available. Listeners are notified of commits by this store; polling finds the others.
     }
   }
   return subscription;

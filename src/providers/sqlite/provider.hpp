@@ -1,5 +1,5 @@
-// The Provider interface over one SQLite file. Each method is one transaction; what it has to tell is told
-// when its locks are given back.
+// The Provider interface on one SQLite file. Each method is one transaction; it notifies the listeners after
+// it has released its locks.
 #pragma once
 
 #include "providers/common/listeners.hpp"
@@ -111,7 +111,7 @@ class SqliteProvider final : public Provider {
     std::function<LeaseToken()> new_token;
   };
 
-  // What is read for replay and for people.
+  // The statements that read, for replay and for clients.
   struct Views {
     explicit Views(Connection& connection) : instances(connection), list(connection), pending(connection) {}
 
@@ -120,7 +120,7 @@ class SqliteProvider final : public Provider {
     PendingList pending;
   };
 
-  // Everything that reads beside the writer, so that a reader does not wait for a commit in flight.
+  // A connection of its own for reads, so that a reader does not wait for a commit.
   struct Reader {
     explicit Reader(const std::string& path)
         : connection(path, Connection::Mode::read_only),
@@ -135,15 +135,15 @@ class SqliteProvider final : public Provider {
     Statement end;
   };
 
-  // What counts, beside writer and reader: it takes long, and neither is to wait for it. A connection of its
-  // own, opened when it is first needed; in memory that of the writer.
+  // A connection of its own for counts, which take long: neither writer nor reader waits for them. Opened
+  // when first needed; in memory it is the writer's connection.
   struct Counting {
     std::mutex mutex;
     std::unique_ptr<Connection> connection;
     std::unique_ptr<StoreCounts> counts;
   };
 
-  /// From its construction to its end all reads see one state of the file.
+  /// All reads during its lifetime see one state of the file.
   class ReadTransaction {
    public:
     explicit ReadTransaction(Reader& reader) : reader_(reader) { reader_.begin.execute(); }
@@ -151,7 +151,7 @@ class SqliteProvider final : public Provider {
       try {
         reader_.end.execute();
       } catch (const std::exception&) {
-        // It has read, and changed nothing.
+        // The transaction has only read.
       }
     }
     ReadTransaction(const ReadTransaction&) = delete;
@@ -190,15 +190,16 @@ class SqliteProvider final : public Provider {
                                                       std::span<const std::string> events,
                                                       providers::Notices& notices,
                                                       const std::stop_token& preempt);
-  /// After the commit: if there is no memory for it, the call has succeeded all the same.
+  /// Called after the commit. If there is no memory for it, the call has succeeded nevertheless.
   void announce(const providers::Notices& notices);
 
   providers::Listeners listeners_;
   Writer writer_;
   Tables tables_;
-  const std::string file_;          // for what is opened later
+  const std::string file_;          // for connections opened later
   std::unique_ptr<Reader> reader_;  // null in memory
-  std::unique_ptr<Views> in_turn_;  // in memory: reads on the writing connection
+  // In memory: reads on the writing connection.
+  std::unique_ptr<Views> in_turn_;
   Counting counting_;
 };
 

@@ -1,5 +1,4 @@
-// The part of the Provider interface that looks after a store: sessions, sweeping, finding, removing,
-// counting.
+// The part of the Provider interface that manages a store: sessions, sweeping, finding, removing, counting.
 #include "providers/sqlite/error.hpp"
 #include "providers/sqlite/provider.hpp"
 #include "providers/sqlite/schema.hpp"
@@ -136,7 +135,7 @@ Result<std::vector<PruneResult>> SqliteProvider::prune_executions(std::span<cons
   return guarded("prune_executions", [&]() -> Result<std::vector<PruneResult>> {
     if (!options.keep_last && !options.ended_before) {
       return Error{ErrorCode::invalid_argument, "prune_executions",
-                   "nothing says which executions to remove; give keep_last, ended_before or both", false};
+                   "no executions to remove were chosen; give keep_last, ended_before or both", false};
     }
     if (instances.empty()) return std::vector<PruneResult>{};
     auto results = writer_.write(CommitSync::durable, [&](const TransactionTime&) {

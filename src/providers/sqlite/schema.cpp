@@ -10,7 +10,7 @@ namespace duramen::inline v0::sqlite::detail {
 
 namespace {
 
-// "DURA": marks the file as ours, for us and for `file(1)`.
+// "DURA": marks the file as a store, for Duramen and for `file(1)`.
 constexpr std::int64_t application_id = 0x44555241;
 
 std::string boot_id() {
@@ -23,7 +23,7 @@ std::string boot_id() {
 }  // namespace
 
 void check_schema(Connection& connection, const std::string& path) {
-  // One snapshot: another process may be making the schema right now.
+  // One snapshot: another process may be creating the schema now.
   connection.execute("BEGIN");
   const std::int64_t application = connection.query_number("PRAGMA application_id");
   const std::int64_t version = connection.query_number("PRAGMA user_version");

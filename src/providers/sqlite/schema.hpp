@@ -1,4 +1,4 @@
-// The file's schema: its version, how a new file gets it and an old one is brought up to it.
+// The schema of the file: its version, its creation and its migrations.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@ namespace duramen::inline v0::sqlite::detail {
 
 class Connection;
 
-/// One per version, oldest first: migrations()[n - 1] leads from version n - 1 to n.
+/// One per version, oldest first: migrations()[n - 1] migrates from version n - 1 to n.
 [[nodiscard]] std::span<const std::string_view> migrations();
 
 /// Refuses a file that is not a store, or one of a newer version. Changes nothing. Throws StoreError.
 void check_schema(Connection& connection, const std::string& path);
 
-/// Brings the file to the current version. Call it while nobody else writes. Throws StoreError, SqlError.
+/// Brings the file to the current version. Call it while no other store writes. Throws StoreError, SqlError.
 void migrate_schema(Connection& connection, const std::string& path);
 
-/// The number under which this boot of the machine is known to the file; made if it is new.
+/// The number of this boot of the machine in the file; inserted if it is new.
 [[nodiscard]] std::int64_t current_boot_number(Connection& connection);
 
 }  // namespace duramen::inline v0::sqlite::detail

@@ -1,4 +1,4 @@
-// Sessions: activities that belong together and run on one owner as long as it holds the session's lease.
+// Sessions: activities that belong together and run on one owner while it holds the lease of the session.
 #pragma once
 
 #include "providers/sqlite/connection.hpp"
@@ -18,19 +18,19 @@ class Sessions {
  public:
   explicit Sessions(Connection& connection);
 
-  /// The end of the lease under which somebody other than `owner` has the session; empty if nobody has.
+  /// The end of the lease that an owner other than `owner` has on the session; empty if there is none.
   [[nodiscard]] std::optional<std::int64_t> taken_until(const TransactionTime& time, std::string_view session,
                                                         std::string_view owner);
-  /// Makes it the owner's, or extends what the owner has.
+  /// Leases the session to the owner, or extends its lease.
   void claim(const TransactionTime& time, std::string_view session, const SessionClaim& claim);
-  /// Notes a sign of use; a session that has ended stays ended.
+  /// Records a use; a session that has ended stays ended.
   void use(const TransactionTime& time, std::string_view session);
 
   [[nodiscard]] std::size_t renew(const TransactionTime& time, std::span<const std::string> owners,
                                   Duration extend, Duration idle_timeout);
   [[nodiscard]] std::size_t release(const TransactionTime& time, const std::string& owner);
 
-  /// Sessions that are nobody's and have no work.
+  /// Sessions without owner and work.
   [[nodiscard]] bool any_orphaned(const TransactionTime& time);
   [[nodiscard]] std::size_t remove_orphaned(const TransactionTime& time, std::size_t limit);
 

@@ -24,7 +24,7 @@ struct flock one_byte(short type, off_t byte) {
   return lock;
 }
 
-/// Says whether it had to wait.
+/// Returns true if it had to wait.
 bool wait_for(int file, short type, off_t byte) {
   struct flock lock = one_byte(type, byte);
   if (fcntl(file, F_OFD_SETLK, &lock) == 0) return false;
@@ -75,7 +75,7 @@ void SideLock::lock() {
 void SideLock::unlock() noexcept { release(file_, writer_byte); }
 
 bool SideLock::alone() const noexcept {
-  // Asks who would stand in the way of an exclusive lock; our own shared one does not.
+  // Asks for a lock that conflicts with an exclusive one; our own shared lock does not.
   struct flock lock = one_byte(F_WRLCK, presence_byte);
   if (fcntl(file_, F_OFD_GETLK, &lock) != 0) return false;
   return lock.l_type == F_UNLCK;

@@ -55,7 +55,7 @@ void Statement::bind(int index, std::int64_t value) {
 }
 
 void Statement::bind(int index, std::string_view value) {
-  // An empty view may have no address, which SQLite would take for NULL.
+  // An empty view may have no address; SQLite would bind NULL.
   const char* data = value.data() != nullptr ? value.data() : "";
   const int code = sqlite3_bind_text64(statement_, index, data, value.size(), SQLITE_STATIC, SQLITE_UTF8);
   if (code != SQLITE_OK) throw_sql_error(sqlite3_db_handle(statement_), code);

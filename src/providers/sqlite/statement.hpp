@@ -13,8 +13,8 @@ namespace duramen::inline v0::sqlite::detail {
 
 class Connection;
 
-/// One run of a statement: values bound, rows read, and the statement free again when it goes out of scope.
-/// Bound text is not copied; it must live as long as the run.
+/// One run of a statement: it binds values and returns rows; its destructor resets the statement. Bound text
+/// is not copied; it must live as long as the run.
 class Cursor {
  public:
   explicit Cursor(sqlite3_stmt* statement) noexcept : statement_(statement) {}
@@ -22,9 +22,9 @@ class Cursor {
   Cursor(const Cursor&) = delete;
   Cursor& operator=(const Cursor&) = delete;
 
-  /// The next row; false when there is none.
+  /// Moves to the next row; false if there is none.
   bool step();
-  /// For statements whose rows nobody reads: runs to the end and returns how many rows were changed.
+  /// For statements without a result: runs to the end and returns the number of changed rows.
   std::int64_t finish();
 
   [[nodiscard]] bool is_null(int column) const;
@@ -55,8 +55,8 @@ class Statement {
     (bind(++index, values), ...);
     return Cursor{statement_};
   }
-  /// For statements that are made at run time: binds one parameter, counted from 1. The value must live as
-  /// long as the run.
+  /// For statements composed at run time: binds one parameter, counted from 1. The value must live as long as
+  /// the run.
   template <class Value>
   void bind_value(int index, const Value& value) {
     bind(index, value);

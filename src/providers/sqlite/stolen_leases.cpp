@@ -4,7 +4,7 @@ namespace duramen::inline v0::sqlite::detail {
 
 namespace {
 
-// How long after the end of a lease its holder may still ask. Holders stop by their own clock at the end.
+// A holder may ask until this long after the end of its lease; at the end it stops by its own clock.
 constexpr std::int64_t margin_ms = 60'000;
 constexpr std::int64_t sweep_interval_ms = 30'000;
 

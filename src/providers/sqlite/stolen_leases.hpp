@@ -1,4 +1,4 @@
-// Tombstones: leases that were taken from their holders, so that a holder who asks is told why.
+// Tombstones of stolen leases: the holder of a stolen lease can learn why.
 #pragma once
 
 #include "providers/common/own_stolen_leases.hpp"
@@ -17,14 +17,14 @@ class StolenLeases {
  public:
   explicit StolenLeases(Connection& connection);
 
-  /// `until` is the end of the lease, in row form; `by` the node that took it.
+  /// `until` is the end of the lease, in row form; `by` is the node that took it.
   void add(const TransactionTime& time, const StolenLease& stolen, std::int64_t until, const NodeId& by);
   [[nodiscard]] std::optional<CancelReason> reason(const TransactionTime& time, const ActivityLease& lease);
   [[nodiscard]] bool any_unreported(const NodeId& node);
-  /// Those of `node` that were not read yet.
+  /// Stolen leases of `node` that were not read yet.
   [[nodiscard]] std::vector<StolenLease> take_unreported(const NodeId& node);
 
-  /// Removes what nobody can ask for any more.
+  /// Removes expired tombstones.
   void sweep(const TransactionTime& time);
 
  private:

@@ -8,7 +8,7 @@ namespace duramen::inline v0::sqlite::detail {
 
 StoreCounts::StoreCounts(Connection& connection)
     : metrics_(connection,
-               // Past executions come as one row without a status.
+               // Past executions are returned as one row without a status.
                "SELECT status, count(*), sum(last_event_id) FROM instances GROUP BY status UNION ALL "
                "SELECT NULL, count(*), coalesce(sum(last_event_id), 0) FROM executions"),
       instances_(connection,

@@ -1,4 +1,4 @@
-// How much there is of everything.
+// Counts the rows of a store.
 #pragma once
 
 #include "providers/sqlite/connection.hpp"
@@ -8,8 +8,8 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-/// Reads only; every answer comes from one statement, so that its numbers fit together. The statements read
-/// whole tables: whoever has one of these gives it a connection of its own.
+/// Only reads. One statement makes each answer, so that its numbers fit together. The statements read whole
+/// tables, so the owner provides a separate connection.
 class StoreCounts {
  public:
   explicit StoreCounts(Connection& connection);

@@ -25,7 +25,7 @@ bool starts_next_execution(const TurnCommit& commit, const InstanceRow& instance
   return instance.status == Status::continued_as_new && commit.execution == instance.execution.next();
 }
 
-/// Do the events go on where history ended?
+/// True if the events continue the stored history.
 bool continues(const TurnCommit& commit, const InstanceRow& instance) {
   if (starts_next_execution(commit, instance)) return numbered_after(commit, {});
   return commit.execution == instance.execution && numbered_after(commit, instance.last_event_id);
@@ -35,7 +35,7 @@ bool is_first_turn(const TurnCommit& commit) {
   return commit.execution == ExecutionId{1} && commit.activity_acks.empty() && numbered_after(commit, {});
 }
 
-/// A fused first turn could not know the incarnation of the instance it belongs to.
+/// Adds the incarnation of the instance, which a fused first turn could not know.
 void fill_in(ParentLink& link, const InstanceId& instance, Incarnation key) {
   if (link.instance == instance && !link.incarnation) link.incarnation = key;
 }
@@ -69,7 +69,7 @@ CommitResult TurnWriter::commit_start(const TransactionTime& time, const TurnCom
       .parent = change.parent ? &change.parent : nullptr};
   CommitResult result;
   const bool fits = is_first_turn(commit);
-  // Inserting first saves a look at the table in the usual case, that the id is free.
+  // Inserting first saves a query in the usual case that the id is free.
   std::optional<Incarnation> key;
   if (fits) key = instances_.insert(time, numbers_, instance);
   if (!key) {
@@ -169,8 +169,8 @@ bool TurnWriter::has_visible_message(const TransactionTime& time, Incarnation ke
   return first && *first <= time.now;
 }
 
-/// Deletes the worker rows whose ends caused this turn. A turn stands or falls with them: if one is gone,
-/// those that were there are acknowledged on their own, and false says that the turn must not be stored.
+/// Deletes the worker rows whose completions caused this turn. If one of them is gone, it acknowledges the
+/// others separately and returns false: the turn must not be stored.
 bool TurnWriter::finish_work(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
                              providers::Notices& notices) {
   for (std::size_t i = 0; i < commit.activity_acks.size(); ++i) {
@@ -202,14 +202,14 @@ void TurnWriter::send(const TransactionTime& time, const TurnCommit& commit, Com
   const Incarnation key = result.incarnation;
   send_messages(time, commit, result, notices);
   remove_messages(commit, key);
-  // What arrived while the lease was held waits for whoever is next.
+  // Messages that arrived during the lease wait for the next turn.
   const bool held = std::holds_alternative<HeldLease>(commit.basis);
   if (held && !notices.turns_ready && !is_final(commit.change.status)) {
     notices.turns_ready = has_visible_message(time, key);
   }
 }
 
-/// Costs nothing for a turn that changes neither, of an instance that has no key-values.
+/// Costs nothing for an instance without key-values whose turn changes none.
 void TurnWriter::store_status_and_key_values(const InstanceChange& change, Incarnation key,
                                              bool has_key_values) {
   if (change.custom_status) instances_.set_custom_status(key, *change.custom_status);
@@ -222,7 +222,7 @@ void TurnWriter::store_status_and_key_values(const InstanceChange& change, Incar
   if (has_key_values && ends_execution) key_values_.settle(key);
 }
 
-/// What a turn does to the worker queue: first what is new, then what is taken back.
+/// Changes the worker queue: inserts the new activities, then deletes the cancelled ones.
 void TurnWriter::store_work(const TransactionTime& time, const TurnCommit& commit, Incarnation key,
                             CommitResult& result, providers::Notices& notices) {
   insert_worker_items(time, commit, key, notices);
@@ -238,7 +238,7 @@ void TurnWriter::store_work(const TransactionTime& time, const TurnCommit& commi
 
 void TurnWriter::insert_worker_items(const TransactionTime& time, const TurnCommit& commit, Incarnation key,
                                      providers::Notices& notices) {
-  // Scheduled and cancelled in one turn: it never was there, and nobody's lease is stolen.
+  // An activity scheduled and cancelled in one turn is never inserted, and no lease is stolen.
   if (commit.cancel_rest || commit.new_activities.empty()) return;
   std::unordered_set<EventId> cancelled;
   for (const CancelledActivity& entry : commit.cancelled_activities) cancelled.insert(entry.activity);
@@ -255,7 +255,7 @@ void TurnWriter::send_messages(const TransactionTime& time, const TurnCommit& co
   const bool fused = std::holds_alternative<FusedStart>(commit.basis);
   for (const OutboundMessage& message : commit.messages) {
     if (std::holds_alternative<message::TimerFired>(message.body) && message.target == commit.instance) {
-      // The usual timer, to oneself: nothing to look up. A final turn has none.
+      // The usual case, a timer of this instance: no query is needed. A final turn has none.
       if (!is_final(commit.change.status)) {
         queue_.insert(time, key, message.target, message.body, message.visible_at, notices);
       }

@@ -1,4 +1,4 @@
-// How a turn is stored: may it be, and then, step by step, what it changes.
+// Stores a turn: checks that it may be stored, then applies its changes step by step.
 #pragma once
 
 #include "providers/sqlite/delivery.hpp"
@@ -20,12 +20,12 @@ class TurnWriter {
         key_values_(key_values),
         delivery_(delivery) {}
 
-  /// Stores the turn itself, if it may be. Inside a write transaction; an SqlError in here leaves it to be
-  /// rolled back by the caller. `events` are the commit's events as they are stored.
+  /// Stores the turn itself, if it may be stored. For use inside a write transaction, which the caller rolls
+  /// back after an SqlError. `events` are the commit's events as they are stored.
   [[nodiscard]] CommitResult commit(const TransactionTime& time, const TurnCommit& commit,
                                     std::string_view events, providers::Notices& notices);
-  /// The second step: sends the messages of a turn that was stored. Of a batch, every turn is decided before
-  /// any message is sent, so that no turn stands in another one's way.
+  /// The second step: sends the messages of a stored turn. All turns of a batch are decided before any
+  /// message is sent, so that no turn prevents another one.
   void send(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
             providers::Notices& notices);
 
@@ -49,8 +49,7 @@ class TurnWriter {
                            providers::Notices& notices);
   void send_messages(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
                      providers::Notices& notices);
-  /// Sends one message; a start that is refused is answered to the instance whose turn this is, or reported
-  /// in `result`.
+  /// Sends one message. A refused start is answered to the instance of this turn, or reported in `result`.
   void send_message(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
                     const OutboundMessage& message, providers::Notices& notices);
   void remove_messages(const TurnCommit& commit, Incarnation key);

@@ -1,4 +1,4 @@
-// How values that stand in several tables are read from their columns.
+// Reads values that several tables contain.
 #pragma once
 
 #include <duramen/payload.hpp>

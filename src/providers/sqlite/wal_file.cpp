@@ -48,7 +48,7 @@ bool WalFile::grow(std::int64_t size, std::int64_t wanted) {
   for (std::int64_t at = size; at < wanted; at += piece) {
     const int length = static_cast<int>(std::min(piece, wanted - at));
     if (file_->pMethods->xWrite(file_, zeros.data(), length, at) != SQLITE_OK) {
-      // Whatever room is left is needed for better things.
+      // Leaves the remaining room to commits.
       file_->pMethods->xTruncate(file_, size);
       return false;
     }

@@ -1,8 +1,8 @@
-// The write-ahead log as a file, past SQLite's own use of it but through SQLite's file system.
+// Direct access to the WAL as a file, through SQLite's file system.
 //
-// A log survives a power failure as far as it was synced. When a sync fails, the system may take the pages it
-// could not write for clean: the next sync succeeds and they are nowhere. What helps is to write the same
-// bytes again. They are the same, so that nobody who reads meanwhile sees a difference.
+// The synced part of a WAL survives a power failure. When a sync fails, the system may treat the pages that
+// it could not write as clean: the next sync succeeds, and the pages are on no disk. The remedy is to write
+// the same bytes again. Readers see no difference.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,15 @@ namespace duramen::inline v0::sqlite::detail {
 
 class Connection;
 
-/// Valid within the write transaction in which it was made: nobody appends meanwhile. Its calls throw
-/// SqlError.
+/// Valid within the write transaction that created it: no other connection appends. Its calls throw SqlError.
 class WalFile {
  public:
   explicit WalFile(Connection& connection);
 
   [[nodiscard]] std::int64_t size();
-  /// Writes what is in it once more, in place.
+  /// Writes its content again, in place.
   void rewrite();
-  /// Appends zeros from `size` up to `wanted`. True if it did; if there is no room, everything is as before.
+  /// Appends zeros from `size` up to `wanted`. False if there is no room; then nothing has changed.
   bool grow(std::int64_t size, std::int64_t wanted);
   void sync();
 

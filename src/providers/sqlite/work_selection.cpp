@@ -9,23 +9,23 @@ namespace duramen::inline v0::sqlite::detail {
 
 namespace {
 
-// So many rows of sessions are looked at in the order of time, before each session is looked at by itself.
+// At most this many rows of sessions are read in the order of time; then each session is read separately.
 constexpr int look_by_time = 256;
 
-constexpr std::string_view lanes =
+constexpr std::string_view slices =
     "FROM worker_queue INDEXED BY worker_queue_lanes WHERE lease_token IS NULL ";
 constexpr std::string_view of_sessions =
     "FROM worker_queue INDEXED BY worker_queue_sessions_waiting "
     "WHERE lease_token IS NULL AND session_id IS NOT NULL ";
 
-/// The first text after this one: no stored text holds a NUL.
+/// The first text after this one: no stored text contains a NUL.
 std::string after(std::string text) {
   text.push_back('\0');
   return text;
 }
 
-/// True if there is another text in the first column. What damage has made something else stands after all
-/// texts, and no text leads past it.
+/// True if the first column has another text. Damaged values of other types sort after all texts, so none of
+/// them hides a text.
 bool next_text(Cursor& run) { return run.step() && run.is_text(0); }
 
 /// Columns: visible_at, position, attempt, instance_key, execution, activity.
@@ -39,7 +39,7 @@ WorkCandidate read_candidate(const Cursor& run, std::optional<std::string> sessi
 
 }  // namespace
 
-/// Lets rows in as long as their sessions are not too many.
+/// Accepts rows until their sessions reach the limit.
 class WorkSelection::Admission {
  public:
   explicit Admission(const SessionClaim& claim)
@@ -61,18 +61,18 @@ class WorkSelection::Admission {
 
 WorkSelection::WorkSelection(Connection& connection, Sessions& sessions)
     : sessions_(sessions),
-      next_session_(connection, "SELECT session_id " + std::string(lanes) +
+      next_session_(connection, "SELECT session_id " + std::string(slices) +
                                     "AND session_id >= ? ORDER BY session_id LIMIT 1"),
-      next_tag_(connection,
-                "SELECT tag " + std::string(lanes) + "AND session_id IS ? AND tag >= ? ORDER BY tag LIMIT 1"),
-      next_name_(connection, "SELECT name " + std::string(lanes) +
+      next_tag_(connection, "SELECT tag " + std::string(slices) +
+                                "AND session_id IS ? AND tag >= ? ORDER BY tag LIMIT 1"),
+      next_name_(connection, "SELECT name " + std::string(slices) +
                                  "AND session_id IS ? AND tag IS ? AND name >= ? ORDER BY name LIMIT 1"),
-      lane_(connection, "SELECT visible_at, position, attempt, instance_key, execution, activity " +
-                            std::string(lanes) +
-                            "AND session_id IS ? AND tag IS ? AND name = ? ORDER BY visible_at, position"),
-      later_in_lane_(connection, "SELECT visible_at " + std::string(lanes) +
-                                     "AND session_id IS ? AND tag IS ? AND name = ? AND visible_at > ? "
-                                     "ORDER BY visible_at LIMIT 1"),
+      slice_(connection, "SELECT visible_at, position, attempt, instance_key, execution, activity " +
+                             std::string(slices) +
+                             "AND session_id IS ? AND tag IS ? AND name = ? ORDER BY visible_at, position"),
+      later_in_slice_(connection, "SELECT visible_at " + std::string(slices) +
+                                      "AND session_id IS ? AND tag IS ? AND name = ? AND visible_at > ? "
+                                      "ORDER BY visible_at LIMIT 1"),
       sessions_by_time_(
           connection,
           "SELECT visible_at, position, attempt, instance_key, execution, activity, session_id, "
@@ -104,13 +104,13 @@ void WorkSelection::Search::lower_due(TimePoint due) {
 WorkSelected WorkSelection::select(const TransactionTime& time, const ActivityFetch& request,
                                    std::size_t limit) {
   Search search{.time = time, .request = request, .limit = limit};
-  each_lane(search, std::nullopt, [&](const QueueSlice& lane) { read_lane(search, lane); });
+  each_slice(search, std::nullopt, [&](const QueueSlice& slice) { read_slice(search, slice); });
   if (request.sessions) read_sessions(search);
 
   std::ranges::sort(search.fresh, [](const auto& a, const auto& b) { return a.before(b); });
   WorkSelected selected{.rows = {}, .next_due = search.next_due};
-  // What was handed out before without an end may be what brought its worker down: it goes alone, when it is
-  // the longest waiting; until then those behind it go first.
+  // An activity that was handed out before and not finished may have crashed its worker. It is handed out
+  // alone, when it is the longest waiting; until then the rows behind it go first.
   const bool alone = search.retried && (search.fresh.empty() || search.retried->before(search.fresh.front()));
   if (alone) {
     if (limit > 0) selected.rows.push_back(std::move(*search.retried));
@@ -126,19 +126,19 @@ void WorkSelection::each_name(const Search& search, const std::optional<std::str
                               const std::optional<std::string>& tag, Visit visit) {
   std::string from;
   while (true) {
-    QueueSlice lane{.session = session, .tag = tag, .name = {}};
+    QueueSlice slice{.session = session, .tag = tag, .name = {}};
     {
       Cursor run = next_name_.run(session, tag, from);
       if (!next_text(run)) return;
-      lane.name = run.string(0);
+      slice.name = run.string(0);
     }
-    from = after(lane.name);
-    if (search.wants_name(lane.name)) visit(lane);
+    from = after(slice.name);
+    if (search.wants_name(slice.name)) visit(slice);
   }
 }
 
 template <class Visit>
-void WorkSelection::each_lane(const Search& search, const std::optional<std::string>& session, Visit visit) {
+void WorkSelection::each_slice(const Search& search, const std::optional<std::string>& session, Visit visit) {
   const TagFilter& tags = search.request.tags;
   if (tags.untagged) each_name(search, session, std::nullopt, visit);
   if (!tags.every_tag) {
@@ -159,19 +159,19 @@ void WorkSelection::each_lane(const Search& search, const std::optional<std::str
   }
 }
 
-void WorkSelection::read_lane(Search& search, const QueueSlice& lane) {
+void WorkSelection::read_slice(Search& search, const QueueSlice& slice) {
   std::size_t taken = 0;
   {
-    Cursor run = lane_.run(lane.session, lane.tag, lane.name);
+    Cursor run = slice_.run(slice.session, slice.tag, slice.name);
     while (taken < search.limit && run.step()) {
       if (run.integer(0) > search.time.now) return search.lower_due(from_unix_ms(run.integer(0)));
-      WorkCandidate candidate = read_candidate(run, lane.session);
+      WorkCandidate candidate = read_candidate(run, slice.session);
       if (!candidate.retried) ++taken;
       search.add(std::move(candidate));
     }
-    if (taken < search.limit) return;  // that was all
+    if (taken < search.limit) return;  // no more rows
   }
-  Cursor run = later_in_lane_.run(lane.session, lane.tag, lane.name, search.time.now);
+  Cursor run = later_in_slice_.run(slice.session, slice.tag, slice.name, search.time.now);
   if (run.step()) search.lower_due(from_unix_ms(run.integer(0)));
 }
 
@@ -195,7 +195,7 @@ void WorkSelection::read_sessions(Search& search) {
   if (!read_sessions_by_time(search)) read_sessions_one_by_one(search);
 }
 
-/// False, and nothing was added, if too many rows would have to be looked at.
+/// Returns false and adds nothing if it would have to read too many rows.
 bool WorkSelection::read_sessions_by_time(Search& search) {
   Admission admission{*search.request.sessions};
   std::vector<WorkCandidate> found;
@@ -206,7 +206,7 @@ bool WorkSelection::read_sessions_by_time(Search& search) {
     if (!search.wants_name(run.text(8)) || !search.wants_tag(run.optional_string(7))) continue;
     if (!may_take(search, run.text(6))) continue;
     WorkCandidate candidate = read_candidate(run, run.string(6));
-    // One that goes alone, or not at all, takes no place from those behind it.
+    // A row that is returned alone, or not at all, takes no place from the rows behind it.
     const std::string& session = *candidate.session;
     if (candidate.retried ? !admission.would_admit(session) : !admission.admit(session)) continue;
     if (!candidate.retried) ++fresh;
@@ -234,18 +234,18 @@ void WorkSelection::read_sessions_one_by_one(Search& search) {
   Admission admission{*search.request.sessions};
   std::size_t read = 0;
   for (const WorkCandidate& head : heads) {
-    // No more sessions than rows can matter.
+    // At most as many sessions as rows can matter.
     if (read == search.limit) break;
     if (!admission.admit(*head.session)) continue;
     ++read;
-    each_lane(search, head.session, [&](const QueueSlice& lane) { read_lane(search, lane); });
+    each_slice(search, head.session, [&](const QueueSlice& slice) { read_slice(search, slice); });
   }
 }
 
 std::optional<WorkCandidate> WorkSelection::head_of_session(Search& search, const std::string& session) {
   std::optional<WorkCandidate> head;
-  each_lane(search, session, [&](const QueueSlice& lane) {
-    Cursor run = lane_.run(lane.session, lane.tag, lane.name);
+  each_slice(search, session, [&](const QueueSlice& slice) {
+    Cursor run = slice_.run(slice.session, slice.tag, slice.name);
     if (!run.step() || run.integer(0) > search.time.now) return;
     WorkCandidate first = read_candidate(run, session);
     if (!head || first.before(*head)) head = std::move(first);

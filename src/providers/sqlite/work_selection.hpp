@@ -1,11 +1,11 @@
-// Which waiting activities a fetch gets.
+// Selects the waiting activities that a fetch gets.
 //
-// Waiting rows stand in lanes, one for each (session, tag, name). A lane is wanted or not as a whole, so a
-// selection skips from lane to lane in the index and reads only the heads of those it wants: what it costs
-// depends on how many lanes there are, not on how many rows wait in lanes that it must not touch.
+// Waiting rows form slices, one for each (session, tag, name). A fetch wants all rows of a slice or none. So
+// a selection skips from slice to slice in the index and reads only the heads of the slices that it wants:
+// its cost depends on the number of slices, not on the number of rows in slices that it must not touch.
 //
-// Rows of sessions are looked at in the order of their time first, as usually most of them may be taken. If
-// too many of those at the front are somebody else's, they are looked at session by session.
+// Rows of sessions are first read in the order of their time, because usually most of them may be taken. If
+// too many rows at the front belong to sessions of other owners, they are read session by session.
 #pragma once
 
 #include "providers/sqlite/connection.hpp"
@@ -27,7 +27,7 @@ namespace duramen::inline v0::sqlite::detail {
 struct WorkCandidate {
   std::int64_t visible_at = 0;
   std::int64_t position = 0;
-  bool retried = false;  ///< it was handed out before without an end
+  bool retried = false;  ///< handed out before, and not finished
   ActivityKey key;
   std::optional<std::string> session;
 
@@ -37,15 +37,16 @@ struct WorkCandidate {
 };
 
 struct WorkSelected {
-  std::vector<WorkCandidate> rows;    ///< in the order in which they go
-  std::optional<TimePoint> next_due;  ///< when there may be more that is wanted
+  /// In the order in which they are handed out.
+  std::vector<WorkCandidate> rows;
+  std::optional<TimePoint> next_due;  ///< the time at which more may be wanted
 };
 
 class WorkSelection {
  public:
   WorkSelection(Connection& connection, Sessions& sessions);
 
-  /// At most `limit` rows, longest waiting first; one that was handed out before goes alone. Only reads.
+  /// At most `limit` rows, longest waiting first; a retried row is returned alone. Only reads.
   [[nodiscard]] WorkSelected select(const TransactionTime& time, const ActivityFetch& request,
                                     std::size_t limit);
 
@@ -55,7 +56,7 @@ class WorkSelection {
     std::optional<std::string> tag;
     std::string name;
   };
-  /// One call of select: what it was asked, and what it has found so far.
+  /// One call of select: its request, and the rows found so far.
   struct Search {
     const TransactionTime& time;
     const ActivityFetch& request;
@@ -63,7 +64,7 @@ class WorkSelection {
     std::vector<WorkCandidate> fresh = {};
     std::optional<WorkCandidate> retried = {};  ///< the first of them
     std::optional<TimePoint> next_due = {};
-    /// Until when somebody else has a session; empty: it may be taken.
+    /// The end of the lease that another owner has on a session; empty: it may be taken.
     std::map<std::string, std::optional<std::int64_t>, std::less<>> taken_until = {};
 
     [[nodiscard]] bool wants_name(std::string_view name) const;
@@ -74,16 +75,16 @@ class WorkSelection {
   class Admission;
 
   template <class Visit>
-  void each_lane(const Search& search, const std::optional<std::string>& session, Visit visit);
+  void each_slice(const Search& search, const std::optional<std::string>& session, Visit visit);
   template <class Visit>
   void each_name(const Search& search, const std::optional<std::string>& session,
                  const std::optional<std::string>& tag, Visit visit);
-  /// Adds the due rows at the head of a lane and says when the next one comes.
-  void read_lane(Search& search, const QueueSlice& lane);
+  /// Adds the due rows at the head of a slice and returns the time of the next one.
+  void read_slice(Search& search, const QueueSlice& slice);
   void read_sessions(Search& search);
   [[nodiscard]] bool read_sessions_by_time(Search& search);
   void read_sessions_one_by_one(Search& search);
-  /// The first due row of a session that is wanted.
+  /// The first wanted row of a session that is due.
   [[nodiscard]] std::optional<WorkCandidate> head_of_session(Search& search, const std::string& session);
   [[nodiscard]] bool may_take(Search& search, std::string_view session);
 
@@ -91,8 +92,8 @@ class WorkSelection {
   Statement next_session_;
   Statement next_tag_;
   Statement next_name_;
-  Statement lane_;
-  Statement later_in_lane_;
+  Statement slice_;
+  Statement later_in_slice_;
   Statement sessions_by_time_;
   Statement next_of_sessions_;
 };

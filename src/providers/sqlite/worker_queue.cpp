@@ -15,10 +15,10 @@ namespace {
 
 // Up to here one statement per cancelled row is cheaper than a list.
 constexpr std::size_t cancel_one_by_one = 4;
-// How many leases are looked at to find one that ends and is another node's.
+// At most this many leases are read to find one of another node.
 constexpr int lease_ends_to_look_at = 16;
 
-// One row, if it is held under a lease that lasts. Parameters 1 to 5.
+// One row, if it is held under a valid lease. Parameters 1 to 5.
 constexpr std::string_view held =
     "instance_key = ?1 AND execution = ?2 AND activity = ?3 AND lease_token = ?4 AND lease_until > ?5";
 
@@ -26,7 +26,7 @@ std::optional<std::int64_t> limit_or_null(Duration limit) {
   return limit.count() <= 0 ? std::nullopt : std::optional<std::int64_t>(limit.count());
 }
 
-/// When an attempt that starts now will have taken too long.
+/// The deadline of an attempt that starts now.
 struct Deadlines {
   std::optional<std::int64_t> close_by;
   std::optional<std::int64_t> overdue_at;
@@ -41,7 +41,7 @@ struct Deadlines {
   }
 };
 
-// What read_item needs.
+// The columns that read_item reads.
 constexpr std::string_view item_columns =
     "SELECT w.attempt, w.name, w.input, w.encoding, w.session_id, w.tag, w.schedule_to_start, "
     "w.start_to_close, "
@@ -51,7 +51,7 @@ constexpr std::string_view item_columns =
     "FROM worker_queue w LEFT JOIN instances i ON i.key = w.instance_key "
     "WHERE w.instance_key = ? AND w.execution = ? AND w.activity = ?";
 
-/// What is wrong with such a row; empty if nothing is.
+/// Describes the defect of such a row; empty if there is none.
 std::optional<std::string> fault_of(const Cursor& run) {
   if (run.is_null(13)) return "its instance does not exist";
   constexpr std::pair<int, std::string_view> texts[] = {
@@ -132,7 +132,7 @@ WorkerQueue::WorkerQueue(Connection& connection, NumberAllocator& numbers, Stole
       finish_(connection,
               "DELETE FROM worker_queue WHERE instance_key = ? AND execution = ? AND activity = ?"),
       renew_(connection, "UPDATE worker_queue SET lease_until = ?6 WHERE " + std::string(held)),
-      // A sign of life puts off the next one; when the attempt must have ended stays.
+      // A heartbeat postpones the deadline of the next one; the deadline of the attempt stays.
       renew_alive_(
           connection,
           "UPDATE worker_queue SET lease_until = ?6, details = coalesce(?7, details), "

@@ -1,4 +1,4 @@
-// Activities waiting to be run, and the leases under which they are.
+// Waiting and running activities, and their leases.
 #pragma once
 
 #include "providers/sqlite/connection.hpp"
@@ -30,23 +30,23 @@ class WorkerQueue {
 
   [[nodiscard]] ActivityBatch fetch(const TransactionTime& time, const ActivityFetch& request,
                                     const std::function<LeaseToken()>& new_token);
-  /// True if a fetch would have something to do; sets `next_due` if not. Only reads.
+  /// True if a fetch may find something; sets `next_due` if not. Only reads.
   [[nodiscard]] bool any_available(const TransactionTime& time, const ActivityFetch& request,
                                    std::optional<TimePoint>& next_due);
 
-  /// The row with everything that a worker is told, the attempt counted that a fetch would begin; empty if it
-  /// is not there. The fence is that of the last lease.
+  /// The row as a worker receives it, with the attempt that a fetch would begin; empty if there is no such
+  /// row. The fence is that of the last lease.
   [[nodiscard]] std::optional<LeasedActivity> read(const ActivityKey& key);
 
   [[nodiscard]] bool is_held(const TransactionTime& time, const ActivityLease& lease);
   /// Deletes the row if it is held under that lease.
   [[nodiscard]] bool finish(const TransactionTime& time, const ActivityLease& lease);
   [[nodiscard]] bool renew(const TransactionTime& time, const ActivityRenewal& renewal, Duration extend);
-  /// Gives the row back; false if it is not held under that lease.
+  /// Releases the row; false if it is not held under that lease.
   [[nodiscard]] bool abandon(const TransactionTime& time, const ActivityRelease& entry);
 
-  /// Deletes rows, whoever holds them. Leases that were held are returned and left as tombstones. `by` does
-  /// the taking.
+  /// Deletes rows even if they are leased. Leaves a tombstone for each lease and returns the leases. `by` is
+  /// the node that takes them.
   void cancel(const TransactionTime& time, Incarnation key, ExecutionId execution,
               std::span<const CancelledActivity> activities, const NodeId& by,
               std::vector<StolenLease>& stolen);
@@ -54,21 +54,21 @@ class WorkerQueue {
                         CancelReason reason, const NodeId& by, std::vector<StolenLease>& stolen);
   void cancel_instance(const TransactionTime& time, Incarnation key, CancelReason reason,
                        std::vector<StolenLease>& stolen);
-  /// The same for one row, by nobody in particular.
+  /// The same for one row, without a node that takes it.
   void take_away(const TransactionTime& time, const ActivityKey& key, CancelReason reason,
                  std::vector<StolenLease>& stolen);
 
  private:
-  /// Finds rows and deletes the same. DELETE ... RETURNING would make a temporary table even when there is no
-  /// row, and most executions end with none.
+  /// Finds rows, then deletes them. DELETE ... RETURNING would create a temporary table even without a row,
+  /// and most executions end without one.
   struct Removal {
     Removal(Connection& connection, const std::string& condition);
     Statement find;
     Statement erase;
   };
-  /// Frees rows whose holder has gone silent: they wait like any other.
+  /// Frees rows whose lease has expired: they wait again.
   void release_ended(const TransactionTime& time);
-  /// When a lease ends that another node holds. A hint.
+  /// The end of a lease that another node holds. A hint.
   [[nodiscard]] std::optional<TimePoint> next_lease_end(const TransactionTime& time, const NodeId& node);
   template <class ReasonOf, class... Values>
   void steal(const TransactionTime& time, Removal& removal, const ReasonOf& reason_of, const NodeId& by,

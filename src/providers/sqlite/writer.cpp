@@ -16,9 +16,9 @@ namespace duramen::inline v0::sqlite::detail {
 
 namespace {
 
-// A page in the log, with what SQLite writes in front of it.
+// The size of a page in the WAL with its frame header.
 constexpr std::size_t frame_bytes = 4096 + 24;
-// A checkpoint waits this long for readers; then the log goes on growing until the next try.
+// A checkpoint waits this long for readers; then the WAL grows until the next try.
 constexpr int checkpoint_patience_ms = 20;
 constexpr int write_lock_timeout_ms = 5000;
 constexpr int open_attempts = 500;
@@ -30,7 +30,7 @@ int frames_in(std::size_t bytes) {
   return static_cast<int>(std::clamp<std::size_t>(bytes / frame_bytes, 1, most));
 }
 
-/// SQLite's own waiting does not end when it is interrupted.
+/// Replaces SQLite's own busy handler, which ignores an interrupt.
 int wait_for_readers(void* preempt, int times_before) {
   if (times_before == checkpoint_patience_ms || static_cast<std::stop_token*>(preempt)->stop_requested())
     return 0;
@@ -59,8 +59,8 @@ Writer::Writer(const Options& options)
     migrate_schema(*connection_, options.path);
     boot_ = current_boot_number(*connection_);
   } else {
-    // Looks before anything is written beside a file that may be somebody else's.
-    // If it is, its log stays as it is too.
+    // Checks the schema before it writes next to a file that may belong to another program. In that case its
+    // WAL stays unchanged as well.
     const bool finds_log = has_log(options.path);
     if (finds_log) connection_->checkpoint_on_close(false);
     check_schema(*connection_, options.path);
@@ -75,18 +75,18 @@ Writer::Writer(const Options& options)
 }
 
 Writer::~Writer() {
-  // The last connection to close moves the log into the file, so closing is a turn to write like any other.
+  // The last connection that closes checkpoints the WAL, so closing needs the write lock.
   bool locked = false;
   if (side_lock_) {
     try {
       side_lock_->lock();
       locked = true;
     } catch (const std::exception&) {
-      // Closing without it is what SQLite does anyway.
+      // SQLite itself closes without this lock.
     }
   }
-  // Left as it is, for whoever opens the store next.
-  if (log_is_suspect_) connection_->checkpoint_on_close(false);
+  // Leaves the WAL for the next store that opens the file.
+  if (wal_is_suspect_) connection_->checkpoint_on_close(false);
   numbers_.reset();
   begin_.reset();
   commit_.reset();
@@ -114,8 +114,8 @@ void Writer::prepare_file(const Options& options) {
 }
 
 void Writer::use_wal() {
-  // Changing the mode needs the file alone for a moment, and SQLite does not wait for that: another process
-  // may be opening it right now.
+  // Changing the mode needs exclusive access for a moment, and SQLite does not wait for it: another process
+  // may be opening the file now.
   for (int attempt = 1;; ++attempt) {
     try {
       if (connection_->query_text("PRAGMA journal_mode=WAL") == "wal") return;
@@ -130,15 +130,15 @@ void Writer::use_wal() {
 }
 
 void Writer::prepare_log(std::size_t bytes) {
-  // The write lock keeps everybody from appending meanwhile.
+  // The write lock prevents appends during this.
   begin_->execute();
   try {
     WalFile log{*connection_};
     const std::int64_t found = log.size();
-    // What a process left that died may not be synced, and we will soon answer that it is there.
+    // Commits of a process that died may not be synced, but readers will soon see them as stored.
     if (found > 0 && side_lock_->alone()) log.rewrite();
-    // Zeros after the last frame are no frame: SQLite reads a log up to the first frame whose checksum is
-    // wrong. Only a saving, so that a failure does not matter.
+    // Zeros after the last frame are not a frame: SQLite reads a WAL up to the first frame with a wrong
+    // checksum. Allocating is only an optimisation, so a failure does not matter.
     const bool grown = log.grow(found, static_cast<std::int64_t>(bytes));
     if (found > 0 || grown) log.sync();
     commit_->execute();
@@ -149,11 +149,11 @@ void Writer::prepare_log(std::size_t bytes) {
 }
 
 void Writer::sync_wal() {
-  if (!log_is_suspect_) return;
+  if (!wal_is_suspect_) return;
   WalFile log{*connection_};
   log.rewrite();
   log.sync();
-  log_is_suspect_ = false;
+  wal_is_suspect_ = false;
 }
 
 void Writer::set_synchronous(CommitSync promise) {
@@ -171,7 +171,7 @@ int Writer::on_wal_commit(void* self, sqlite3*, const char*, int frames) {
 bool Writer::wal_grew_by(int wanted) const noexcept {
   const int frames = wal_frames_;
   const int done = checkpointed_frames_;
-  // Fewer than before: the log has begun anew.
+  // Fewer than before: SQLite has restarted the WAL.
   return frames - (frames < done ? 0 : done) >= wanted;
 }
 
@@ -186,21 +186,21 @@ void Writer::maintain(const std::stop_token& preempt) noexcept {
 }
 
 void Writer::checkpoint_wal(int when_grown_by, const std::stop_token& preempt) noexcept {
-  // Who is in a hurry stands behind this: a turn to write would be waited for in vain.
+  // An urgent commit is queued behind us; do not compete with it for the write lock.
   if (preempt.stop_requested()) return;
   try {
     const std::lock_guard guard{mutex_};
     if (preempt.stop_requested()) return;
-    if (!wal_grew_by(when_grown_by)) return;  // another thread was faster
-    // Moving a log that may not be on the disk would mix it with the file when power fails; the next
-    // transaction will see to it.
-    if (log_is_suspect_) return;
+    if (!wal_grew_by(when_grown_by)) return;  // another thread has checkpointed
+    // Checkpointing pages of the WAL that may not be on the disk could mix states after a power failure. The
+    // next transaction syncs the WAL first.
+    if (wal_is_suspect_) return;
     side_lock_->lock();
     const int code = checkpoint(preempt);
     side_lock_->unlock();
     if (code == SQLITE_INTERRUPT) return;  // still due
     if (code == SQLITE_OK) wal_frames_ = 0;
-    if (is_failed_sync(code)) log_is_suspect_ = true;
+    if (is_failed_sync(code)) wal_is_suspect_ = true;
     checkpointed_frames_ = wal_frames_.load();
   } catch (const std::exception&) {
     checkpointed_frames_ = wal_frames_.load();
@@ -214,8 +214,8 @@ int Writer::checkpoint(const std::stop_token& preempt) {
   sqlite3_busy_handler(handle, &wait_for_readers, &while_readers_are_there);
   int code = SQLITE_OK;
   {
-    // An interrupted checkpoint has copied pages that the next one copies again, and changed nothing else. An
-    // interrupt that comes too late is forgotten by SQLite when the next statement begins.
+    // An interrupted checkpoint has only copied pages, which the next one copies again. SQLite ignores an
+    // interrupt that comes too late once the next statement begins.
     const std::stop_callback interrupt{preempt, [handle] { sqlite3_interrupt(handle); }};
     code = sqlite3_wal_checkpoint_v2(handle, nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
   }
@@ -264,11 +264,11 @@ Writer::Transaction::~Transaction() {
 }
 
 void Writer::Transaction::roll_back() noexcept {
-  // SQLite has rolled back by itself after some errors; then there is nothing to do.
+  // After some errors SQLite has already rolled back.
   try {
     if (writer_.connection_->in_transaction()) writer_.rollback_->execute();
   } catch (const std::exception&) {
-    // The next BEGIN will say what is wrong.
+    // The next BEGIN reports the problem.
   }
 }
 
@@ -276,12 +276,13 @@ void Writer::Transaction::commit() {
   try {
     writer_.commit_->execute();
   } catch (const SqlError& error) {
-    if (is_failed_sync(error.code())) writer_.log_is_suspect_ = true;
+    if (is_failed_sync(error.code())) writer_.wal_is_suspect_ = true;
     throw;
   }
   open_ = false;
   const std::uint64_t changes = writer_.connection_->total_changes() - changes_before_;
-  if (changes == 0) return;  // no page was written, so nothing was synced
+  // No page was written, so nothing was synced.
+  if (changes == 0) return;
   writer_.row_writes_ += changes;
   if (promise_ == CommitSync::durable && writer_.durable_)
     ++writer_.synced_commits_;

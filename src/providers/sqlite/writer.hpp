@@ -1,5 +1,5 @@
-// The one connection that writes, and what surrounds each of its transactions: whose turn it is, whether to
-// wait for the disk, when to move the log into the file.
+// The one connection that writes, and the work around each of its transactions: the side lock, the sync, the
+// checkpoint.
 #pragma once
 
 #include "providers/sqlite/bell.hpp"
@@ -17,10 +17,11 @@
 
 namespace duramen::inline v0::sqlite::detail {
 
-/// What a transaction has to survive when its call has returned.
+/// The failure that a transaction must survive once its call has returned.
 enum class CommitSync {
-  durable,     ///< power loss
-  lease_only,  ///< the death of the process: leases end with the boot of the machine
+  durable,  ///< power loss
+  /// The death of the process: leases end with the boot of the machine.
+  lease_only,
 };
 
 class Writer {
@@ -31,7 +32,7 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  /// Runs `body(moment)` as one write transaction; what it throws rolls everything back.
+  /// Runs `body(time)` as one write transaction; an exception rolls everything back.
   template <class Body>
   auto write(CommitSync promise, Body&& body) {
     const std::lock_guard guard{mutex_};
@@ -40,24 +41,23 @@ class Writer {
     transaction.commit();
     return answer;
   }
-  /// Runs `body(moment)`, which only reads, between write transactions of this store.
+  /// Runs `body(time)`, which only reads, between write transactions of this store.
   template <class Body>
   auto read(Body&& body) {
     const std::lock_guard guard{mutex_};
     return body(transaction_time());
   }
 
-  /// Moves the log into the file when it has grown enough since the last time, unless there is a hurry:
-  /// seldom, as pages that changed often are then written back once. Never fails: it is tried again later.
+  /// Checkpoints the WAL if it has grown enough since the last time, unless `preempt` is requested. Seldom,
+  /// so that pages that changed often are written back once. Never fails: the next call tries again.
   void maintain(const std::stop_token& preempt) noexcept;
   [[nodiscard]] bool wants_maintenance() const noexcept;
-  /// The same when the log has grown so much that it cannot wait for `maintain`.
+  /// The same if the WAL has grown so much that it cannot wait for `maintain`.
   void limit_wal() noexcept;
-  /// True if somebody else has committed since the last time this was asked. False if that cannot be told
-  /// right now.
+  /// True if another connection has committed since the last call. False if that cannot be determined now.
   [[nodiscard]] bool changed_by_others() noexcept;
 
-  /// Now, in the form in which rows hold times.
+  /// Now, in the form that rows contain.
   [[nodiscard]] TransactionTime transaction_time() const { return TransactionTime::of(clock_, boot_); }
   [[nodiscard]] Connection& connection() noexcept { return *connection_; }
   [[nodiscard]] NumberAllocator& numbers() noexcept { return *numbers_; }
@@ -66,7 +66,7 @@ class Writer {
   [[nodiscard]] Counters counters() const noexcept;
   /// Null in memory.
   [[nodiscard]] Bell* bell() noexcept { return bell_.get(); }
-  /// True if the last transaction had to wait for that of another store.
+  /// True if the last transaction had to wait for a transaction of another store.
   [[nodiscard]] bool is_contended() const noexcept { return side_lock_ && side_lock_->was_waited_for(); }
   /// True if no other store has the file open.
   [[nodiscard]] bool alone() const noexcept { return !side_lock_ || side_lock_->alone(); }
@@ -93,7 +93,7 @@ class Writer {
   void prepare_file(const Options& options);
   void use_wal();
   void prepare_log(std::size_t bytes);
-  /// Makes sure that everything in the log is on the disk, or throws. Inside a write transaction.
+  /// Syncs the whole WAL, or throws. For use inside a write transaction.
   void sync_wal();
   void set_synchronous(CommitSync promise);
   [[nodiscard]] bool wal_grew_by(int frames) const noexcept;
@@ -119,7 +119,8 @@ class Writer {
   std::unique_ptr<Statement> rollback_;
   std::unique_ptr<Statement> data_version_;
   CommitSync synchronous_ = CommitSync::durable;
-  bool log_is_suspect_ = false;  // a sync of it failed: what it should have written may be nowhere
+  // A sync of the WAL failed: its pages may be on no disk.
+  bool wal_is_suspect_ = false;
   std::int64_t last_data_version_ = 0;
 
   std::atomic<int> wal_frames_ = 0;

@@ -1,4 +1,4 @@
-// How a turn is stored: is it allowed, and then, step by step, what it changes.
+// Stores a turn: checks that it may be stored, then applies its changes step by step.
 #include "providers/common/invalid_turn.hpp"
 #include "testing/memory/state.hpp"
 
@@ -13,7 +13,7 @@ bool is_timer(const MessageBody& item, ExecutionId execution) {
   return timer && timer->execution == execution;
 }
 
-/// Fills in the incarnation that a fused first turn could not know.
+/// Adds the incarnation of the instance, which a fused first turn could not know.
 void complete(ParentLink& link, const Instance& parent) {
   if (link.instance == parent.info.instance && !link.incarnation) link.incarnation = parent.info.incarnation;
 }
@@ -33,8 +33,8 @@ void change_key_value(KeyValues& values, const KeyValueChange& change) {
 
 }  // namespace
 
-/// Decides and stores every turn before any of their messages: what one turn sends is not yet there for its
-/// neighbour.
+/// Decides and stores all turns before it sends any message: no turn of the batch sees a message of another
+/// one.
 std::vector<CommitResult> MemoryState::commit_all(std::span<const TurnCommit> commits) {
   forget_tombstones();
   ++commit_calls_;
@@ -53,7 +53,7 @@ std::vector<CommitResult> MemoryState::commit_all(std::span<const TurnCommit> co
   return results;
 }
 
-/// Everything of one turn but its messages.
+/// Stores one turn without its messages.
 CommitResult MemoryState::commit(const TurnCommit& commit) {
   const auto* fused = std::get_if<FusedStart>(&commit.basis);
   Instance* instance = fused ? find(commit.instance) : find(commit.incarnation);
@@ -81,7 +81,7 @@ CommitResult MemoryState::commit(const TurnCommit& commit) {
   return result;
 }
 
-/// May this turn be stored? If not, says so in `result`.
+/// True if this turn may be stored; otherwise `result` has the reason.
 bool MemoryState::basis_holds(const TurnCommit& commit, Instance* instance, CommitResult& result) {
   if (const auto* fused = std::get_if<FusedStart>(&commit.basis)) {
     const auto refused = refusal(fused->request);
@@ -102,8 +102,8 @@ bool MemoryState::basis_holds(const TurnCommit& commit, Instance* instance, Comm
                 instance->info.last_event_id == std::get<ConditionalLease>(commit.basis).last_event_id &&
                 !has_visible_message(*instance);
   }
-  // A turn made from the result of an activity stands or falls with it: cancelled in between, it never
-  // happened.
+  // A turn made from the result of an activity needs that activity: if it was cancelled in between, the turn
+  // is not stored.
   const auto is_held = [&](const ActivityAck& entry) { return find_leased(entry.lease) != nullptr; };
   if (condition && std::ranges::all_of(commit.activity_acks, is_held)) return true;
 
@@ -112,7 +112,7 @@ bool MemoryState::basis_holds(const TurnCommit& commit, Instance* instance, Comm
   return false;
 }
 
-/// Do the events go on where history ended? `instance` is null for one that this commit creates.
+/// True if the events continue the stored history. `instance` is null if this commit creates it.
 bool MemoryState::continues(const TurnCommit& commit, const Instance* instance) {
   ExecutionId current{1};
   EventId last;
@@ -192,7 +192,7 @@ void MemoryState::insert_worker_items(const TurnCommit& commit, const Instance& 
   for (const CancelledActivity& entry : commit.cancelled_activities) cancelled.insert(entry.activity);
 
   for (const NewActivity& item : commit.new_activities) {
-    // Scheduled and cancelled in one turn: it never was there, and nobody's lease is stolen.
+    // An activity scheduled and cancelled in one turn is never inserted, and no lease is stolen.
     if (commit.cancel_rest || cancelled.contains(item.request.key.activity)) continue;
     WorkRow row{.request = item.request, .position = {clock.now(), ++last_arrival_}};
     row.request.key.incarnation = instance.info.incarnation;
@@ -223,7 +223,7 @@ void MemoryState::send_messages(const TurnCommit& commit, Instance& instance, Co
   }
 }
 
-/// Takes activities back, now that the new ones are in place.
+/// Deletes cancelled activities, after the new ones were inserted.
 void MemoryState::cancel(const TurnCommit& commit, const Instance& instance, CommitResult& result) {
   const auto steal = [&](const ActivityKey& key, CancelReason reason) {
     const auto stolen = remove_row(key, reason, commit.node);
@@ -245,7 +245,7 @@ void MemoryState::cancel(const TurnCommit& commit, const Instance& instance, Com
   }
 }
 
-/// Takes timers back, now that the new ones are in place.
+/// Deletes cancelled timers, after the new ones were inserted.
 void MemoryState::drop_timers(const TurnCommit& commit, Instance& instance) {
   const std::set<EventId> dropped(commit.dropped_timers.begin(), commit.dropped_timers.end());
   std::erase_if(instance.inbox, [&](const auto& entry) {

@@ -1,4 +1,4 @@
-// Finding, removing and counting instances.
+// Finds, removes and counts instances.
 #include "providers/common/message_subject.hpp"
 #include "testing/memory/state.hpp"
 
@@ -15,7 +15,7 @@ InstanceInfo without_results(InstanceInfo info) {
 
 }  // namespace
 
-/// A child whose parent is gone is a root.
+/// A child whose parent is deleted is a root.
 bool MemoryState::has_parent(const Instance& instance) const {
   return instance.info.parent && instances.contains(instance.info.parent->incarnation);
 }
@@ -62,7 +62,7 @@ InstancePage MemoryState::list(const InstanceQuery& query) {
   return page;
 }
 
-/// The instance and everything below it, parents before children.
+/// The instance and its descendants, parents before children.
 std::vector<Incarnation> MemoryState::descendants(Incarnation root) const {
   std::vector<Incarnation> members{root};
   for (std::size_t i = 0; i < members.size(); ++i) {

@@ -1,4 +1,4 @@
-// One lock around MemoryState; what a call has to tell is told after the lock is given back.
+// One lock around MemoryState; a call notifies the listeners after it has released the lock.
 #include "providers/common/listeners.hpp"
 #include "testing/memory/state.hpp"
 #include <duramen/testing/memory_provider.hpp>
@@ -12,7 +12,7 @@ namespace duramen::inline v0::testing {
 struct MemoryProvider::Impl {
   Impl(const Clock& clock, MemoryOptions options) : state(clock, options) {}
 
-  /// Runs one transaction, then tells the listeners.
+  /// Runs one transaction, then notifies the listeners.
   template <class Transaction>
   auto run(Transaction transaction) {
     std::unique_lock lock(mutex);
@@ -56,7 +56,7 @@ Result<std::vector<EnqueueOutcome>> MemoryProvider::enqueue_messages(
     std::span<const OutboundMessage> messages) {
   return impl_->run_each(messages, [](MemoryState& state, const OutboundMessage& message) {
     const EnqueueOutcome outcome = state.deliver(message);
-    // Also one for later: nobody who sleeps knows of its time.
+    // Even for a later message: sleeping nodes do not know its time.
     if (outcome == EnqueueOutcome::enqueued) state.notices.turns_ready = true;
     return outcome;
   });
@@ -82,7 +82,7 @@ Result<std::vector<Event>> MemoryProvider::read_history(const InstanceId& id, Ex
 
 Result<std::vector<CommitResult>> MemoryProvider::commit_turns(std::span<const TurnCommit> commits,
                                                                const std::stop_token& preempt) {
-  // Half of them, so that who uses this for a test meets both: what was stored, and what is to come again.
+  // Half of them, so that a test sees both: stored commits, and commits that must be sent again.
   if (preempt.stop_requested()) commits = commits.first(commits.size() / 2);
   return impl_->run([&](MemoryState& state) { return state.commit_all(commits); });
 }
@@ -183,7 +183,7 @@ Result<std::vector<PruneResult>> MemoryProvider::prune_executions(std::span<cons
                                                                   const PruneOptions& options) {
   if (!options.keep_last && !options.ended_before) {
     return Error{ErrorCode::invalid_argument, "prune_executions",
-                 "say how many executions to keep, or until when they must have ended", false};
+                 "no executions to remove were chosen; give keep_last, ended_before or both", false};
   }
   return impl_->run_each(instances,
                          [&](MemoryState& state, const InstanceId& id) { return state.prune(id, options); });

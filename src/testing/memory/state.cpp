@@ -11,7 +11,7 @@ bool wanted(const TurnFetch& request, const Instance& instance) {
       !instance.engine_version || (*instance.engine_version >= request.min_engine_version &&
                                    *instance.engine_version <= request.max_engine_version);
   if (!supported || !request.orchestrations) return supported;
-  // Once a turn has resolved the version, the node must have that very one.
+  // Once a turn has resolved the version, the node must have exactly that version.
   const bool resolved =
       instance.info.status != Status::pending && instance.info.status != Status::continued_as_new;
   return std::ranges::any_of(*request.orchestrations, [&](const RegisteredOrchestration& known) {
@@ -21,7 +21,7 @@ bool wanted(const TurnFetch& request, const Instance& instance) {
   });
 }
 
-/// A child's answer names the instance that asked, not one of the same name that came after it.
+/// A child's answer names the incarnation of its parent: a later instance with the same id must not get it.
 bool is_for(const MessageBody& item, Incarnation incarnation) {
   if (const auto* done = std::get_if<message::SubOrchestrationCompleted>(&item))
     return done->parent.incarnation == incarnation;
@@ -52,7 +52,7 @@ bool MemoryState::has_visible_message(const Instance& instance) const {
          instance.not_before <= now;
 }
 
-/// Why a start cannot create its instance; absent if it can.
+/// The outcome of a start that cannot create its instance; absent if it can.
 std::optional<StartOutcome> MemoryState::refusal(const StartRequest& request) {
   const Instance* taken = find(request.instance);
   if (!taken) return std::nullopt;
@@ -71,7 +71,7 @@ StartOutcome MemoryState::start(const StartRequest& request) {
   return StartOutcome::created;
 }
 
-/// A pending instance without messages; one that had the id is gone.
+/// Creates a pending instance without messages; a previous instance with the id is erased.
 Instance& MemoryState::create(const InstanceId& id, const message::StartOrchestration& start) {
   if (const Instance* old = find(id)) erase(*old);
   last_incarnation_ = last_incarnation_.next();
@@ -142,7 +142,7 @@ EnqueueOutcome MemoryState::park(const OutboundMessage& message) {
   return EnqueueOutcome::parked;
 }
 
-/// The instance has come: what waited for it is delivered, if it has not waited for too long.
+/// The instance now exists: delivers its parked messages that have not expired.
 void MemoryState::deliver_parked(const InstanceId& target) {
   auto waiting = parked.extract(target);
   if (!waiting) return;

@@ -1,8 +1,7 @@
-// The rules by which a memory provider's tables change. No lock: the provider holds one around it.
+// The rules by which a memory provider's tables change. It has no lock: the provider holds one.
 //
-// memory_state.cpp: instances, messages, turns handed out. memory_commit.cpp: turns stored. memory_work.cpp:
-// activities and sessions. memory_sweep.cpp: what any node does for all. memory_management.cpp: finding,
-// counting, removing.
+// state.cpp: instances, messages, leased turns. commit.cpp: stored turns. work.cpp: activities and sessions.
+// sweep.cpp: the work of a sweep. management.cpp: finding, counting, removing.
 #pragma once
 
 #include "providers/common/notices.hpp"
@@ -120,8 +119,8 @@ inline void lower(std::optional<TimePoint>& earliest, TimePoint t) {
   if (!earliest || t < *earliest) earliest = t;
 }
 
-/// Things on a second attempt may be what brought the process down: they are handed out alone, when they are
-/// the longest waiting; until then those behind them go first.
+/// An entry that was handed out before and not finished may have crashed its process. It is handed out alone,
+/// when it is the longest waiting; until then the entries behind it go first.
 template <class T, class IsRetry>
 void isolate_retries(std::vector<T*>& ready, IsRetry is_retry) {
   if (ready.empty()) return;

@@ -1,4 +1,4 @@
-// What any node does for all: activities whose time is over, messages nobody came for, sessions nobody has.
+// The work of a sweep: overdue activities, expired parked messages, sessions without owner.
 #include "base/longest_wait.hpp"
 #include "testing/memory/state.hpp"
 
@@ -18,9 +18,9 @@ SweepResult MemoryState::sweep(std::size_t limit) {
   return result;
 }
 
-/// The first of the row's time limits that counts now, and when it passes. Waiting is limited until the first
-/// attempt, running while the attempt's lease lasts: when that ends first, the row is free for another
-/// attempt.
+/// The earliest time limit of the row that applies now, and its deadline. The limit on waiting applies until
+/// the first attempt. The limits on running apply while the lease of the attempt lasts: if the lease ends
+/// first, the row is free for another attempt.
 std::optional<MemoryState::Overdue> MemoryState::overdue(const WorkRow& row) const {
   const ActivityOptions& limits = row.request.options;
   std::optional<Overdue> first;

@@ -1,4 +1,4 @@
-// What a memory provider remembers: the tables of a store, as plain maps.
+// The tables of a memory provider, as plain maps.
 #pragma once
 
 #include <duramen/provider.hpp>
@@ -15,7 +15,7 @@ namespace duramen::inline v0::testing {
 
 class MemoryProvider;
 
-/// The order in which things are handed out: by the time they became visible, then by arrival.
+/// The order in which entries are handed out: by the time they became visible, then by arrival.
 struct QueuePosition {
   TimePoint visible_at;
   std::uint64_t arrival = 0;
@@ -35,17 +35,19 @@ struct Execution {
 
 struct Instance {
   InstanceInfo info;
-  message::StartOrchestration start;            ///< to tell a repeated start from another one
-  std::optional<std::uint32_t> engine_version;  ///< absent until the current execution has had a turn
+  /// Distinguishes a repeated start from another one.
+  message::StartOrchestration start;
+  /// Absent until the current execution has had a turn.
+  std::optional<std::uint32_t> engine_version;
   CommitToken last_commit;
   KeyValues key_values;  ///< as they are now
   KeyValues settled;     ///< as earlier executions left them
 
-  std::map<ExecutionId, Execution> executions;  ///< the current one and those before it that were not pruned
+  /// The current one, and earlier ones that were not pruned.
+  std::map<ExecutionId, Execution> executions;
   std::map<QueuePosition, QueuedMessage> inbox;
   std::set<std::string> message_ids;
-  /// Put back with a delay, or started for later. Holds back the whole inbox, so that messages keep their
-  /// order.
+  /// Set by a release or a start with a delay. Delays the whole inbox, so that messages keep their order.
   TimePoint not_before{};
 
   LeaseToken lease;
@@ -56,13 +58,13 @@ struct WorkRow {
   ActivityRequest request;
   QueuePosition position;
   std::uint32_t attempts = 0;
-  std::uint64_t fence = 0;  ///< how often it was leased
+  std::uint64_t fence = 0;  ///< the number of its leases
   NodeId owner;
   LeaseToken lease;
   LeaseTime lease_until{};
   LeaseTime started_at{};            ///< of the current attempt
-  LeaseTime alive_at{};              ///< its last sign of life: its start or a heartbeat
-  std::optional<Payload> heartbeat;  ///< the details of the last heartbeat that had some
+  LeaseTime alive_at{};              ///< its start or its last heartbeat
+  std::optional<Payload> heartbeat;  ///< the last details of a heartbeat
 };
 
 struct Session {
@@ -76,11 +78,12 @@ struct ParkedMessage {
   LeaseTime until;
 };
 
-/// A held lease that was taken away.
+/// A stolen lease.
 struct Tombstone {
   StolenLease lease;
   LeaseTime until;
-  bool reported = false;  ///< its owner knows: it took the lease itself, or has read about it
+  /// The owner knows: it took the lease itself, or has read this.
+  bool reported = false;
 };
 
 struct MemoryTables {
@@ -92,8 +95,7 @@ struct MemoryTables {
   std::map<LeaseToken, Tombstone> tombstones;
 };
 
-/// Runs `look` on a provider's tables, under its lock: for tests that look behind the interface, or break
-/// things on purpose.
+/// Runs `look` on a provider's tables, under its lock: for tests that inspect or damage them.
 void with_tables(MemoryProvider& provider, const std::function<void(MemoryTables&)>& look);
 
 }  // namespace duramen::inline v0::testing

@@ -1,4 +1,4 @@
-// Activities: handed out, kept alive, ended; and the sessions that keep some of them on one owner.
+// Activities: leasing, renewing and ending them; and the sessions that keep some of them on one owner.
 #include "testing/memory/state.hpp"
 
 #include <set>
@@ -10,7 +10,7 @@ bool wanted(const std::optional<std::vector<std::string>>& names, const std::str
   return !names || std::ranges::find(*names, name) != names->end();
 }
 
-/// Of rows in order, those that fit into the sessions a worker may have in hand.
+/// Keeps the rows, in order, whose sessions fit into the limit of the worker.
 void keep_within_sessions(std::vector<WorkRow*>& ready, const SessionClaim& claim) {
   std::set<std::string> in_hand(claim.active.begin(), claim.active.end());
   std::erase_if(ready, [&](const WorkRow* row) {
@@ -24,7 +24,7 @@ void keep_within_sessions(std::vector<WorkRow*>& ready, const SessionClaim& clai
 
 }  // namespace
 
-/// Is this an activity for this worker, and is there room for its session?
+/// True if this worker may run the activity and has room for its session.
 bool MemoryState::may_take(const ActivityFetch& request, const WorkRow& row) const {
   if (!wanted(request.names, row.request.name) || !request.tags.accepts(row.request.tag)) return false;
   if (!row.request.session_id) return true;
@@ -102,7 +102,7 @@ AckResult MemoryState::ack(const ActivityAck& ack) {
   return {};
 }
 
-/// The end of an activity reaches its instance, if that still waits for anything.
+/// Delivers the end of an activity to its instance, if that has not ended.
 void MemoryState::deliver_end(const ActivityKey& key, const std::variant<Payload, Failure>& completion) {
   Instance* target = find(key.incarnation);
   if (!target || is_final(target->info.status)) return;
@@ -137,9 +137,9 @@ RenewResult MemoryState::renew(const ActivityRenewal& renewal, Duration extend) 
   return {};
 }
 
-// -- leases that were taken away
+// -- stolen leases
 
-/// Deletes a worker row. Whoever holds it learns of it by the tombstone.
+/// Deletes a worker row. Its holder learns of it by the tombstone.
 std::optional<StolenLease> MemoryState::remove_row(const ActivityKey& key, CancelReason reason,
                                                    const NodeId& by) {
   auto row = work.extract(key);
@@ -174,7 +174,7 @@ std::vector<StolenLease> MemoryState::read_stolen(const NodeId& node) {
 
 // -- sessions
 
-/// Whoever works for a session uses it, while it lives.
+/// Records a use of the row's session, if its lease lasts.
 void MemoryState::use_session(const WorkRow& row) {
   if (!row.request.session_id) return;
   const auto session = sessions.find(*row.request.session_id);
