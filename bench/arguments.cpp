@@ -53,8 +53,8 @@ bool runs_on(const Workload& workload, const Arguments& arguments) {
   return arguments.on_sqlite() || workload.stores.memory;
 }
 
-/// Only now is the store known. A workload that was named and does not run on it is a mistake; of all, it is
-/// left out.
+/// The store is known only now. A named workload that does not run on it is an error; with "all" it is left
+/// out.
 void settle_workloads(Arguments& arguments) {
   std::vector<std::string> settled;
   for (const std::string& name : arguments.workloads) {
@@ -125,7 +125,7 @@ std::string help_text() {
       "  all      every one that runs on the store\n"
       "\n"
       "Options:\n"
-      "  --store S    sqlite (default: a file, synced), memory (no disk: what the engine alone costs), "
+      "  --store S    sqlite (default: a file, synced), memory (no disk: the cost of the engine alone), "
       "postgres (a\n"
       "               server of its own, started and removed) or postgres://... (that server; a schema "
       "each)\n"
@@ -135,7 +135,7 @@ std::string help_text() {
       "  --pairs N    timed runs, each followed by its raw counterpart (default 5); 0: one run and no raw\n"
       "  --payload N  hello, latency, fanout: bytes that each instance is given, and gives its activity "
       "(default: a word)\n"
-      "  --dir D      where files go (default: a fresh directory beside the program). Not a tmpfs: syncing "
+      "  --dir D      where files go (default: a fresh directory next to the program). Not a tmpfs: syncing "
       "is free there\n"
       "  --json       one JSON line per workload and width on standard output, instead of a table\n"
       "\n"

@@ -13,11 +13,11 @@ namespace bench {
 
 struct Arguments {
   std::vector<std::string> workloads;
-  std::vector<std::string> left_out;  ///< of all workloads: those that do not run on this store
-  std::string store = "sqlite";       ///< sqlite, memory or postgres
-  std::string server;               ///< of postgres; empty: one of our own. May hold a password: never shown
-  std::vector<std::size_t> widths;  ///< empty: the workload's own
-  double seconds = 1;               ///< of one run
+  std::vector<std::string> left_out;   ///< workloads that do not run on this store
+  std::string store = "sqlite";        ///< sqlite, memory or postgres
+  std::string server;                  ///< for postgres; empty: our own. Never shown: may hold a password
+  std::vector<std::size_t> widths;     ///< empty: the workload's default
+  double seconds = 1;                  ///< of one run
   std::optional<std::uint64_t> count;  ///< of one run; overrides seconds
   std::size_t pairs = 5;
   std::size_t payload = 0;  ///< bytes that a hello carries; 0: a short word
@@ -29,7 +29,7 @@ struct Arguments {
   [[nodiscard]] bool on_postgres() const { return store == "postgres"; }
 };
 
-/// The command line cannot be understood; what() says why.
+/// The command line is invalid; what() is the reason.
 class BadArguments : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -1,4 +1,4 @@
-// What is promised of the workloads that have a raw counterpart.
+// The promises for workloads with a raw counterpart.
 #pragma once
 
 #include "bench/report.hpp"
@@ -8,15 +8,15 @@
 
 namespace bench {
 
-/// For SQLite with every commit synced. Absent: nothing is promised.
+/// For SQLite with every commit synced. Absent: no promise.
 struct Bars {
   std::optional<double> least_ratio;
-  std::optional<double> least_per_disk_rate;  ///< `per_second` over what the disk does in a second
+  std::optional<double> least_per_disk_rate;  ///< `per_second` over syncs of the disk per second
   std::optional<double> most_syncs;
   std::optional<double> most_row_writes;
 };
 
-/// Says of each whether the row keeps it; of what was not measured, nothing.
+/// Reports for each measured promise whether the row keeps it.
 void judge(const Scene& scene, const Row& row, const Bars& bars);
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// A fresh store for one run, and where such stores come from.
+// Fresh stores for single runs, and their factories.
 #pragma once
 
 #include "bench/arguments.hpp"
@@ -14,7 +14,7 @@
 
 namespace bench {
 
-/// A fresh directory, removed with everything in it.
+/// A fresh directory, removed with its content.
 class ScratchDirectory {
  public:
   explicit ScratchDirectory(const std::filesystem::path& parent);
@@ -27,17 +27,17 @@ class ScratchDirectory {
   std::filesystem::path path_;
 };
 
-/// What a store has done up to a moment.
+/// The work of a store up to a moment.
 struct StoreCounts {
   std::uint64_t synced_commits = 0;
-  std::uint64_t row_writes = 0;    ///< of a store that counts them
-  std::uint64_t log_position = 0;  ///< of one that must read them from its log
+  std::uint64_t row_writes = 0;    ///< if the store counts them
+  std::uint64_t log_position = 0;  ///< if they are read from its log
 };
 
-/// What it has done between two moments.
+/// The work between two moments.
 struct Spent {
   double synced_commits = 0;
-  std::optional<double> row_writes;  ///< absent: not to be known
+  std::optional<double> row_writes;  ///< absent: unknown
 };
 
 /// Empty at first; closed and removed with this object.
@@ -47,13 +47,13 @@ class BenchStore {
 
   [[nodiscard]] virtual const std::shared_ptr<duramen::Provider>& provider() const noexcept = 0;
   [[nodiscard]] virtual StoreCounts counts() const = 0;
-  /// Takes a while: not to be called where time is measured.
+  /// Slow: do not call it while time is measured.
   [[nodiscard]] virtual Spent spent_since(const StoreCounts& before) const = 0;
-  /// For open_store(), in another process.
+  /// The argument of open_store() in another process.
   [[nodiscard]] virtual std::string address() const = 0;
-  /// Closes it and says how large it is. Nobody may use it any more.
+  /// Closes the store and returns its size. It must not be used afterwards.
   [[nodiscard]] virtual double close_and_weigh() = 0;
-  /// What it has asked of a server; absent where there is none.
+  /// Its calls to a server; absent without a server.
   [[nodiscard]] virtual std::optional<std::uint64_t> queries() const { return std::nullopt; }
 };
 
@@ -63,23 +63,23 @@ class StoreSource {
   virtual ~StoreSource() = default;
 
   [[nodiscard]] virtual std::unique_ptr<BenchStore> make() const = 0;
-  /// One that holds so many finished hellos, and does not sync: the wait for the disk would hide what they
+  /// A store with `count` finished hellos that does not sync: the wait for the disk would hide their
   /// cost.
   [[nodiscard]] virtual std::unique_ptr<BenchStore> make_with_finished(const HelloTurns& turns,
                                                                        std::size_t count) const = 0;
-  /// What a promise to keep something is worth: "full" or "none".
+  /// The durability: "full" or "none".
   [[nodiscard]] virtual std::string durability() const = 0;
-  /// The disk in the scene's directory is the one that is waited for.
+  /// True if the store waits for the disk of the scene's directory.
   [[nodiscard]] virtual bool on_this_disk() const = 0;
-  /// The server and its version; empty where there is none.
+  /// The server and its version; empty without a server.
   [[nodiscard]] virtual std::string server() const { return {}; }
 };
 
-/// `directory`: where files go. Throws BadArguments, std::runtime_error.
+/// `directory`: the place of files. Throws BadArguments, std::runtime_error.
 [[nodiscard]] std::unique_ptr<StoreSource> make_store_source(const Arguments& arguments,
                                                              const std::filesystem::path& directory);
 
-/// Opens a store by the address that BenchStore::address() gave.
+/// Opens a store by an address from BenchStore::address().
 [[nodiscard]] duramen::Store open_store(const std::string& address);
 
 }  // namespace bench

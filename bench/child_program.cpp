@@ -21,10 +21,9 @@ constexpr int patience_ms = 60'000;
 
 std::array<int, 2> make_pipe() {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe to be had");
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe available");
   constexpr int report_descriptor = ChildProgram::report_descriptor;
-  // Not the number that the child's end is to get: duplicating a descriptor onto itself would leave it to be
-  // closed.
+  // Not the number of the child's end: a descriptor duplicated onto itself would still be closed by exec.
   for (int& end : ends) {
     if (end != report_descriptor) continue;
     end = ::fcntl(end, F_DUPFD_CLOEXEC, report_descriptor + 1);
@@ -54,7 +53,7 @@ ChildProgram::ChildProgram(std::vector<std::string> words, const std::string& se
   control_ = control[1];
   reports_ = reports[0];
   if (error != 0) throw std::runtime_error("the other process could not be started");
-  say(secret);
+  send_line(secret);
 }
 
 ChildProgram::~ChildProgram() {
@@ -70,7 +69,7 @@ ChildProgram::~ChildProgram() {
   ::close(reports_);
 }
 
-void ChildProgram::say(const std::string& line) const {
+void ChildProgram::send_line(const std::string& line) const {
   const std::string whole = line + "\n";
   if (::write(control_, whole.data(), whole.size()) != static_cast<ssize_t>(whole.size())) {
     throw std::runtime_error("the other process does not listen");
@@ -85,7 +84,7 @@ std::string ChildProgram::read_line() {
       return line;
     }
     pollfd readable{reports_, POLLIN, 0};
-    if (::poll(&readable, 1, patience_ms) <= 0) throw std::runtime_error("the other process says nothing");
+    if (::poll(&readable, 1, patience_ms) <= 0) throw std::runtime_error("the other process reports nothing");
     std::array<char, 512> bytes{};
     const ssize_t length = ::read(reports_, bytes.data(), bytes.size());
     if (length <= 0) throw std::runtime_error("the other process has ended");

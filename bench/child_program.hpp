@@ -1,4 +1,4 @@
-// This program, started again as another process, and what it says.
+// This program, started again as another process, and its reports.
 #pragma once
 
 #include <string>
@@ -9,24 +9,24 @@ namespace bench {
 
 class ChildProgram {
  public:
-  /// The descriptor, in the child, to which it writes what it has to say, line by line.
+  /// The descriptor in the child for its reports, line by line.
   static constexpr int report_descriptor = 3;
 
-  /// `secret` is the first line it reads; a command line could be seen by others.
+  /// `secret` is the first line it reads: other users can see a command line.
   ChildProgram(std::vector<std::string> words, const std::string& secret);
-  /// Closes its standard input, which asks it to end, and waits for that.
+  /// Closes its standard input, which asks it to end, and waits for its end.
   ~ChildProgram();
   ChildProgram(const ChildProgram&) = delete;
   ChildProgram& operator=(const ChildProgram&) = delete;
 
   /// One line to its standard input.
-  void say(const std::string& line) const;
-  /// The next line it says; throws if it ends, or says nothing for long.
+  void send_line(const std::string& line) const;
+  /// The next line of its reports; throws at its end or after a long silence.
   [[nodiscard]] std::string read_line();
 
  private:
   pid_t pid_ = -1;
-  int control_ = -1;  // its standard input: closed, it ends
+  int control_ = -1;  // its standard input; closing it ends it
   int reports_ = -1;
   std::string buffer_;
 };

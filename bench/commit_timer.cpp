@@ -11,7 +11,7 @@ auto CommitTimer::time(F&& call) {
   const Instant began = now();
   auto answer = call();
   const double ms = milliseconds_between(began, now());
-  if (answer && answer->empty()) return answer;  // in a preempt, nothing was stored
+  if (answer && answer->empty()) return answer;  // preempted: nothing was stored
   const std::lock_guard lock(mutex_);
   calls_ms_.push_back(ms);
   return answer;

@@ -13,7 +13,7 @@ class CommitTimer final : public duramen::testing::ForwardingProvider {
  public:
   using duramen::testing::ForwardingProvider::ForwardingProvider;
 
-  /// Of all durable calls so far, waiting for the store included.
+  /// Of all durable calls so far, including the wait for the store.
   [[nodiscard]] double median_ms() const;
   [[nodiscard]] double p99_ms() const;
 

@@ -5,7 +5,7 @@
 
 namespace bench {
 
-/// How often a second 4 KiB can be appended to a file in `directory` and synced.
+/// Appends of 4 KiB to a file in `directory` per second, each synced.
 [[nodiscard]] double disk_rate(const std::filesystem::path& directory, double seconds);
 
 }  // namespace bench

@@ -41,7 +41,7 @@ Spent SqliteStore::spent_since(const StoreCounts& before) const {
 }
 
 double SqliteStore::close_and_weigh() {
-  provider_.reset();  // the log goes into the file
+  provider_.reset();  // checkpoints the WAL
   return static_cast<double>(std::filesystem::file_size(file()));
 }
 

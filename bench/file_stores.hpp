@@ -13,7 +13,7 @@ namespace bench {
 class SqliteStore final : public BenchStore {
  public:
   explicit SqliteStore(const std::filesystem::path& parent);
-  /// On a file that is there already, without syncing.
+  /// On an existing file, without syncing.
   SqliteStore(std::unique_ptr<ScratchDirectory> directory, const HelloTurns& turns, std::size_t finished);
 
   [[nodiscard]] const std::shared_ptr<duramen::Provider>& provider() const noexcept override {

@@ -77,7 +77,7 @@ void InFlight::ended(Lane& lane, const dm::Result<dm::InstanceState>& state) {
 }
 
 void InFlight::leave() {
-  // Notified under the lock: whoever waits may destroy this object next.
+  // Notified under the lock: the waiter may destroy this object next.
   const std::lock_guard lock(mutex_);
   ended_ = now();
   if (--active_ == 0) all_left_.notify_all();

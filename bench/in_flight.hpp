@@ -1,5 +1,5 @@
-// Keeps a number of instances in flight: each lane starts the next instance when its last one has ended, from
-// the callback that says so. No thread per instance, and none for the whole.
+// Keeps a number of instances in flight: each lane starts the next instance from the callback of its last
+// one. There is no thread per instance, and none for the whole.
 #pragma once
 
 #include "bench/measure.hpp"
@@ -15,7 +15,7 @@
 
 namespace bench {
 
-/// When a run is over: what comes first. Neither: when it is stopped.
+/// The end of a run: the first of both limits. Without limits: stop().
 struct Limit {
   std::optional<std::uint64_t> count;
   std::optional<double> seconds;
@@ -31,7 +31,7 @@ class InFlight {
   InFlight& operator=(const InFlight&) = delete;
 
   void start(const Limit& limit);
-  /// No new instance; those in flight go on.
+  /// Starts no new instance; instances in flight go on.
   void stop();
   /// Returns when the last one has ended; throws if one has failed.
   void wait();
@@ -39,7 +39,7 @@ class InFlight {
   // After wait().
   [[nodiscard]] std::uint64_t count() const;
   [[nodiscard]] double seconds() const { return seconds_between(began_, ended_); }
-  /// From start to end, of each instance.
+  /// The time from start to end of each instance.
   [[nodiscard]] std::vector<double> latencies_ms() const;
 
  private:

@@ -1,4 +1,4 @@
-// What the numbers were measured on, and what was measured.
+// The machine and the commit of the measurements.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace bench {
 /// Cores, CPU, file system of `directory`, kernel.
 [[nodiscard]] std::string describe_machine(const std::filesystem::path& directory);
 
-/// "ext4", "tmpfs", ...; "unknown" if the system does not tell.
+/// "ext4", "tmpfs", ...; "unknown" without system information.
 [[nodiscard]] std::string file_system_of(const std::filesystem::path& directory);
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// duramen_bench: how fast, how soon, at what cost; always next to the raw store. See --help and README.md.
+// duramen_bench: rate, latency and cost, compared with the raw store. See --help and README.md.
 
 #include "bench/arguments.hpp"
 #include "bench/bench_store.hpp"
@@ -37,7 +37,7 @@ void Scene::judge_at_least(const std::string& what, double value, double bar) co
 
 namespace {
 
-/// Beside the program, where a build is; a temporary directory is often no disk.
+/// Next to the program: a temporary directory is often not on a disk.
 std::filesystem::path default_directory() {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -45,7 +45,7 @@ std::filesystem::path default_directory() {
   return std::filesystem::temp_directory_path();
 }
 
-int run(const Arguments& arguments) {
+int run_workloads(const Arguments& arguments) {
   const auto parent = arguments.directory.empty() ? default_directory() : arguments.directory;
   if (!std::filesystem::is_directory(parent))
     throw BadArguments("--dir: no directory '" + parent.string() + "'");
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
       std::fputs(bench::help_text().c_str(), stdout);
       return 0;
     }
-    return bench::run(arguments);
+    return bench::run_workloads(arguments);
   } catch (const bench::BadArguments& error) {
     std::fprintf(stderr, "duramen_bench: %s\nduramen_bench: try --help\n", error.what());
     return 2;

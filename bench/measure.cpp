@@ -74,7 +74,7 @@ double peak_rss_mib() {
 double current_rss_mib() { return memory_mib("VmRSS:").value_or(peak_rss_mib()); }
 
 void reset_peak_rss() {
-  malloc_trim(0);  // what earlier workloads freed is not this one's
+  malloc_trim(0);  // drops memory of earlier workloads
   std::ofstream("/proc/self/clear_refs") << "5";
 }
 

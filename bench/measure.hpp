@@ -15,21 +15,20 @@ using Instant = std::chrono::steady_clock::time_point;
 [[nodiscard]] std::int64_t as_nanoseconds(Instant instant);
 [[nodiscard]] Instant from_nanoseconds(std::int64_t nanoseconds);
 
-/// The smallest value that is not below `share` of them (0.5, 0.99); zero if there are none. Sorts.
+/// The percentile for `share` (0.5, 0.99); zero without values. Sorts.
 [[nodiscard]] double percentile(std::vector<double>& values, double share);
 [[nodiscard]] double median(std::vector<double> values);
 
 /// CPU time of this process, user and system.
 [[nodiscard]] double cpu_seconds();
 
-/// CPU time of the calling thread. What one thread does by itself is measured with it, whoever else is on the
-/// machine.
+/// CPU time of the calling thread. Measures single-threaded work on a busy machine.
 [[nodiscard]] double thread_cpu_seconds();
 
 /// The most memory resident at one time since the last reset, in MiB.
 [[nodiscard]] double peak_rss_mib();
 void reset_peak_rss();
-/// What is resident now.
+/// The memory resident now, in MiB.
 [[nodiscard]] double current_rss_mib();
 
 /// CPU and memory from its construction on.

@@ -35,7 +35,7 @@ std::string last_line(const std::filesystem::path& file) {
   return last;
 }
 
-/// Whoever runs the server must be able to reach its data.
+/// The user of the server needs access to its data.
 void let_through(const std::filesystem::path& directory) {
   struct stat status{};
   if (::stat(directory.c_str(), &status) == 0) ::chmod(directory.c_str(), (status.st_mode & 07777) | 0111);

@@ -1,4 +1,4 @@
-// A PostgreSQL server for the length of a benchmark, with its data in a directory of its own.
+// A PostgreSQL server for one benchmark, with its own data directory.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,8 @@ namespace bench {
 
 class OwnPostgres {
  public:
-  /// Makes a cluster below `directory` and starts a server on it that syncs every commit. Everything else is
-  /// as a new server has it. Throws std::runtime_error.
+  /// Creates a cluster below `directory` and starts a server on it that syncs every commit. All other
+  /// settings are the defaults. Throws std::runtime_error.
   explicit OwnPostgres(const std::filesystem::path& directory);
   /// Stops it and removes its data.
   ~OwnPostgres();

@@ -42,7 +42,7 @@ double raw_rate(const Scene& scene, const Recorded& recorded, Counted counted) {
   return static_cast<double>(recorded.result.count) / result.seconds;
 }
 
-/// The recording stands for the runs: their batches should be alike.
+/// The recording represents the runs: their batches should be alike.
 void compare_batches(const Scene& scene, const std::string& title, double run_syncs, double recorded_syncs) {
   if (std::fabs(run_syncs - recorded_syncs) <= 0.15 * run_syncs) return;
   char text[160];
@@ -80,7 +80,7 @@ Row row_of(const std::vector<RunResult>& runs) {
   row.per_second = median(std::move(rates));
   set_percentiles(row, latencies);
   row.cpu_cores = median_of(runs, &RunResult::cpu_cores);
-  row.rss_mib = runs.front().rss_mib;  // later ones would count the recording
+  row.rss_mib = runs.front().rss_mib;  // later runs include the recording
   return row;
 }
 
@@ -106,7 +106,7 @@ Row measure_pairs(const Scene& scene, const std::string& workload, std::size_t w
     if (scene.stores.on_this_disk()) disk.push_back(disk_rate(scene.directory, disk_seconds));
     reset_peak_rss();
     runs.push_back(run_once(scene, run, limit));
-    // What the first run managed in its time is what all do from here on.
+    // All later runs do as much as the first run did in its time.
     limit = Limit{runs.front().instances, {}};
     if (!with_raw) continue;
     if (pair == 0) recorded = record(scene, run, limit);

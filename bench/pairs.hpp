@@ -1,4 +1,4 @@
-// The scheme of all workloads that are compared with the raw store: run, raw, run, raw, ...
+// The order of runs for workloads that are compared with the raw store: run, raw, run, raw, ...
 #pragma once
 
 #include "bench/bench_store.hpp"
@@ -16,7 +16,7 @@
 
 namespace bench {
 
-/// What one run has measured.
+/// The measurements of one run.
 struct RunResult {
   std::uint64_t instances = 0;
   std::uint64_t count = 0;  ///< instances, or steps
@@ -25,14 +25,14 @@ struct RunResult {
   double cpu_cores = 0;
   double rss_mib = 0;
   double syncs = 0;                  ///< per instance or step
-  std::optional<double> row_writes;  ///< likewise; absent: not to be known
+  std::optional<double> row_writes;  ///< likewise; absent: unknown
 };
 
-/// A store for one run. `provider` is what the run uses: the store's own, or one that records.
+/// A store for one run. The run uses `provider`: the store's own, or one that records.
 struct RunStore {
   BenchStore& store;
   std::shared_ptr<duramen::Provider> provider;
-  std::function<void()> mark;  ///< called where the part that counts begins
+  std::function<void()> mark;  ///< called where the timed part begins
 };
 using Run = std::function<RunResult(const RunStore&, const Limit&)>;
 

@@ -25,10 +25,10 @@ using pg::detail::ConnInfo;
 using pg::detail::Parameters;
 
 /// Filling a store with very many instances takes minutes.
-constexpr std::chrono::minutes patience{20};
+constexpr std::chrono::minutes server_patience{20};
 
 std::unique_ptr<Connection> connect(const std::string& conninfo) {
-  return std::make_unique<Connection>(ConnInfo{conninfo}, patience, false, [](std::string_view) {});
+  return std::make_unique<Connection>(ConnInfo{conninfo}, server_patience, false, [](std::string_view) {});
 }
 
 std::string with_setting(const std::string& conninfo, const std::string& setting) {
@@ -59,17 +59,17 @@ pg::Options options_of(const std::string& conninfo, const std::string& schema) {
 
 class PostgresStore final : public BenchStore {
  public:
-  /// `reads_log`: rows are counted in the log of the server.
+  /// `reads_log`: rows are counted in the WAL of the server.
   PostgresStore(const std::string& conninfo, std::string schema, bool reads_log)
-      : conninfo_(conninfo), schema_(std::move(schema)), reads_log_(reads_log), beside_(connect(conninfo)) {
+      : conninfo_(conninfo), schema_(std::move(schema)), reads_log_(reads_log), observer_(connect(conninfo)) {
     open(conninfo_);
   }
   ~PostgresStore() override {
     provider_.reset();
     try {
-      beside_->script("SET client_min_messages = warning; DROP SCHEMA IF EXISTS " + schema_ + " CASCADE");
+      observer_->script("SET client_min_messages = warning; DROP SCHEMA IF EXISTS " + schema_ + " CASCADE");
     } catch (const std::exception&) {
-      // The server is away, or will be soon, and everything with it.
+      // The server is gone or about to stop, with all its data.
     }
   }
   PostgresStore(const PostgresStore&) = delete;
@@ -82,9 +82,9 @@ class PostgresStore final : public BenchStore {
     return counters.queries + counters.listener_queries;
   }
 
-  /// A transaction that writes uses a number, and is synced before it is acknowledged.
+  /// Every writing transaction uses a number, and is synced before its answer.
   [[nodiscard]] StoreCounts counts() const override {
-    const auto rows = beside_->run(
+    const auto rows = observer_->run(
         "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint, "
         "(pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint");
     return {.synced_commits = rows.number(0, 0), .log_position = rows.number(0, 1)};
@@ -101,20 +101,20 @@ class PostgresStore final : public BenchStore {
     Parameters name;
     name.text(schema_);
     return static_cast<double>(
-        beside_
+        observer_
             ->run("SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c "
                   "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'",
                   name)
             .integer(0, 0));
   }
 
-  /// Copies one finished hello as often as wanted, and no longer waits for the disk.
+  /// Copies one finished hello `count` times, and stops waiting for the disk.
   void fill(const HelloTurns& turns, std::size_t count) {
     const auto created = commit_all(*provider_, {turns.first(0)});
     (void)commit_all(*provider_, {turns.second(0, created[0].incarnation)});
     provider_.reset();
     const std::string model = std::to_string(created[0].incarnation.value);
-    beside_->script("SET synchronous_commit = off");
+    observer_->script("SET synchronous_commit = off");
     constexpr std::size_t piece = 50'000;
     for (std::size_t done = 0; done < count; done += piece) {
       const std::string numbers = "generate_series(" + std::to_string(done + 1) + ", " +
@@ -123,10 +123,10 @@ class PostgresStore final : public BenchStore {
       copy_rows("instances", {{"key", key}, {"instance_id", "'done-' || g.n"}}, "key = " + model, numbers);
       copy_rows("history", {{"instance_key", key}}, "instance_key = " + model, numbers);
     }
-    beside_->run("SELECT setval('" + schema_ + ".numbers', " + model + " + " + std::to_string(count) + ")");
-    // What the server's own housekeeping would have done by the time there are so many.
+    observer_->run("SELECT setval('" + schema_ + ".numbers', " + model + " + " + std::to_string(count) + ")");
+    // Does what the server's autovacuum would have done by now.
     vacuum("VACUUM ANALYZE");
-    beside_->script("RESET synchronous_commit");
+    observer_->script("RESET synchronous_commit");
     open(with_setting(conninfo_, "synchronous_commit=off"));
   }
 
@@ -135,15 +135,15 @@ class PostgresStore final : public BenchStore {
     provider_ = pg::open_provider(options_of(conninfo, schema_)).value();
   }
 
-  /// Read from the server's log: its statistics come seconds later. Absent if the log cannot be read, or is
-  /// gone.
+  /// Read from the server's WAL, because its statistics come seconds later. Absent if the WAL is not readable
+  /// or gone.
   [[nodiscard]] std::optional<double> rows_between(std::uint64_t from, std::uint64_t to) const {
     if (!reads_log_) return std::nullopt;
     if (from == to) return 0.0;
     Parameters range;
     range.number(static_cast<std::int64_t>(from)).number(static_cast<std::int64_t>(to));
     try {
-      const auto rows = beside_->run(
+      const auto rows = observer_->run(
           "SELECT coalesce(sum(count), 0)::bigint FROM pg_get_wal_stats('0/0'::pg_lsn + $1, '0/0'::pg_lsn + "
           "$2, true) s "
           "WHERE s.\"resource_manager/record_type\" ~ '^Heap/(INSERT|UPDATE|HOT_UPDATE|DELETE)'",
@@ -158,7 +158,7 @@ class PostgresStore final : public BenchStore {
     std::string column;
     std::string with;
   };
-  /// Inserts the rows of `table` that `which` selects, once for each number, with some columns replaced.
+  /// Copies the rows of `table` that `which` selects, once for each number, with some columns replaced.
   void copy_rows(const std::string& table, const std::vector<Replaced>& replaced, const std::string& which,
                  const std::string& numbers) {
     std::string names;
@@ -169,7 +169,7 @@ class PostgresStore final : public BenchStore {
     }
     Parameters parameters;
     parameters.text(schema_).text(table);
-    const auto columns = beside_->run(
+    const auto columns = observer_->run(
         "SELECT column_name::text FROM information_schema.columns WHERE table_schema = $1 AND table_name = "
         "$2",
         parameters);
@@ -179,23 +179,23 @@ class PostgresStore final : public BenchStore {
       names += ", " + column;
       values += ", t." + column;
     }
-    beside_->script("INSERT INTO " + schema_ + "." + table + " (" + names + ") SELECT " + values + " FROM " +
-                    schema_ + "." + table + " t, " + numbers + " WHERE t." + which);
+    observer_->script("INSERT INTO " + schema_ + "." + table + " (" + names + ") SELECT " + values +
+                      " FROM " + schema_ + "." + table + " t, " + numbers + " WHERE t." + which);
   }
 
   void vacuum(const std::string& command) {
     Parameters name;
     name.text(schema_);
-    const auto tables = beside_->run("SELECT tablename::text FROM pg_tables WHERE schemaname = $1", name);
+    const auto tables = observer_->run("SELECT tablename::text FROM pg_tables WHERE schemaname = $1", name);
     for (int row = 0; row < tables.count(); ++row) {
-      beside_->script(command + " " + schema_ + "." + tables.string(row, 0));
+      observer_->script(command + " " + schema_ + "." + tables.string(row, 0));
     }
   }
 
   const std::string conninfo_;
   const std::string schema_;
   const bool reads_log_;
-  std::unique_ptr<Connection> beside_;  // for looking at the server beside the store
+  std::unique_ptr<Connection> observer_;  // reads the server without the store
   std::shared_ptr<dm::Provider> provider_;
 };
 
@@ -212,7 +212,7 @@ class PostgresSource final : public StoreSource {
         "current_setting('synchronous_commit')");
     version_ = settings.string(0, 0).substr(0, settings.string(0, 0).find(' '));
     synced_ = settings.text(0, 1) == "on" && settings.text(0, 2) != "off";
-    // On a server that others use too, the log is not ours to read.
+    // A shared server's WAL is not ours to read.
     if (own_) connection->script("CREATE EXTENSION IF NOT EXISTS pg_walinspect");
   }
 

@@ -10,7 +10,7 @@
 
 namespace bench {
 
-/// On the server that `conninfo` leads to; empty: on one of our own, with its data in `directory`.
+/// On the server at `conninfo`; empty: on a new server with its data in `directory`.
 [[nodiscard]] std::unique_ptr<StoreSource> make_postgres_source(const std::string& conninfo,
                                                                 const std::filesystem::path& directory);
 

@@ -257,7 +257,7 @@ void RawConnection::finished(std::uint64_t number, std::size_t count) {
       first.run(i);
       second.run(i);
     }
-    // The numbers are taken: the store goes on behind them.
+    // The numbers are used: the store continues after them.
     execute(("UPDATE counters SET value = max(value, " + std::to_string(key_of(number + count) + 1) +
              ") WHERE name = 'next_number'")
                 .c_str());

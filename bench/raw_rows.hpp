@@ -1,9 +1,8 @@
-// SQLite without a provider: the rows that a hello leaves behind, written straight to a file of the same
-// schema.
+// SQLite without a provider: the rows of a hello, written directly to a file of the same schema.
 //
-// The rows are copied from a store that a provider wrote, column by column, so that raw and provider write
-// the same bytes whatever the schema is. Nothing is looked up, checked or encoded: this is what the same
-// effect costs at least.
+// The rows are copied column by column from a store that a provider wrote, so that raw and provider write the
+// same bytes for any schema. Nothing is read, checked or encoded: this is the least possible cost of the same
+// effect.
 #pragma once
 
 #include "bench/workloads/hello_turns.hpp"
@@ -21,7 +20,7 @@ struct sqlite3_value;
 
 namespace bench {
 
-/// One row of a table: what to insert when only its key differs.
+/// One row of a table, inserted again with another key.
 struct RawRow {
   struct Free {
     void operator()(sqlite3_value* value) const;
@@ -31,9 +30,9 @@ struct RawRow {
   std::vector<std::unique_ptr<sqlite3_value, Free>> values;
 };
 
-/// What the turns of a hello write.
+/// The rows that the turns of a hello write.
 struct RawRows {
-  /// Makes a store in `parent`, looks at it, and removes it.
+  /// Creates a store in `parent`, reads its rows, and removes it.
   RawRows(const HelloTurns& turns, const std::filesystem::path& parent);
 
   RawRow running;    ///< the instance after its first turn
@@ -41,7 +40,7 @@ struct RawRows {
   RawRow first_turn;
   RawRow second_turn;
   RawRow work;     ///< leased
-  RawRow message;  ///< that the activity has ended
+  RawRow message;  ///< the end of the activity
 };
 
 class RawConnection {
@@ -57,9 +56,9 @@ class RawConnection {
   void second_turns(std::uint64_t number, std::size_t count);
   void acks(std::uint64_t number, std::size_t count);
   void renewals(std::uint64_t number, std::size_t count, std::int64_t until);
-  /// From now on as the provider does with leases: they need not survive a power failure.
+  /// From now on without syncs, like the provider's leases: they need not survive a power failure.
   void sync_no_more();
-  /// Instances that have ended, for a file to be large.
+  /// Ended instances, to make the file large.
   void finished(std::uint64_t number, std::size_t count);
 
  private:
@@ -75,7 +74,7 @@ class RawConnection {
   std::map<std::string, std::unique_ptr<Statement>> statements_;
 };
 
-/// Makes an empty file with the schema of a store, and closes it.
+/// Creates an empty file with the schema of a store, and closes it.
 void make_schema(const std::string& file);
 
 }  // namespace bench

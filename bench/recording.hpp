@@ -1,4 +1,4 @@
-// Keeps what a run asked of its store, so that the same can be asked again.
+// Records the store calls of a run, so that they can be replayed.
 #pragma once
 
 #include <duramen/provider.hpp>
@@ -37,9 +37,9 @@ using Call = std::variant<CommitCall, AckCall, StartCall, EnqueueCall, TurnFetch
 /// The calls that changed something, in the order in which they returned.
 struct Recording {
   std::vector<Call> calls;
-  std::size_t mark = 0;  ///< where the part that counts begins
+  std::size_t mark = 0;  ///< where the timed part begins
 
-  /// Turns per commit call in the part that counts.
+  /// Turns per commit call in the timed part.
   [[nodiscard]] double mean_batch() const;
 };
 
@@ -47,9 +47,9 @@ class RecordingProvider final : public duramen::testing::ForwardingProvider {
  public:
   using duramen::testing::ForwardingProvider::ForwardingProvider;
 
-  /// What comes before was only to warm up.
+  /// Begins the timed part: earlier calls were warm-up.
   void mark();
-  /// Once nobody uses the provider any more.
+  /// Call it when the provider is no longer used.
   [[nodiscard]] Recording take();
 
   [[nodiscard]] duramen::Result<std::vector<duramen::StartOutcome>> start_instances(
@@ -67,8 +67,8 @@ class RecordingProvider final : public duramen::testing::ForwardingProvider {
  private:
   void keep(Call call);
 
-  // Held during a call too: calls are kept in the order in which they were made, also if the loop makes one
-  // beside the store's thread.
+  // Held during a call as well: calls are recorded in order, even if the loop and the store's thread call at
+  // once.
   std::mutex mutex_;
   Recording recording_;  // guarded by mutex_
 };

@@ -13,7 +13,7 @@ namespace dm = duramen;
 
 namespace {
 
-/// What this store calls the things that the recorded one had other names for.
+/// Maps names of the recorded store to names of this one.
 class Names {
  public:
   void learn(dm::Incarnation recorded, dm::Incarnation here) {

@@ -1,4 +1,4 @@
-// Makes recorded calls again, on a fresh store, by one thread.
+// Replays recorded calls on a fresh store, on one thread.
 #pragma once
 
 #include "bench/recording.hpp"
@@ -9,18 +9,18 @@
 namespace bench {
 
 struct ReplayResult {
-  double seconds = 0;             ///< in the store calls that count
-  std::uint64_t differences = 0;  ///< entries that the store answered differently than it did in the run
+  double seconds = 0;             ///< in the timed store calls
+  std::uint64_t differences = 0;  ///< entries with another answer than in the run
 };
 
-/// Which calls count; those before the mark never do.
+/// The timed calls; calls before the mark are never timed.
 enum class Counted {
   all,
-  steps,  ///< only commits of turns that an activity's end caused
+  steps,  ///< only commits of turns after an activity's end
 };
 
-/// What the store hands out (incarnations, lease tokens) is put in place of what it handed out in the run.
-/// That, and the copying of arguments, is not timed.
+/// Incarnations and lease tokens of the run are replaced by those of this store. The replacement and the
+/// copying of arguments are not timed.
 [[nodiscard]] ReplayResult replay(const Recording& recording, duramen::Provider& store, Counted counted);
 
 }  // namespace bench

@@ -12,7 +12,7 @@ namespace bench {
 
 namespace {
 
-/// Four significant digits: more would only be noise.
+/// Four significant digits: more would be noise.
 double rounded(double value) {
   if (value == 0 || !std::isfinite(value)) return 0;
   const double scale = std::pow(10.0, 3 - std::floor(std::log10(std::fabs(value))));
@@ -61,7 +61,7 @@ void Report::add(const Figure& figure) {
   std::fflush(stdout);
 }
 
-/// What every table in one output shares.
+/// The properties shared by all tables of one output.
 void Report::print_origin() {
   if (!std::exchange(origin_printed_, true)) {
     std::printf("commit %s on %s\n", commit_.c_str(), machine_.c_str());

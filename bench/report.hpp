@@ -1,4 +1,4 @@
-// One row of results, and how it is printed.
+// One row of results and its printing.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace bench {
 
-/// Absent: does not apply. bench/README.md says what each means.
+/// Absent: does not apply. bench/README.md explains each field.
 struct Row {
   std::string workload;
   std::string store;
@@ -31,7 +31,7 @@ struct Row {
   std::optional<double> synced_commit_ms;
 };
 
-/// One figure of the engine alone: `size` things, and what one of them costs.
+/// One figure of the engine alone: the cost of one of `size` things.
 struct Figure {
   std::string workload;
   std::string figure;
@@ -49,7 +49,7 @@ void set_percentiles(Row& row, std::vector<double>& milliseconds);
 class Report {
  public:
   Report(bool json, std::string commit, std::string machine);
-  /// Printed at once: a run that is interrupted has said what it knew.
+  /// Printed at once: an interrupted run keeps its results.
   void add(const Row& row);
   void add(const Figure& figure);
 

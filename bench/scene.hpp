@@ -1,4 +1,4 @@
-// What every workload is given: the command line, a directory of its own and the place for its results.
+// The input of every workload: the command line, a directory and the receiver of its results.
 #pragma once
 
 #include "bench/arguments.hpp"
@@ -16,9 +16,9 @@ struct Scene {
   Report& report;
   const StoreSource& stores;
 
-  /// To standard error: what is going on, for whoever waits.
+  /// Prints progress to standard error.
   void progress(const std::string& text) const;
-  /// Says there whether a figure is within what is promised.
+  /// Reports there whether a figure keeps its promise.
   void judge_at_most(const std::string& what, double value, double bar) const;
   void judge_at_least(const std::string& what, double value, double bar) const;
 };

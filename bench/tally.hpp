@@ -1,4 +1,4 @@
-// Counts what callbacks on other threads report, for one thread that waits for so many.
+// Counts reports of callbacks on other threads, for one thread that waits for a number of them.
 #pragma once
 
 #include <condition_variable>
@@ -13,7 +13,7 @@ class Tally {
  public:
   void one() { add({}); }
   void problem(const std::string& what) { add(what); }
-  /// Returns when there are as many; throws if one of them was a problem.
+  /// Returns at that count; throws if one report was a problem.
   void wait_for(std::uint64_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return count_ >= count; });
@@ -22,7 +22,7 @@ class Tally {
 
  private:
   void add(const std::string& problem) {
-    // Notified under the lock: whoever waits may destroy this object next.
+    // Notified under the lock: the waiter may destroy this object next.
     const std::lock_guard lock(mutex_);
     ++count_;
     if (!problem.empty()) problem_ = problem;

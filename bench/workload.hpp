@@ -1,4 +1,4 @@
-// What can be measured.
+// The list of workloads.
 #pragma once
 
 #include "bench/arguments.hpp"
@@ -10,7 +10,7 @@
 
 namespace bench {
 
-/// Where a workload runs, besides SQLite.
+/// The stores of a workload, in addition to SQLite.
 struct OtherStores {
   bool memory = false;
   bool postgres = false;

@@ -1,5 +1,4 @@
-// Any text as an event: it is read or refused, never worse. What is read is written as something that reads
-// the same.
+// Any text as an event: it is read or refused. An event that was read can be written and read again.
 #include "require.hpp"
 #include <duramen/history.hpp>
 

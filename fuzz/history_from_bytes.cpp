@@ -15,7 +15,7 @@ Payload payload(Bytes& bytes) {
     case 0:
       return Payload::none();
     case 1:
-      return Payload::json("{\"a\":[1,2");  // not what it says it is
+      return Payload::json("{\"a\":[1,2");  // invalid JSON
     default:
       return Payload::text("in" + std::to_string(bytes.below(3)));
   }
@@ -37,7 +37,7 @@ TimePoint time(Bytes& bytes) {
   return from_unix_ms(1'000'000 + 30 * static_cast<std::int64_t>(bytes.byte()));
 }
 
-/// Mostly a small number; at times one that is far away.
+/// Mostly a small number, sometimes a very large one.
 std::uint64_t number(Bytes& bytes) {
   const std::uint8_t small = bytes.byte();
   if (small < 250) return small % 40;
@@ -184,10 +184,10 @@ void damage(Bytes& bytes, std::vector<Event>& history) {
       case 0:
         history.erase(at, history.end());
         break;
-      case 1:  // gone, and what follows moves up
+      case 1:  // removed; later events move up
         for (auto later = history.erase(at); later != history.end(); ++later) --later->id.value;
         break;
-      case 2:  // gone, with a gap
+      case 2:  // removed, with a gap
         history.erase(at);
         break;
       case 3: {

@@ -1,5 +1,5 @@
-// Bytes as a history and messages: almost every input is something an engine could be given, most of it
-// wrong.
+// Bytes as a history and messages: almost every input is a possible input of the engine, usually an invalid
+// one.
 #pragma once
 
 #include <duramen/history.hpp>
@@ -13,7 +13,7 @@
 
 namespace duramen::fuzz {
 
-/// Hands out numbers; zeros when there is nothing left.
+/// Returns numbers; zeros after the end.
 class Bytes {
  public:
   explicit Bytes(std::span<const std::uint8_t> data) : data_(data) {}
@@ -26,7 +26,7 @@ class Bytes {
   std::size_t at_ = 0;
 };
 
-/// One of the kinds of event, with a source and names among the few that programs use.
+/// An event of any kind, with a source and one of the few names that programs use.
 [[nodiscard]] Event make_event(Bytes& bytes, EventId id);
 [[nodiscard]] MessageBody make_message(Bytes& bytes);
 /// Deletes, repeats, swaps, renumbers or replaces events.

@@ -1,5 +1,5 @@
-// Any text as a message or as an activity to run: read or refused, and what is read is written as the same
-// again.
+// Any text as a message or as an activity request: it is read or refused, and a valid one is written
+// unchanged.
 #include "require.hpp"
 #include <duramen/message.hpp>
 

@@ -1,8 +1,8 @@
-// Any history and any messages, given to the engine. It may report them as wrong; it may not crash, leak or
-// hang, and what it decides is well-formed. A history that it made itself it must understand.
+// The engine gets any history and any messages. It may report them as invalid; it must not crash, leak or
+// hang, and its decisions are well-formed. It must accept a history that it made.
 //
-// Layout of the input: which program, whether it is known at all, then commands: messages in batches, damage
-// to the history, an execution thrown away, an event from nowhere.
+// Layout of the input: the program, whether it is known, then commands: messages in batches, damage to the
+// history, a dropped execution, an unexpected event.
 #include "core/execution.hpp"
 #include "core/property/generate.hpp"
 #include "core/property/interpret.hpp"
@@ -61,7 +61,7 @@ class Subject {
                                              handler_, options);
   }
 
-  /// A new execution replays everything; if the engine made it, that decides nothing new.
+  /// A new execution replays everything; a history of the engine gives no new decisions.
   void begin_again(bool sound) {
     sound_ = sound;
     execution_ = make();

@@ -1,4 +1,4 @@
-// What must hold for every input. Stops the process, so that fuzzer and tests alike see it.
+// A condition for every input. Stops the process, which fuzzer and tests notice.
 #pragma once
 
 #include <cstdio>

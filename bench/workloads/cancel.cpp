@@ -23,8 +23,9 @@ namespace dm = duramen;
 
 namespace {
 
-/// `load`: how many hellos are in flight all the time.
-void measure(const Scene& scene, const std::string& workload, const char* orchestration, std::size_t load) {
+/// `load`: the number of hellos in flight.
+void measure_cancel(const Scene& scene, const std::string& workload, const char* orchestration,
+                    std::size_t load) {
   const Arguments& arguments = scene.arguments;
   scene.progress(workload);
   const auto rate =
@@ -79,7 +80,8 @@ void measure(const Scene& scene, const std::string& workload, const char* orches
       row.syncs = synced / static_cast<double>(row.count);
       if (rows) row.row_writes = *rows / static_cast<double>(row.count);
     }
-    tell_bar(scene, workload, *row.p99_ms, 2 * *row.synced_commit_ms + 3, "2 synced commits + 3 ms", *timer);
+    report_bar(scene, workload, *row.p99_ms, 2 * *row.synced_commit_ms + 3, "2 synced commits + 3 ms",
+               *timer);
   }
   scene.report.add(row);
 }
@@ -87,11 +89,11 @@ void measure(const Scene& scene, const std::string& workload, const char* orches
 }  // namespace
 
 void run_cancel(Scene& scene) {
-  measure(scene, "cancel-coroutine", wait_in_coroutine, 0);
-  measure(scene, "cancel-function", wait_in_function, 0);
+  measure_cancel(scene, "cancel-coroutine", wait_in_coroutine, 0);
+  measure_cancel(scene, "cancel-function", wait_in_function, 0);
   for (const std::size_t load : {std::size_t{20}, std::size_t{1000}}) {
-    measure(scene, "cancel-coroutine-loaded", wait_in_coroutine, load);
-    measure(scene, "cancel-function-loaded", wait_in_function, load);
+    measure_cancel(scene, "cancel-coroutine-loaded", wait_in_coroutine, load);
+    measure_cancel(scene, "cancel-function-loaded", wait_in_function, load);
   }
 }
 

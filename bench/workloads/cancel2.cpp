@@ -23,13 +23,13 @@ namespace dm = duramen;
 
 namespace {
 
-constexpr double bar_ms = 50;
+constexpr double cancel2_bar_ms = 50;
 constexpr double on_server_ms = 30;
 constexpr std::size_t load_width = 20;
 
 /// `turns_here`: this process runs the orchestration, so its commit takes the lease from the other one.
 /// Otherwise this process is a client. `loaded`: it also runs hellos.
-void measure(const Scene& scene, const std::string& workload, bool turns_here, bool loaded) {
+void measure_cancel2(const Scene& scene, const std::string& workload, bool turns_here, bool loaded) {
   scene.progress(workload);
   const auto rate =
       scene.stores.on_this_disk() ? std::optional(disk_rate(scene.directory, 0.25)) : std::nullopt;
@@ -71,10 +71,10 @@ void measure(const Scene& scene, const std::string& workload, bool turns_here, b
   row.disk_rate = rate;
   row.synced_commit_ms = timer->median_ms();
   if (scene.arguments.on_postgres()) {
-    tell_bar(scene, workload, *row.p99_ms, 2 * *row.synced_commit_ms + on_server_ms,
-             "2 synced commits + 30 ms", *timer);
+    report_bar(scene, workload, *row.p99_ms, 2 * *row.synced_commit_ms + on_server_ms,
+               "2 synced commits + 30 ms", *timer);
   } else {
-    tell_bar(scene, workload, *row.p99_ms, bar_ms, "fixed", *timer);
+    report_bar(scene, workload, *row.p99_ms, cancel2_bar_ms, "fixed", *timer);
   }
   scene.report.add(row);
 }
@@ -82,10 +82,10 @@ void measure(const Scene& scene, const std::string& workload, bool turns_here, b
 }  // namespace
 
 void run_cancel2(Scene& scene) {
-  measure(scene, "cancel2-client", false, false);
-  measure(scene, "cancel2-steal", true, false);
-  measure(scene, "cancel2-client-loaded", false, true);
-  measure(scene, "cancel2-steal-loaded", true, true);
+  measure_cancel2(scene, "cancel2-client", false, false);
+  measure_cancel2(scene, "cancel2-steal", true, false);
+  measure_cancel2(scene, "cancel2-client-loaded", false, true);
+  measure_cancel2(scene, "cancel2-steal-loaded", true, true);
 }
 
 }  // namespace bench

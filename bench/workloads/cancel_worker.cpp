@@ -30,7 +30,8 @@ class PipeListener final : public WaitingListener {
  private:
   void write_line(const std::string& line) const {
     if (::write(pipe_, line.data(), line.size()) < 0)
-      return;  // whoever reads is gone, and this process with it soon
+      // The reader is gone: this process ends soon.
+      return;
   }
   const int pipe_;
 };

@@ -1,5 +1,4 @@
-// The other process of cancel2: a runtime that holds the activities, and tells through a pipe what becomes of
-// them.
+// The other process of cancel2: a runtime that holds the activities, and reports their events through a pipe.
 #pragma once
 
 #include <string>
@@ -11,8 +10,8 @@ namespace bench {
 /// The first word of its command line; not for people.
 inline constexpr std::string_view cancel_worker_word = "--cancel-worker";
 
-/// Words: the above, the number of the pipe's descriptor, and "turns" if it runs orchestrations too. The
-/// store's address is the first line of standard input; returns when that ends.
+/// Arguments: the word above, the number of the pipe's descriptor, and "turns" if it also runs
+/// orchestrations. The store's address is the first line of standard input; returns at the end of that input.
 int cancel_worker(const std::vector<std::string>& words);
 
 }  // namespace bench

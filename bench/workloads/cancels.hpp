@@ -1,4 +1,4 @@
-// The loop that both cancel workloads share: start, wait until the activity runs, cancel, see when it stops.
+// The loop of both cancel workloads: start, wait until the activity runs, cancel, wait for its stop.
 #pragma once
 
 #include "bench/commit_timer.hpp"
@@ -18,8 +18,8 @@ namespace bench {
 constexpr std::uint64_t default_cancels = 200;
 constexpr std::uint64_t warm_up_cancels = 10;
 
-/// `Watch` has await_running(instance) and await_stopped(instance). Milliseconds from the call of cancel to
-/// the stop. `before` and `after` are called around each cancel that counts.
+/// `Watch` has await_running(instance) and await_stopped(instance). Returns milliseconds from the call of
+/// cancel to the stop. `before` and `after` are called around each timed cancel.
 template <class Watch>
 std::vector<double> time_cancels(duramen::Client& client, Watch& watch, const char* orchestration,
                                  std::uint64_t count, const std::function<void()>& before = {},
@@ -42,9 +42,9 @@ std::vector<double> time_cancels(duramen::Client& client, Watch& watch, const ch
   return latencies;
 }
 
-/// To standard error: whether the 99th percentile is within what is promised, and how even the disk was.
-inline void tell_bar(const Scene& scene, const std::string& workload, double p99_ms, double bar_ms,
-                     const std::string& bar, const CommitTimer& commits) {
+/// Reports to standard error whether the 99th percentile keeps its promise, and how even the disk was.
+inline void report_bar(const Scene& scene, const std::string& workload, double p99_ms, double bar_ms,
+                       const std::string& bar, const CommitTimer& commits) {
   char text[240];
   std::snprintf(text, sizeof text,
                 ": p99 %.2f ms, bar %.2f ms (%s): %s; the durable calls of the run: p50 %.2f ms, p99 %.2f ms",

@@ -1,4 +1,4 @@
-// chain: what one durable step costs when nothing else is going on.
+// chain: the cost of one durable step without other work.
 
 #include "bench/bars.hpp"
 #include "bench/measure.hpp"
@@ -24,16 +24,16 @@ namespace dm = duramen;
 
 namespace {
 
-constexpr int steps = 50;
-constexpr std::uint64_t warm_up_instances = 10;
+constexpr int chain_steps = 50;
+constexpr std::uint64_t chain_warm_up = 10;
 
 dm::Task<int> chain(dm::OrchestrationContext& ctx) {
   int done = 0;
-  for (int i = 0; i < steps; ++i) done = co_await ctx.schedule_activity<int>("Step", i);
+  for (int i = 0; i < chain_steps; ++i) done = co_await ctx.schedule_activity<int>("Step", i);
   co_return done;
 }
 
-/// When each activity of an instance began. The start is over then; from there on everything is steps.
+/// The begin of each activity of an instance. From there on the instance does only steps.
 class Trace {
  public:
   explicit Trace(const BenchStore& store) : store_(store) {}
@@ -67,7 +67,7 @@ void run_instance(dm::Client& client, const std::string& name, Instant& ended) {
   if (!problem.empty()) throw std::runtime_error("a chain did not complete: " + problem);
 }
 
-RunResult run(const RunStore& place, const Limit& limit) {
+RunResult run_steps(const RunStore& place, const Limit& limit) {
   Trace trace(place.store);
   dm::Registry registry;
   registry.add("Chain", chain);
@@ -80,7 +80,7 @@ RunResult run(const RunStore& place, const Limit& limit) {
   dm::Client client(store);
 
   Instant ended;
-  for (std::uint64_t i = 0; i < warm_up_instances; ++i) {
+  for (std::uint64_t i = 0; i < chain_warm_up; ++i) {
     run_instance(client, "warm-up-" + std::to_string(i), ended);
   }
   place.mark();
@@ -94,7 +94,7 @@ RunResult run(const RunStore& place, const Limit& limit) {
     trace.clear();
     run_instance(client, "run-" + std::to_string(result.instances), ended);
     const Spent spent = place.store.spent_since(trace.counts());
-    if (trace.began().size() != steps) throw std::runtime_error("a step of a chain was run twice");
+    if (trace.began().size() != chain_steps) throw std::runtime_error("a step of a chain was run twice");
     synced += spent.synced_commits;
     rows = rows && spent.row_writes ? std::optional(*rows + *spent.row_writes) : std::nullopt;
     for (std::size_t i = 0; i < trace.began().size(); ++i) {
@@ -102,7 +102,7 @@ RunResult run(const RunStore& place, const Limit& limit) {
       result.latencies_ms.push_back(milliseconds_between(trace.began()[i], next));
     }
     result.seconds += seconds_between(trace.began().front(), ended);
-    result.count += steps;
+    result.count += chain_steps;
     ++result.instances;
   }
   result.cpu_cores = usage.cores();
@@ -115,7 +115,7 @@ RunResult run(const RunStore& place, const Limit& limit) {
 }  // namespace
 
 void run_chain(Scene& scene) {
-  const Row row = measure_pairs(scene, "chain", 1, Counted::steps, run);
+  const Row row = measure_pairs(scene, "chain", 1, Counted::steps, run_steps);
   // A step takes at most 1.3 times as long as the raw commit of its rows.
   judge(scene, row, {.least_ratio = 1 / 1.3, .most_syncs = 1});
 }

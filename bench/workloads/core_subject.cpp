@@ -22,7 +22,7 @@ dm::core::ExecutionOptions without_limits() {
   return options;
 }
 
-/// What the world would answer to the turn.
+/// The messages that answer the turn.
 void add_answers(const dm::core::TurnOutcome& turn, std::deque<dm::MessageBody>& answers) {
   for (const dm::ActivityRequest& activity : turn.activities) {
     answers.push_back(completion_of(activity.key.activity));

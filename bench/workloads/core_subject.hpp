@@ -1,4 +1,5 @@
-// Drives one core::Execution turn by turn, without a store, a clock or a thread: what the engine alone costs.
+// Drives one core::Execution turn by turn, without a store, a clock or a thread: the cost of the engine
+// alone.
 #pragma once
 
 #include "core/execution.hpp"
@@ -16,7 +17,7 @@ namespace bench {
 
 using OrchestrationCode = std::shared_ptr<const duramen::OrchestrationHandler>;
 
-/// The code as an execution takes it: `f` is a coroutine that takes an int, how much of it there should be.
+/// The handler of an execution: `f` is a coroutine that takes an int, the amount of work.
 template <class F>
 [[nodiscard]] OrchestrationCode as_code(F f) {
   duramen::Registry registry;
@@ -24,7 +25,7 @@ template <class F>
   return registry.find_orchestration("Subject", std::nullopt);
 }
 
-/// A resident execution. Its turns are taken as committed.
+/// A resident execution. Its turns count as committed.
 class CoreSubject {
  public:
   explicit CoreSubject(const OrchestrationCode& code);
@@ -39,14 +40,14 @@ class CoreSubject {
   duramen::core::Execution execution_;
 };
 
-/// Every activity gives back the number 1.
+/// Every activity returns 1.
 [[nodiscard]] duramen::MessageBody completion_of(duramen::EventId activity);
 
-/// The event that record_history() raises for whoever waits for it, and the one it never raises.
+/// The event that record_history() raises, and the one it never raises.
 inline constexpr std::string_view answered_event = "go";
 inline constexpr std::string_view unanswered_event = "never";
 
-/// Runs the code one message per turn, answering whatever it asks for, until it waits for `unanswered_event`.
+/// Runs the code with one message per turn and answers every request until it waits for `unanswered_event`.
 [[nodiscard]] std::vector<duramen::Event> record_history(const OrchestrationCode& code, std::size_t size);
 
 }  // namespace bench

@@ -30,7 +30,7 @@ constexpr std::uint64_t waiting = 10'000;
 constexpr std::size_t messages_per_call = 500;
 constexpr int per_execution = 1'000;
 
-/// How an actor with a long life does it: it begins anew from time to time.
+/// As a long-lived actor does: continues as new from time to time.
 dm::Task<int> drain(dm::OrchestrationContext& ctx, int left) {
   for (int i = 0; i < per_execution && left > 0; ++i, --left) (void)co_await ctx.dequeue_event("jobs");
   if (left > 0) co_await ctx.continue_as_new(left);

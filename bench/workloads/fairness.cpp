@@ -1,4 +1,5 @@
-// fairness: how long a writer of one row waits beside a process that commits one batch after the other.
+// fairness: the wait of a writer of one row under the load of a process that commits one batch after the
+// other.
 
 #include "bench/bench_store.hpp"
 #include "bench/disk.hpp"
@@ -24,15 +25,15 @@ namespace dm = duramen;
 
 namespace {
 
-constexpr double bar_ms = 50;
+constexpr double fairness_bar_ms = 50;
 
-/// A process that never stops writing, until it is destroyed.
+/// A process that writes without a pause until this object is destroyed.
 class Saturator {
  public:
   Saturator(const std::string& file, const HelloTurns& turns, std::size_t batch) {
     int ends[2];
-    if (::pipe(ends) != 0) throw std::runtime_error("no pipe to be had");
-    // No other thread runs now, so that the copy may go on from here.
+    if (::pipe(ends) != 0) throw std::runtime_error("no pipe available");
+    // No other thread runs now, so the forked process may continue here.
     pid_ = ::fork();
     if (pid_ == 0) run(file, turns, batch, ends[1]);
     ::close(ends[1]);
@@ -50,7 +51,7 @@ class Saturator {
 
  private:
   [[noreturn]] static void run(const std::string& file, const HelloTurns& turns, std::size_t batch,
-                               int tell) {
+                               int report) {
     try {
       const auto provider = dm::sqlite::open_provider({.path = file}).value();
       std::uint64_t number = 0;
@@ -63,7 +64,7 @@ class Saturator {
           seconds.push_back(turns.second(number + i, created[i].incarnation));
         (void)commit_all(*provider, seconds);
         number += batch;
-        if (!begun && ::write(tell, "b", 1) != 1) ::_exit(1);
+        if (!begun && ::write(report, "b", 1) != 1) ::_exit(1);
       }
     } catch (const std::exception& error) {
       std::fprintf(stderr, "duramen_bench: the writing process: %s\n", error.what());
@@ -80,9 +81,9 @@ class Saturator {
   pid_t pid_ = -1;
 };
 
-void measure(const Scene& scene, const HelloTurns& turns, std::size_t batch) {
+void measure_fairness(const Scene& scene, const HelloTurns& turns, std::size_t batch) {
   const Arguments& arguments = scene.arguments;
-  scene.progress("fairness beside batches of " + std::to_string(batch));
+  scene.progress("fairness next to batches of " + std::to_string(batch));
   const double rate = disk_rate(scene.directory, 0.25);
   reset_peak_rss();
   const ScratchDirectory directory(scene.directory);
@@ -92,7 +93,7 @@ void measure(const Scene& scene, const HelloTurns& turns, std::size_t batch) {
   std::vector<double> waits_ms;
   const Usage usage;
   const auto enough = [&] {
-    // At least so many that a 99th percentile means something.
+    // Enough starts for a useful 99th percentile.
     if (arguments.count) return waits_ms.size() >= *arguments.count;
     return usage.wall_seconds() >= arguments.seconds && waits_ms.size() >= 300;
   };
@@ -119,8 +120,8 @@ void measure(const Scene& scene, const HelloTurns& turns, std::size_t batch) {
   set_percentiles(row, waits_ms);
   scene.report.add(row);
   char text[120];
-  std::snprintf(text, sizeof text, "fairness beside batches of %zu: p99 %.1f ms, %s %.0f ms", batch,
-                *row.p99_ms, *row.p99_ms <= bar_ms ? "within" : "MORE THAN", bar_ms);
+  std::snprintf(text, sizeof text, "fairness next to batches of %zu: p99 %.1f ms, %s %.0f ms", batch,
+                *row.p99_ms, *row.p99_ms <= fairness_bar_ms ? "within" : "MORE THAN", fairness_bar_ms);
   scene.progress(text);
 }
 
@@ -130,7 +131,7 @@ void run_fairness(Scene& scene) {
   const HelloTurns turns;
   const auto& asked = scene.arguments.widths;
   for (const std::size_t batch : asked.empty() ? std::vector<std::size_t>{1, 100} : asked) {
-    measure(scene, turns, batch);
+    measure_fairness(scene, turns, batch);
   }
 }
 

@@ -1,4 +1,4 @@
-// resident: what many finished hellos leave behind, in memory and on the disk.
+// resident: the memory and disk use of many finished hellos.
 
 #include "bench/bench_store.hpp"
 #include "bench/workload.hpp"
@@ -12,15 +12,15 @@ namespace bench {
 
 namespace {
 
-constexpr std::uint64_t instances = 100'000;
+constexpr std::uint64_t footprint_instances = 100'000;
 constexpr double rss_bar_mib = 64;
 constexpr double disk_bar_kib = 700;  // for a thousand
-constexpr double log_bar_mib = 16;
+constexpr double footprint_wal_bar_mib = 16;
 
 }  // namespace
 
 void run_resident(Scene& scene) {
-  const std::uint64_t count = scene.arguments.count.value_or(instances);
+  const std::uint64_t count = scene.arguments.count.value_or(footprint_instances);
   const std::size_t width = scene.arguments.widths.empty() ? 20 : scene.arguments.widths.front();
   scene.progress("resident: " + std::to_string(count) + " hellos");
   const ScratchDirectory directory(scene.directory);
@@ -28,13 +28,13 @@ void run_resident(Scene& scene) {
   HelloWorker::Outcome outcome;
   double log_mib = 0;
   {
-    // In a process of its own, where nothing else has used memory before.
+    // In a separate process, where nothing else has used memory before.
     HelloWorker worker("sqlite " + file, "run", width, {count, {}});
     worker.begin();
     outcome = worker.wait();
     log_mib = static_cast<double>(std::filesystem::file_size(file + "-wal")) / (1024.0 * 1024.0);
   }
-  // Closed: the log has gone into the file.
+  // Closed: the WAL is checkpointed.
   const auto bytes = static_cast<double>(std::filesystem::file_size(file));
   Row row;
   row.workload = "resident";
@@ -51,7 +51,7 @@ void run_resident(Scene& scene) {
   scene.report.add(figure);
   scene.judge_at_most("resident: memory in MiB", outcome.rss_mib, rss_bar_mib);
   scene.judge_at_most("resident: KiB on disk for a thousand", *figure.bytes_each * 1000 / 1024, disk_bar_kib);
-  scene.judge_at_most("resident: the log's size in MiB", log_mib, log_bar_mib);
+  scene.judge_at_most("resident: the log's size in MiB", log_mib, footprint_wal_bar_mib);
 }
 
 }  // namespace bench

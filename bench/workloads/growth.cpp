@@ -1,7 +1,7 @@
-// growth: what a fetch, a commit and a cancel cost in a store with few finished instances, and in one with
-// very many.
+// growth: the cost of a fetch, a commit and a cancel in a store with few finished instances, and with very
+// many.
 //
-// Nothing is synced here: the wait for the disk would hide what the question is about.
+// Nothing is synced here: the wait for the disk would hide the cost.
 
 #include "bench/bench_store.hpp"
 #include "bench/measure.hpp"
@@ -26,18 +26,18 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::size_t few = 1000;
-constexpr std::size_t many = 1'000'000;
+constexpr std::size_t many_instances = 1'000'000;
 constexpr double bar = 1.5;
 constexpr std::size_t rounds = 400;
 
 enum Cost : std::size_t { fetch, commit, cancel, costs };
 constexpr std::array<const char*, costs> names{"fetch", "commit", "cancel"};
 
-/// A store with so many finished instances in it.
+/// A store with `size` finished instances.
 class FilledStore {
  public:
   FilledStore(const Scene& scene, const HelloTurns& turns, std::size_t size)
-      : turns_(turns), size_(size), next_(10 * many) {
+      : turns_(turns), size_(size), next_(10 * many_instances) {
     scene.progress("growth: " + std::to_string(size) + " finished instances");
     store_ = scene.stores.make_with_finished(turns, size);
     provider_ = store_->provider().get();
@@ -46,7 +46,7 @@ class FilledStore {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] const std::array<std::vector<double>, costs>& nanoseconds() const { return nanoseconds_; }
 
-  /// One instance through all of it.
+  /// Runs one instance through all three calls.
   void measure() {
     const std::uint64_t number = next_++;
     // Commit: its first turn, with an activity that then runs.
@@ -54,7 +54,7 @@ class FilledStore {
     std::vector<dm::CommitResult> created;
     timed(commit, [&] { created = commit_all(*provider_, first); });
 
-    // Cancel: asked for, found, and decided with the lease of the activity taken away.
+    // Cancel: requested, fetched, and committed with the stolen lease of the activity.
     const dm::OutboundMessage request{.target = first[0].instance,
                                       .body = dm::message::CancelInstance{.reason = "bench"}};
     dm::TurnBatch batch;
@@ -97,10 +97,10 @@ class FilledStore {
 
 void run_growth(Scene& scene) {
   const HelloTurns turns;
-  const std::size_t largest = scene.arguments.count.value_or(many);
+  const std::size_t largest = scene.arguments.count.value_or(many_instances);
   FilledStore small(scene, turns, std::min(few, largest));
   FilledStore large(scene, turns, largest);
-  // In turn, so that a slow moment of the machine meets both.
+  // In turn, so that a slow moment of the machine affects both.
   for (std::size_t round = 0; round < rounds; ++round) {
     small.measure();
     large.measure();

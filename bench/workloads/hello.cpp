@@ -22,25 +22,25 @@ namespace dm = duramen;
 
 namespace {
 
-struct Shape {
+struct HelloShape {
   std::string orchestration;
   std::size_t width = 1;
   std::size_t payload = 0;
 };
 
-/// Enough to fill the log once and to reach every statement; few if they come one at a time, or carry much.
-std::uint64_t warm_up_instances(const Shape& shape) {
+/// Enough to fill the WAL once and to use every statement; fewer for width 1 or large payloads.
+std::uint64_t hello_warm_up(const HelloShape& shape) {
   constexpr std::size_t much = 256 * 1024;
   const std::uint64_t width = shape.width;
   if (shape.payload >= much) return width;
   return std::max<std::uint64_t>(50, std::min<std::uint64_t>(20 * width, 400 + 2 * width));
 }
 
-std::string input_of(const Shape& shape) {
+std::string input_of(const HelloShape& shape) {
   return shape.payload == 0 ? "world" : std::string(shape.payload, 'w');
 }
 
-RunResult run_lanes(const Shape& shape, const RunStore& place, const Limit& limit) {
+RunResult run_lanes(const HelloShape& shape, const RunStore& place, const Limit& limit) {
   const std::string& orchestration = shape.orchestration;
   const std::size_t width = shape.width;
   const dm::Store store(place.provider);
@@ -48,7 +48,7 @@ RunResult run_lanes(const Shape& shape, const RunStore& place, const Limit& limi
   dm::Client client(store);
   {
     InFlight warm_up(client, orchestration, "warm-up", width, input_of(shape));
-    warm_up.start({warm_up_instances(shape), {}});
+    warm_up.start({hello_warm_up(shape), {}});
     warm_up.wait();
   }
   place.mark();
@@ -71,10 +71,10 @@ RunResult run_lanes(const Shape& shape, const RunStore& place, const Limit& limi
   return result;
 }
 
-/// `bars_at`: what is promised at a width, without a payload.
+/// `bars_at`: the promises at a width, without a payload.
 template <class BarsAt>
-void measure(const Scene& scene, const std::string& workload, const std::string& orchestration,
-             BarsAt bars_at) {
+void measure_hello(const Scene& scene, const std::string& workload, const std::string& orchestration,
+                   BarsAt bars_at) {
   const std::vector<std::size_t> default_widths{20, 1000};
   const auto& asked = scene.arguments.widths;
   const std::size_t payload = scene.arguments.payload;
@@ -91,7 +91,7 @@ void measure(const Scene& scene, const std::string& workload, const std::string&
 }  // namespace
 
 void run_hello(Scene& scene) {
-  measure(scene, "hello", "Hello", [](std::size_t width) -> Bars {
+  measure_hello(scene, "hello", "Hello", [](std::size_t width) -> Bars {
     if (width < 20) return {};
     if (width < 1000)
       return {.least_ratio = 0.6, .least_per_disk_rate = 2.5, .most_syncs = 0.25, .most_row_writes = 12};
@@ -100,7 +100,7 @@ void run_hello(Scene& scene) {
 }
 
 void run_fanout(Scene& scene) {
-  measure(scene, "fanout", "Fanout", [](std::size_t width) -> Bars {
+  measure_hello(scene, "fanout", "Fanout", [](std::size_t width) -> Bars {
     if (width < 20) return {};
     return {.least_ratio = 0.6, .most_row_writes = 30};
   });

@@ -1,4 +1,4 @@
-// The two turns of a hello, as the engine makes them, with other names: for workloads that ask the store
+// The two turns of a hello, as the engine makes them, with other names: for workloads that call the store
 // directly.
 #pragma once
 
@@ -17,7 +17,7 @@ class HelloTurns {
 
   /// Creates instance `number`, with its activity born leased.
   [[nodiscard]] duramen::TurnCommit first(std::uint64_t number) const;
-  /// Ends it: the activity has returned.
+  /// Ends the instance after the activity has returned.
   [[nodiscard]] duramen::TurnCommit second(std::uint64_t number, duramen::Incarnation incarnation) const;
   /// The end of the activity alone.
   [[nodiscard]] duramen::ActivityAck ack(std::uint64_t number, duramen::Incarnation incarnation) const;

@@ -18,7 +18,7 @@ namespace dm = duramen;
 
 namespace {
 
-constexpr std::uint64_t warm_up = 500;
+constexpr std::uint64_t worker_warm_up = 500;
 
 std::vector<std::string> words_for(const std::string& name, std::size_t width, const Limit& limit) {
   return {std::string(hello_worker_word), name, std::to_string(width),
@@ -30,10 +30,10 @@ void report(const std::string& line) {
   if (::write(ChildProgram::report_descriptor, whole.data(), whole.size()) < 0) ::_exit(1);
 }
 
-void run(dm::Client& client, const std::string& name, std::size_t width, const Limit& limit) {
+void run_instances(dm::Client& client, const std::string& name, std::size_t width, const Limit& limit) {
   {
     InFlight in_flight(client, "Hello", name + "-warm-up", width);
-    in_flight.start({warm_up, {}});
+    in_flight.start({worker_warm_up, {}});
     in_flight.wait();
   }
   report("ready");
@@ -61,7 +61,7 @@ int hello_worker(const std::vector<std::string>& words) {
   const dm::Store store = open_store(read_secret());
   const dm::Runtime runtime(store, greeting_registry());
   dm::Client client(store);
-  run(client, words[1], std::stoul(words[2]), limit);
+  run_instances(client, words[1], std::stoul(words[2]), limit);
   return 0;
 }
 
@@ -76,7 +76,7 @@ HelloWorker::Outcome HelloWorker::wait() {
   const std::string line = program_.read_line();
   unsigned long long count = 0;
   if (std::sscanf(line.c_str(), "%llu %lf %lf", &count, &outcome.seconds, &outcome.rss_mib) != 3) {
-    throw std::runtime_error("the other process said: " + line);
+    throw std::runtime_error("the other process reported: " + line);
   }
   outcome.count = count;
   return outcome;

@@ -1,5 +1,4 @@
-// hello in a process of its own: for what can only be seen from outside, or needs several of them on one
-// store.
+// hello in a separate process: for figures of a whole process, or of several on one store.
 #pragma once
 
 #include "bench/child_program.hpp"
@@ -15,10 +14,10 @@ namespace bench {
 /// The first word of its command line; not for people.
 inline constexpr std::string_view hello_worker_word = "--hello-worker";
 
-/// What such a process does, from its command line to its end.
+/// The main function of such a process.
 int hello_worker(const std::vector<std::string>& words);
 
-/// The same, as seen from the process that measures.
+/// Its representation in the measuring process.
 class HelloWorker {
  public:
   struct Outcome {
@@ -29,7 +28,7 @@ class HelloWorker {
 
   /// Opens the store of this address and warms up. Its instances are named after `name`.
   HelloWorker(const std::string& store, const std::string& name, std::size_t width, const Limit& limit);
-  void begin() const { program_.say("go"); }
+  void begin() const { program_.send_line("go"); }
   [[nodiscard]] Outcome wait();
 
  private:

@@ -1,4 +1,4 @@
-// idle: what a runtime costs that has nothing to do, beside many instances that wait.
+// idle: the cost of an idle runtime in a store with many waiting instances.
 
 #include "bench/bench_store.hpp"
 #include "bench/measure.hpp"
@@ -23,7 +23,7 @@ namespace dm = duramen;
 
 namespace {
 
-constexpr std::uint64_t default_instances = 10'000;
+constexpr std::uint64_t idle_instances = 10'000;
 constexpr double default_seconds = 20;
 constexpr double most_calls_per_second = 1;
 constexpr double most_cores = 0.01;
@@ -52,7 +52,7 @@ dm::Task<void> wait_for_timer(dm::OrchestrationContext& ctx) {
 
 void run_idle(Scene& scene) {
   const Arguments& arguments = scene.arguments;
-  const std::uint64_t instances = arguments.count.value_or(default_instances);
+  const std::uint64_t instances = arguments.count.value_or(idle_instances);
   scene.progress("idle: starting " + std::to_string(instances) + " instances");
   reset_peak_rss();
   const auto bench_store = scene.stores.make();
@@ -60,16 +60,16 @@ void run_idle(Scene& scene) {
   dm::Registry registry;
   registry.add("WaitForEvent", wait_for_event);
   registry.add("WaitForTimer", wait_for_timer);
-  registry.add("Never", [](dm::ActivityContext&) { return 0; });  // so that it looks for activities too
+  registry.add("Never", [](dm::ActivityContext&) { return 0; });  // so that it also fetches activities
   const dm::Store store(counter);
   const dm::Runtime runtime(store, std::move(registry));
   dm::Client client(store);
   Starts starts(client);
   starts.run("event", "WaitForEvent", 0, instances / 2);
   starts.run("timer", "WaitForTimer", 0, instances - instances / 2);
-  std::this_thread::sleep_for(std::chrono::seconds{3});  // whatever the last starts left to do
+  std::this_thread::sleep_for(std::chrono::seconds{3});  // the last starts finish their work
 
-  // On a server what counts is what reaches it, listening included.
+  // On a server, count the calls that reach it, including listening.
   const auto asked = [&] { return bench_store->queries().value_or(counter->calls); };
   const std::uint64_t before = asked();
   const Usage usage;

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t all_steps = 10'000;
 constexpr double cost_bar = 1.2;
-// Pages are whole, and their filling varies.
+// The store has whole pages, and their use varies.
 constexpr double disk_bar = 1.1;
 
 dm::Task<int> march(dm::OrchestrationContext& ctx, int steps) {
@@ -38,7 +38,7 @@ struct March {
   double bytes = 0;  ///< of the store when it was closed
 };
 
-March run(const Scene& scene, std::size_t steps) {
+March run_march(const Scene& scene, std::size_t steps) {
   const auto place = scene.stores.make();
   std::vector<Instant> began;
   began.reserve(steps + 1);
@@ -71,8 +71,8 @@ void run_long(Scene& scene) {
   const std::size_t steps = scene.arguments.count.value_or(all_steps);
   const std::size_t piece = std::max<std::size_t>(1, steps / 10);
   scene.progress("long: " + std::to_string(steps) + " steps");
-  const March half = run(scene, steps / 2);
-  const March whole = run(scene, steps);
+  const March half = run_march(scene, steps / 2);
+  const March whole = run_march(scene, steps);
 
   double first = 0;
   double last = 0;

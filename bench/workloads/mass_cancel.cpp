@@ -1,5 +1,5 @@
-// masscancel: one orchestration with very many activities is cancelled. From client.cancel() until the last
-// of them has been told, and how many commits that took.
+// masscancel: one orchestration with very many activities is cancelled. The time from client.cancel() to the
+// last stop request, and the number of commits.
 
 #include "bench/bench_store.hpp"
 #include "bench/disk.hpp"
@@ -34,8 +34,8 @@ namespace {
 constexpr std::uint64_t default_activities = 10'000;
 constexpr std::size_t full_width = 1000;
 constexpr int repetitions = 5;
-constexpr double bar_ms = 1000;
-constexpr std::chrono::seconds patience{60};
+constexpr double crowd_bar_ms = 1000;
+constexpr std::chrono::seconds crowd_patience{60};
 
 constexpr const char* crowded = "crowd";
 
@@ -52,7 +52,7 @@ class CommitCounter final : public dm::ForwardingProvider {
   std::atomic<std::uint64_t> turns{0};
 };
 
-/// Who runs, and when each was told to stop.
+/// The running activities, and when each received its stop request.
 class Crowd {
  public:
   void began() {
@@ -68,15 +68,16 @@ class Crowd {
   }
   void await_running(std::size_t count) {
     std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, patience, [&] { return running_ >= count; })) {
+    if (!changed_.wait_for(lock, crowd_patience, [&] { return running_ >= count; })) {
       throw std::runtime_error("only " + std::to_string(running_) + " activities began");
     }
   }
   /// All that began have stopped.
   std::vector<Instant> await_stopped() {
     std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, patience, [&] { return stopped_.size() >= running_; })) {
-      throw std::runtime_error("only " + std::to_string(stopped_.size()) + " activities were told to stop");
+    if (!changed_.wait_for(lock, crowd_patience, [&] { return stopped_.size() >= running_; })) {
+      throw std::runtime_error("only " + std::to_string(stopped_.size()) +
+                               " activities received their stop request");
     }
     return stopped_;
   }
@@ -94,20 +95,20 @@ dm::ActivityTask<void> wait_in_crowd(dm::ActivityContext& ctx, Crowd* crowd) {
   crowd->stopped();
 }
 
-dm::Task<void> many(dm::OrchestrationContext& ctx, std::uint64_t count) {
+dm::Task<void> run_crowd(dm::OrchestrationContext& ctx, std::uint64_t count) {
   std::vector<dm::DurableFuture<void>> all;
   all.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) all.push_back(ctx.schedule_activity<void>("WaitInCrowd", i));
   co_await ctx.join(std::move(all));
 }
 
-struct Shape {
+struct CrowdShape {
   std::uint64_t activities = 0;
-  std::size_t places = 0;  ///< so many of them run; the others wait in the queue
-  std::size_t load = 0;    ///< hellos in flight all the time, in places of their own
+  std::size_t places = 0;  ///< running activities; the others wait in the queue
+  std::size_t load = 0;    ///< hellos in flight, in other places
 };
 
-void measure(const Scene& scene, const std::string& workload, const Shape& shape) {
+void measure_crowd(const Scene& scene, const std::string& workload, const CrowdShape& shape) {
   scene.progress(workload);
   const Arguments& arguments = scene.arguments;
   const auto rate =
@@ -123,7 +124,7 @@ void measure(const Scene& scene, const std::string& workload, const Shape& shape
     auto counter = std::make_shared<CommitCounter>(bench_store->provider());
     Crowd crowd;
     dm::Registry registry = greeting_registry();
-    registry.add("Many", many);
+    registry.add("Many", run_crowd);
     registry.add("WaitInCrowd", [&crowd](dm::ActivityContext& ctx) { return wait_in_crowd(ctx, &crowd); });
     const dm::Store store(counter);
     const dm::Runtime runtime(store, std::move(registry), {.max_activities = shape.places + shape.load});
@@ -136,7 +137,7 @@ void measure(const Scene& scene, const std::string& workload, const Shape& shape
     const std::uint64_t turns_before = counter->turns;
     const Instant called = now();
     (void)client.cancel(crowded, "benchmark").value();
-    if (client.wait(crowded, patience).value().status != dm::Status::cancelled) {
+    if (client.wait(crowded, crowd_patience).value().status != dm::Status::cancelled) {
       throw std::runtime_error("the orchestration was not cancelled");
     }
     const Instant committed = now();
@@ -170,7 +171,7 @@ void measure(const Scene& scene, const std::string& workload, const Shape& shape
   char text[200];
   std::snprintf(text, sizeof text,
                 ": decided, committed and delivered in %.0f ms at most (bar %.0f ms): %s; %llu commit%s",
-                slowest_ms, bar_ms, slowest_ms <= bar_ms ? "held" : "MISSED",
+                slowest_ms, crowd_bar_ms, slowest_ms <= crowd_bar_ms ? "held" : "MISSED",
                 static_cast<unsigned long long>(most_turns), most_turns == 1 ? ": held" : "s: MISSED");
   scene.progress(workload + text);
 }
@@ -179,10 +180,11 @@ void measure(const Scene& scene, const std::string& workload, const Shape& shape
 
 void run_masscancel(Scene& scene) {
   const std::uint64_t activities = scene.arguments.count.value_or(default_activities);
-  measure(scene, "masscancel-running", {.activities = activities, .places = activities});
-  measure(scene, "masscancel-queued",
-          {.activities = activities, .places = std::max<std::size_t>(activities / 10, 1)});
-  measure(scene, "masscancel-loaded", {.activities = activities, .places = activities, .load = full_width});
+  measure_crowd(scene, "masscancel-running", {.activities = activities, .places = activities});
+  measure_crowd(scene, "masscancel-queued",
+                {.activities = activities, .places = std::max<std::size_t>(activities / 10, 1)});
+  measure_crowd(scene, "masscancel-loaded",
+                {.activities = activities, .places = activities, .load = full_width});
 }
 
 }  // namespace bench

@@ -23,7 +23,7 @@ namespace {
 constexpr double together_bar = 0.8;
 constexpr double together_on_server_bar = 1.0;
 constexpr double share_bar = 0.25;
-constexpr double log_bar_mib = 16;
+constexpr double processes_wal_bar_mib = 16;
 
 struct Together {
   double per_second = 0;
@@ -39,7 +39,7 @@ double log_mib(const std::string& file) {
   return none_yet ? 0 : static_cast<double>(size) / (1024.0 * 1024.0);
 }
 
-Together run(const Scene& scene, std::size_t processes, std::size_t width) {
+Together run_together(const Scene& scene, std::size_t processes, std::size_t width) {
   const auto store = scene.stores.make();
   const std::string address = store->address();
   const std::string file =
@@ -85,7 +85,8 @@ void run_processes(Scene& scene) {
       scene.progress("processes width " + std::to_string(width) + ": round " + std::to_string(pair + 1) +
                      " of " + std::to_string(pairs));
       if (scene.stores.on_this_disk()) disk.push_back(disk_rate(scene.directory, 0.25));
-      for (const std::size_t processes : counts) runs[processes].push_back(run(scene, processes, width));
+      for (const std::size_t processes : counts)
+        runs[processes].push_back(run_together(scene, processes, width));
     }
     const auto rate = [&](std::size_t processes) {
       std::vector<double> rates;
@@ -119,7 +120,8 @@ void run_processes(Scene& scene) {
                            on_server ? together_on_server_bar : together_bar);
       scene.judge_at_least("processes: the smallest share of " + some + ", in any run", share,
                            share_bar * 2 / static_cast<double>(processes));
-      if (!on_server) scene.judge_at_most("processes: the log's largest size in MiB", log, log_bar_mib);
+      if (!on_server)
+        scene.judge_at_most("processes: the log's largest size in MiB", log, processes_wal_bar_mib);
     }
   }
 }

@@ -1,7 +1,7 @@
-// replay: what the engine costs by itself, and whether that stays the same when there is more of everything.
+// replay: the cost of the engine alone, and whether it stays constant when sizes grow.
 //
-// Sizes are things in one execution: activities awaited, open or finished. A figure that grows with the size
-// is work that somebody does per thing and per completion, and that is what this workload is there to find.
+// Sizes are things in one execution: activities awaited, open or finished. This workload finds figures that
+// grow with the size: work per thing and per completion.
 
 #include "bench/measure.hpp"
 #include "bench/workload.hpp"
@@ -44,7 +44,7 @@ dm::Task<int> sequence(dm::OrchestrationContext& ctx, int size) {
   co_return sum;
 }
 
-/// A little of everything, one after the other.
+/// Some steps of every kind, one after the other.
 dm::Task<int> mixture(dm::OrchestrationContext& ctx, int size) {
   int sum = 0;
   for (int i = 0; i < size; ++i) {
@@ -78,19 +78,19 @@ dm::Task<int> pool(dm::OrchestrationContext& ctx, int size) {
   co_return size;
 }
 
-std::vector<dm::DurableFuture<int>> steps(dm::OrchestrationContext& ctx, int size) {
+std::vector<dm::DurableFuture<int>> start_steps(dm::OrchestrationContext& ctx, int size) {
   std::vector<dm::DurableFuture<int>> futures;
   for (int i = 0; i < size; ++i) futures.push_back(step(ctx, i));
   return futures;
 }
 
 dm::Task<int> join_steps(dm::OrchestrationContext& ctx, int size) {
-  auto results = co_await ctx.join(steps(ctx, size));
+  auto results = co_await ctx.join(start_steps(ctx, size));
   co_return std::accumulate(results.begin(), results.end(), 0);
 }
 
 dm::Task<int> select_steps(dm::OrchestrationContext& ctx, int size) {
-  auto [winner, result] = co_await ctx.select(steps(ctx, size));
+  auto [winner, result] = co_await ctx.select(start_steps(ctx, size));
   co_return static_cast<int>(winner) + result;
 }
 
@@ -108,9 +108,9 @@ dm::Task<int> one_timer(dm::OrchestrationContext& ctx, int i) {
   co_return i;
 }
 
-// -- what is timed ------------------------------------------------------------------------------------------
+// -- timed runs ------------------------------------------------------------------------------------------
 
-/// One run: how long, for how many things.
+/// One run: its time and its number of things.
 struct Sample {
   double seconds = 0;
   std::size_t things = 0;
@@ -120,7 +120,7 @@ using Run = std::function<Sample()>;
 
 struct TimedFigure {
   const char* name;
-  /// Makes what all runs of one size share.
+  /// Prepares the shared state of all runs of one size.
   std::function<Run(std::size_t size)> prepare;
 };
 
@@ -136,7 +136,7 @@ double timed(Work work) {
   return thread_cpu_seconds() - began;
 }
 
-void require(bool as_expected, const char* otherwise) {
+void require_outcome(bool as_expected, const char* otherwise) {
   if (!as_expected) throw std::runtime_error(otherwise);
 }
 
@@ -147,8 +147,8 @@ std::vector<dm::EventId> ids_of(const TurnOutcome& turn) {
   return ids;
 }
 
-/// How many completions are timed when the size says only among how many others they come. The same number
-/// for all sizes that matter, so that they are comparable.
+/// The number of timed completions if the size is the number of other things. Equal for all large sizes, so
+/// that they are comparable.
 std::size_t completions_for(std::size_t size) { return std::min<std::size_t>(10 * size, 10'000); }
 
 Run replay_of(const OrchestrationCode& code, std::size_t size) {
@@ -189,7 +189,7 @@ Run completions_after_finished(std::size_t size) {
   }());
   return [=] {
     const std::size_t count = completions_for(size);
-    // More to do than history says: how much there is to do is the input, which is not compared.
+    // More work than in history: the amount of work is the input, which is not compared.
     CoreSubject subject(as_code([count, size](dm::OrchestrationContext& ctx, int) {
       return sequence(ctx, static_cast<int>(size + count + 1));
     }));
@@ -220,7 +220,7 @@ Run fan_out(std::size_t size) {
       std::optional<CoreSubject> subject;
       TurnOutcome turn;
       const double seconds = timed([&] { turn = subject.emplace(code).start(size); });
-      require(turn.activities.size() == size, "not every activity left the turn");
+      require_outcome(turn.activities.size() == size, "not every activity left the turn");
       return seconds;
     });
   };
@@ -244,7 +244,7 @@ Run join_of(std::size_t size, Turns turns, Order order) {
           for (const dm::MessageBody& completion : completions) last = subject.deliver(completion);
         }
       });
-      require(last.status == dm::Status::completed, "a join did not end with its last branch");
+      require_outcome(last.status == dm::Status::completed, "a join did not end with its last branch");
       return seconds;
     });
   };
@@ -260,8 +260,8 @@ Run select_of(std::size_t size, Winner winner) {
       const dm::MessageBody completion = completion_of(winner == Winner::first ? ids.front() : ids.back());
       TurnOutcome last;
       const double seconds = timed([&] { last = subject.deliver(completion); });
-      require(last.status == dm::Status::completed && last.cancelled_activities.size() == size - 1,
-              "a select did not cancel its losers");
+      require_outcome(last.status == dm::Status::completed && last.cancelled_activities.size() == size - 1,
+                      "a select did not cancel its losers");
       return seconds;
     });
   };
@@ -277,7 +277,7 @@ Run select_of_waits(std::size_t size) {
         last =
             subject.deliver(dm::message::ExternalRaised{std::string(answered_event), dm::Payload::json("1")});
       });
-      require(last.status == dm::Status::completed, "a select did not end with its first event");
+      require_outcome(last.status == dm::Status::completed, "a select did not end with its first event");
       return seconds;
     });
   };
@@ -295,7 +295,7 @@ double bytes_per(std::size_t things, std::size_t before) {
   return (static_cast<double>(allocated()) - static_cast<double>(before)) / static_cast<double>(things);
 }
 
-/// Of many executions, each waiting for one thing.
+/// Memory of many executions that each wait for one thing.
 double resident_bytes(const OrchestrationCode& code, std::size_t size) {
   std::vector<std::unique_ptr<CoreSubject>> subjects;
   subjects.reserve(size);
@@ -307,7 +307,7 @@ double resident_bytes(const OrchestrationCode& code, std::size_t size) {
   return bytes_per(size, before);
 }
 
-/// Of one execution that waits for many things.
+/// Memory of one execution that waits for many things.
 double open_bytes(const OrchestrationCode& code, std::size_t size) {
   const std::size_t before = allocated();
   CoreSubject subject(code);
@@ -315,8 +315,8 @@ double open_bytes(const OrchestrationCode& code, std::size_t size) {
   return bytes_per(size, before);
 }
 
-/// While one of these lives, freed memory is kept: what a page of fresh memory costs is the kernel's figure,
-/// and only the large sizes would pay it.
+/// During its lifetime, freed memory is kept: fresh pages are a cost of the kernel, and only large sizes
+/// would pay it.
 class KeepFreedMemory {
  public:
   KeepFreedMemory() { set(1 << 30, 1 << 30); }
@@ -334,9 +334,10 @@ class KeepFreedMemory {
   }
 };
 
-// -- all of it ----------------------------------------------------------------------------------------------
+// -- the workload
+// ----------------------------------------------------------------------------------------------
 
-/// Far apart, and sooner or later all of them: no divisor of any size that is asked for.
+/// A large stride that reaches all of them: it shares no divisor with any used size.
 constexpr std::size_t scattered = 7919;
 
 std::vector<TimedFigure> timed_figures() {
@@ -366,13 +367,13 @@ std::vector<MemoryFigure> memory_figures() {
   };
 }
 
-void measure(const Scene& scene, const TimedFigure& figure, const std::vector<std::size_t>& sizes) {
+void measure_figure(const Scene& scene, const TimedFigure& figure, const std::vector<std::size_t>& sizes) {
   const std::size_t runs = std::max<std::size_t>(1, scene.arguments.pairs);
   std::optional<double> smallest;
   for (const std::size_t size : sizes) {
     scene.progress(std::string(figure.name) + " of " + std::to_string(size));
     const Run run = figure.prepare(size);
-    (void)run();  // caches and allocator warm
+    (void)run();  // warms caches and allocator
     std::vector<double> nanoseconds;
     for (std::size_t i = 0; i < runs; ++i) {
       const Sample sample = run();
@@ -398,7 +399,7 @@ void run_replay(Scene& scene) {
   std::vector<std::size_t> sizes = scene.arguments.widths;
   if (sizes.empty()) sizes = {1'000, 10'000, 100'000};
   std::sort(sizes.begin(), sizes.end());
-  for (const TimedFigure& figure : timed_figures()) measure(scene, figure, sizes);
+  for (const TimedFigure& figure : timed_figures()) measure_figure(scene, figure, sizes);
 
   const std::size_t middle = sizes[sizes.size() / 2];
   for (const MemoryFigure& figure : memory_figures()) {

@@ -1,4 +1,4 @@
-// Starts very many instances, a limited number of them on their way at any time.
+// Starts very many instances, with a limited number in flight.
 #pragma once
 
 #include <duramen/client.hpp>

@@ -1,5 +1,5 @@
-// store: turns, ends of activities and lease renewals asked of the store directly by one thread, without an
-// engine; next to raw SQLite writing the same rows.
+// store: turns, ends of activities and lease renewals on one thread, directly on the store and without an
+// engine; compared with raw SQLite writing the same rows.
 
 #include "bench/bench_store.hpp"
 #include "bench/disk.hpp"
@@ -40,8 +40,8 @@ struct Timed {
   std::vector<double> calls_ms;
 };
 
-/// So that the log has its size and the pages are there.
-void warm_up(Subject& subject, std::size_t width) {
+/// Grows the WAL and the file to their sizes.
+void warm_up_store(Subject& subject, std::size_t width) {
   for (std::size_t done = 0; done < 2000; done += 2 * width) {
     for (int call = 0; call < 2; ++call) {
       subject.prepare();
@@ -50,7 +50,7 @@ void warm_up(Subject& subject, std::size_t width) {
   }
 }
 
-/// Calls until so many entries were done, or for so long.
+/// Calls until a number of entries is done, or for a time.
 Timed time_calls(Subject& subject, std::size_t width, std::optional<std::uint64_t> count, double seconds) {
   Timed timed;
   while (count ? timed.count < *count : timed.seconds < seconds) {
@@ -121,7 +121,7 @@ class RawTurns final : public Subject {
 
 // -- ends of activities ---------------------------------------------------------------------------
 
-// Activities that run, made in advance so many at a time.
+// Running activities, prepared in batches.
 constexpr std::size_t stock = 1000;
 
 class ProviderAcks final : public Subject {
@@ -197,7 +197,7 @@ class ProviderRenewals final : public Subject {
     const auto created = commit_all(provider, firsts);
     for (std::size_t i = 0; i < width; ++i) renewals_.push_back({turns.ack(i, created[i].incarnation).lease});
   }
-  // Another end every time: one that is there already would not be written.
+  // A new end every time: an unchanged one would not be written.
   void prepare() override { extend_ += 10s; }
   void perform() override {
     const auto results = provider_.renew_activities(renewals_, extend_).value();
@@ -253,11 +253,11 @@ void compare(const Comparison& comparison, const std::string& workload, std::siz
     {
       const auto store = scene.stores.make();
       Ours subject(*store->provider(), comparison.turns, width);
-      warm_up(subject, width);
+      warm_up_store(subject, width);
       const StoreCounts before = store->counts();
       ours = time_calls(subject, width, arguments.count, arguments.seconds);
       const Spent spent = store->spent_since(before);
-      // Not for the ends of activities: to have any, instances are started in between.
+      // Not for the ends of activities: they need new instances in between.
       if (arguments.on_sqlite() && workload != "store-acks") {
         row.syncs = spent.synced_commits / static_cast<double>(ours.count);
         row.row_writes = *spent.row_writes / static_cast<double>(ours.count);
@@ -272,7 +272,7 @@ void compare(const Comparison& comparison, const std::string& workload, std::siz
     const ScratchDirectory directory(scene.directory);
     RawConnection raw((directory.path() / "raw.db").string(), *comparison.rows, true);
     Raw subject(raw, width);
-    warm_up(subject, width);
+    warm_up_store(subject, width);
     const Timed theirs = time_calls(subject, width, arguments.count, arguments.seconds);
     raw_rates.push_back(static_cast<double>(theirs.count) / theirs.seconds);
   }

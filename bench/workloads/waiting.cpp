@@ -12,7 +12,7 @@ namespace dm = duramen;
 
 namespace {
 
-constexpr std::chrono::seconds patience{20};
+constexpr std::chrono::seconds waiting_patience{20};
 
 dm::Task<void> orchestrate_coroutine(dm::OrchestrationContext& ctx) {
   co_await ctx.schedule_activity<void>("CoroutineWait", std::string());
@@ -30,18 +30,18 @@ dm::ActivityTask<void> coroutine_wait(dm::ActivityContext& ctx, WaitingListener*
 void function_wait(const dm::ActivityContext& ctx, WaitingListener& listener) {
   const std::string instance = ctx.instance_id().value;
   std::mutex mutex;
-  std::condition_variable told;
+  std::condition_variable notified;
   bool stopped = false;
-  // The only callback: a second one that ends the wait could get this one removed before its turn.
+  // The only callback: a second one could end the wait and remove this one before it runs.
   const std::stop_callback on_stop(ctx.stop_token(), [&] {
     listener.stopped(instance, now());
     const std::lock_guard lock(mutex);
     stopped = true;
-    told.notify_all();
+    notified.notify_all();
   });
   listener.running(instance);
   std::unique_lock lock(mutex);
-  told.wait(lock, [&stopped] { return stopped; });
+  notified.wait(lock, [&stopped] { return stopped; });
 }
 
 }  // namespace
@@ -72,15 +72,15 @@ void LocalWatch::stopped(const std::string& instance, Instant when) {
 
 void LocalWatch::await_running(const std::string& instance) {
   std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, patience, [&] { return running_ == instance; })) {
+  if (!changed_.wait_for(lock, waiting_patience, [&] { return running_ == instance; })) {
     throw std::runtime_error("the activity of " + instance + " did not begin");
   }
 }
 
 Instant LocalWatch::await_stopped(const std::string& instance) {
   std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, patience, [&] { return stopped_ == instance; })) {
-    throw std::runtime_error("the activity of " + instance + " was not told to stop");
+  if (!changed_.wait_for(lock, waiting_patience, [&] { return stopped_ == instance; })) {
+    throw std::runtime_error("the activity of " + instance + " received no stop request");
   }
   return *stopped_at_;
 }

@@ -1,4 +1,4 @@
-// Activities that do nothing but wait to be told to stop, and say when they were.
+// Activities that wait for their stop request and report its time.
 #pragma once
 
 #include "bench/measure.hpp"
@@ -12,7 +12,7 @@
 
 namespace bench {
 
-/// Hears of the activities. Called on whatever thread they are on.
+/// Receives the events of the activities, on their threads.
 class WaitingListener {
  public:
   virtual ~WaitingListener() = default;
@@ -28,13 +28,13 @@ void add_waiting_orchestrations(duramen::Registry& registry);
 /// `listener` must outlive the runtime.
 void add_waiting_activities(duramen::Registry& registry, WaitingListener& listener);
 
-/// Waits for what a listener in this process is told about one instance at a time.
+/// Waits for events in this process, of one instance at a time.
 class LocalWatch final : public WaitingListener {
  public:
   void running(const std::string& instance) override;
   void stopped(const std::string& instance, Instant when) override;
 
-  // Throw if nothing is heard for long.
+  // Throw after a long silence.
   void await_running(const std::string& instance);
   [[nodiscard]] Instant await_stopped(const std::string& instance);
 

@@ -1,5 +1,5 @@
-// waiting: very many instances that wait for a timer. What stays in memory must depend on the residency cap,
-// not on them.
+// waiting: very many instances that wait for a timer. Memory must depend on the residency cap, not on their
+// number.
 
 #include "bench/bench_store.hpp"
 #include "bench/measure.hpp"
@@ -20,8 +20,8 @@ namespace dm = duramen;
 
 namespace {
 
-constexpr std::uint64_t default_instances = 1'000'000;
-// Of what is in memory after a tenth of them.
+constexpr std::uint64_t waiting_instances = 1'000'000;
+// Relative to the memory after a tenth of them.
 constexpr double most_growth = 1.25;
 
 dm::Task<void> nap(dm::OrchestrationContext& ctx) {
@@ -32,13 +32,13 @@ dm::Task<void> nap(dm::OrchestrationContext& ctx) {
 
 void run_waiting(Scene& scene) {
   const Arguments& arguments = scene.arguments;
-  const std::uint64_t instances = arguments.count.value_or(default_instances);
+  const std::uint64_t instances = arguments.count.value_or(waiting_instances);
   reset_peak_rss();
   const auto bench_store = scene.stores.make();
   dm::Registry registry;
   registry.add("Nap", nap);
   const dm::Store store(bench_store->provider());
-  // A cap that a tenth of them exceeds, however few they are.
+  // A cap below a tenth of them, for any count.
   const std::size_t cap =
       std::min<std::size_t>(dm::RuntimeOptions{}.max_resident_instances, instances / 20 + 1);
   const dm::Runtime runtime(store, std::move(registry), {.max_resident_instances = cap});

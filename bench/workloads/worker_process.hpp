@@ -1,4 +1,4 @@
-// The worker of cancel2, as seen from the process that measures.
+// The worker of cancel2, represented in the measuring process.
 #pragma once
 
 #include "bench/child_program.hpp"
@@ -10,10 +10,10 @@ namespace bench {
 
 class WorkerProcess {
  public:
-  /// `store`: its address. `turns`: it runs orchestrations too.
+  /// `store`: its address. `turns`: it also runs orchestrations.
   WorkerProcess(const std::string& store, bool turns);
 
-  // Throw if nothing is heard for long.
+  // Throw after a long silence.
   void await_running(const std::string& instance);
   [[nodiscard]] Instant await_stopped(const std::string& instance);
 
