@@ -184,7 +184,8 @@ Run completions_after_finished(std::size_t size) {
   const OrchestrationCode code = as_code(sequence);
   auto history = std::make_shared<const std::vector<dm::Event>>([&] {
     std::vector<dm::Event> events = record_history(code, size + 1);
-    events.resize(2 * size + 2);  // the last activity of `size` + 1 is still open
+    // The last activity of `size` + 1 is still open.
+    events.resize(2 * size + 2);
     return events;
   }());
   return [=] {

@@ -1,5 +1,5 @@
-// An account that lives for ever: it takes commands from a queue, one after the other, and begins anew from
-// time to time so that its history stays short.
+// An account that never ends: it takes commands from a queue, one after the other, and continues as new from
+// time to time, so that its history stays short.
 #include <duramen/duramen.hpp>
 
 #include <iostream>
@@ -15,7 +15,7 @@ DURAMEN_JSON(Command, what, cents)
 
 // [actor]
 dm::Task<int> account(dm::OrchestrationContext& ctx, int cents) {
-  constexpr int commands_per_execution = 3;  // some hundreds, outside of an example
+  constexpr int commands_per_execution = 3;  // some hundreds in a real program
   for (int i = 0; i < commands_per_execution; ++i) {
     const auto command = co_await ctx.dequeue_event<Command>("commands");
     if (command.what == "close") co_return cents;
@@ -41,7 +41,7 @@ int main() {
                                          {"withdraw", 500}, {"deposit", 7},  {"deposit", 1},
                                          {"withdraw", 8},   {"close"}};
   for (std::size_t i = 0; i < commands.size(); ++i) {
-    // With an id of its own, a command that is sent twice is taken once.
+    // With a message id, a command that is sent twice is taken once.
     const std::string message_id = "command-" + std::to_string(i);
     client.enqueue_event("ann", "commands", commands[i], message_id).value();
     client.enqueue_event("ann", "commands", commands[i], message_id).value();

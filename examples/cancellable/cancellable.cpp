@@ -1,5 +1,5 @@
-// Three activities that would take a minute, each told to stop after a moment: a function, a coroutine and a
-// process.
+// Three activities that would take a minute. Each is asked to stop after a moment: a function, a coroutine
+// and a process.
 #include <duramen/duramen.hpp>
 
 #include <condition_variable>
@@ -68,7 +68,7 @@ int main() {
   registry.add("impatient", impatient);
   dm::RuntimeOptions options;
   options.log = dm::text_log(dm::LogLevel::info, [](std::string_view line) {
-    // What a process writes to its standard error is in the log.
+    // The log shows the standard error of a process.
     if (const auto at = line.find("process: "); at != line.npos) {
       std::cout << line.substr(at, line.find(" instance_id") - at) << std::endl;
     }
@@ -80,5 +80,5 @@ int main() {
     client.start(activity, "impatient", activity).value();
     std::cout << client.wait(activity, 30s).value().output_as<std::string>() << std::endl;
   }
-  runtime.shutdown();  // waits for what is still running
+  runtime.shutdown();  // waits for running activities
 }

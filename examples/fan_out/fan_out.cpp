@@ -1,4 +1,4 @@
-// Many activities at once, and one result from all of theirs.
+// Many activities at once, and one result of them all.
 #include <duramen/duramen.hpp>
 
 #include <iostream>
@@ -24,7 +24,7 @@ dm::Task<int> count_all(dm::OrchestrationContext& ctx, std::vector<std::string> 
   std::vector<dm::DurableFuture<int>> counts;
   for (const std::string& page : pages) counts.push_back(ctx.schedule_activity(CountWords, page));
 
-  // The join polls them all, so they are all scheduled in one commit and run side by side.
+  // The join polls them all, so one commit schedules them all, and they run in parallel.
   const std::vector<int> words = co_await ctx.join(std::move(counts));
   co_return std::accumulate(words.begin(), words.end(), 0);
 }

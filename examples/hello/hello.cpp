@@ -1,6 +1,6 @@
-// The smallest durable program: hello, a wait, and goodbye, whatever happens to the process meanwhile.
+// The smallest durable program: hello, a wait, and goodbye, even if the process dies meanwhile.
 //
-// README.md shows what stands between the two marks below; a test compares them.
+// README.md shows the code between the two marks below; a test compares them.
 
 // [readme]
 #include <duramen/duramen.hpp>

@@ -19,7 +19,7 @@ DURAMEN_JSON(Trip, city, by_car)
 inline constexpr dm::Activity<std::string(std::string)> Book{"Book"};
 inline constexpr dm::Activity<void(std::string)> Cancel{"Cancel"};
 
-/// The travel agency, which is somewhere else in real life.
+/// The travel agency: another system in a real program.
 class Agency {
  public:
   void book(const std::string& what) {
@@ -45,7 +45,7 @@ std::string book(dm::ActivityContext& ctx, std::string what) {
   if (what == "slow train") {
     waits_for_train = true;
     waits_for_train.notify_all();
-    ctx.wait_for(1min);  // or until it is told to stop
+    ctx.wait_for(1min);  // or until a stop request
     if (ctx.is_cancelled()) throw std::runtime_error("told to stop");
   }
   agency.book(what);

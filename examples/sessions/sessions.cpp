@@ -1,4 +1,4 @@
-// Work that wants to stay where its data is: two nodes, and sessions that stick to one of them.
+// Work that stays with its data: two nodes, and sessions that stay on one of them.
 #include <duramen/duramen.hpp>
 
 #include <iostream>
@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 inline constexpr dm::Activity<std::string(std::string)> Load{"Load"};
 inline constexpr dm::Activity<std::string(std::string)> Render{"Render"};
 
-/// What a node has in memory, and loses when it dies.
+/// The memory of a node, lost when it dies.
 class Node {
  public:
   [[nodiscard]] dm::Registry registry();
@@ -32,12 +32,12 @@ class Node {
 };
 
 // [session]
-/// All activities of one session run on the node that took the first of them, as long as it lives.
+/// All activities of one session run on the node that took the first one, while that node lives.
 dm::Task<bool> make_film(dm::OrchestrationContext& ctx, std::string film) {
   const std::string loaded_on = co_await ctx.schedule_activity(Load, film).on_session(film);
   for (int scene = 1; scene <= 3; ++scene) {
     const std::string rendered_on = co_await ctx.schedule_activity(Render, film).on_session(film);
-    if (rendered_on != loaded_on) co_return false;  // that node is gone: the film must be loaded again
+    if (rendered_on != loaded_on) co_return false;  // that node is gone: load the film again
   }
   co_return true;
 }

@@ -49,7 +49,7 @@ Entry entry_for(const duramen::ActivityContext& ctx, What what, const std::strin
           note};
 }
 
-/// The file, locked against everybody else who writes.
+/// The file, locked against other writers.
 class LockedFile {
  public:
   explicit LockedFile(const std::filesystem::path& path)
@@ -62,7 +62,7 @@ class LockedFile {
   LockedFile(const LockedFile&) = delete;
   LockedFile& operator=(const LockedFile&) = delete;
 
-  /// One call of write(2): a process that is killed leaves the whole line or none of it.
+  /// One call of write(2): a killed process leaves the whole line or none of it.
   void append(const Entry& entry) {
     const std::string line = to_line(entry);
     if (::write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {

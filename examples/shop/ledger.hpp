@@ -1,9 +1,8 @@
-// What the outside world remembers: the bank, the warehouse and the courier, in one text file.
+// The records of the outside world: the bank, the warehouse and the courier, in one text file.
 //
-// Duramen runs an activity at least once. After a crash it may run one again whose work was done already, so
-// whoever it calls must be able to tell: that is what the idempotency key is for. Here the world keeps its
-// promise by looking the key up before it acts, and the file shows afterwards who asked for what, and how
-// often.
+// Duramen runs an activity at least once. After a crash it may repeat an activity that already took effect,
+// so the called system must recognise the repeat: by the idempotency key. Here the world checks the key
+// before it acts, and the file shows every request afterwards.
 #pragma once
 
 #include <duramen/activity.hpp>
@@ -19,8 +18,8 @@ namespace shop {
 enum class What : std::uint8_t {
   began,     ///< an activity started
   done,      ///< it took effect
-  repeated,  ///< it was asked for again; the key was known and nothing happened
-  stopped,   ///< it was told to stop before it took effect; the note says why
+  repeated,  ///< a repeat: the key was known, no effect
+  stopped,   ///< stopped before it took effect; the note has the reason
 };
 
 /// One line of the file.
@@ -41,7 +40,7 @@ class Ledger {
   explicit Ledger(std::filesystem::path file);
 
   void write(const duramen::ActivityContext& ctx, What what, const std::string& note = {});
-  /// Acts once per idempotency key. False if that had happened before.
+  /// Acts once per idempotency key. False for a repeat.
   bool act_once(const duramen::ActivityContext& ctx, const std::string& note);
 
   [[nodiscard]] std::vector<Entry> read() const;

@@ -1,9 +1,9 @@
 // A small shop on one SQLite file, whose worker is killed in the middle of its work.
 //
-// Two processes share the file. This one is the counter: it takes orders, cancels one and looks at what
-// became of them; a client is all it needs. The other one, the same program started with --worker, runs the
-// orchestrations and activities. It kills itself when it has taken the money for one of the orders; a new one
-// is started and goes on where it stood.
+// Two processes share the file. This one is the counter: it takes orders, cancels one and reads their
+// outcomes; it needs only a client. The other one, the same program started with --worker, runs the
+// orchestrations and activities. It kills itself when it has taken the money for one of the orders; a new
+// worker continues from there.
 #include "ledger.hpp"
 #include "narrator.hpp"
 #include "shop.hpp"
@@ -54,10 +54,10 @@ struct Options {
   bool fast = false;
   bool keep = false;
   bool worker = false;  ///< not for people
-  bool doomed = false;  ///< nor is this: a worker that will be killed
+  bool doomed = false;  ///< nor this: a worker that will be killed
   std::string directory;
 
-  /// How long an activity takes, and how long it is from one customer to the next.
+  /// The duration of an activity, and the time between two customers.
   [[nodiscard]] Milliseconds step() const { return fast ? 60ms : 350ms; }
   [[nodiscard]] Milliseconds arrival() const { return fast ? 40ms : 250ms; }
   [[nodiscard]] Milliseconds lease() const { return fast ? 1s : 2s; }
@@ -87,15 +87,15 @@ Options parse(const std::vector<std::string_view>& arguments) {
 // -- the worker ---------------------------------------------------------------------------------------------
 
 int run_worker(const Options& options) {
-  std::signal(SIGINT, SIG_IGN);  // Ctrl-C is for the other process, which then ends our input
+  // Ctrl-C is for the other process, which then closes our input.
+  std::signal(SIGINT, SIG_IGN);
   const fs::path directory = options.directory;
 
   dm::Store store = dm::sqlite::open(directory / "shop.db");
   Shop shop(Ledger(directory / "ledger.txt"), options.step());
   dm::RuntimeOptions runtime_options{.poll_interval = 100ms};
-  // An activity belongs to the worker that runs it until its lease ends; only then may another one run it
-  // again. What a short lease held is taken over soon; the default of 30 s is renewed less often, and kept by
-  // a machine that is busy with other things for a while.
+  // An activity belongs to its worker until the lease ends; only then may another worker run it again. A
+  // short lease is taken over soon; the default of 30 s needs fewer renewals and survives a busy machine.
   if (options.doomed) runtime_options.activity_lease = runtime_options.turn_lease = options.lease();
   dm::Runtime runtime(store, shop.registry(), runtime_options);
 
@@ -105,7 +105,7 @@ int run_worker(const Options& options) {
 
 // -- the counter --------------------------------------------------------------------------------------------
 
-/// Where the files are: in the directory that was asked for, or in a new one that goes when we go.
+/// The place of the files: the given directory, or a new one that is removed at the end.
 class Workplace {
  public:
   explicit Workplace(const Options& options) : temporary_(options.directory.empty() && !options.keep) {
@@ -157,8 +157,7 @@ std::string progress_bar(std::size_t done, std::size_t all) {
          " of " + std::to_string(all) + " orders have ended";
 }
 
-/// How to look at what is left in the store: with the command line that was built with us, else with
-/// SQLite's.
+/// Commands that read the store: of our command line if it was built, otherwise of SQLite's.
 void print_ways_to_look_around(const Terminal& terminal, const fs::path& directory) {
   std::error_code error;
   const fs::path here = fs::current_path(error);
@@ -202,7 +201,7 @@ int run_counter(const Options& options) {
     return WorkerProcess(std::move(arguments));
   };
   const auto take_order = [&](const Order& order) {
-    client.start(order.id, checkout_name, order).value();  // returns when the order cannot be lost any more
+    client.start(order.id, checkout_name, order).value();  // returns when the order is durable
     client.wait_async(order.id, [&ended](const dm::Result<dm::InstanceState>&) { ++ended; });
     narrator.say_of(order.id, "ordered  " + order.item + ", " + euros(order.cents) +
                                   (order.needs_approval() ? ": waits for the boss" : ""));

@@ -61,7 +61,7 @@ void Narrator::tell(const Entry& entry) const {
   const std::string line = stamp(entry.time) + padded(entry.order, 10) + padded(entry.activity, 9);
   switch (entry.what) {
     case What::began:
-      break;  // its end is news enough
+      break;  // its end is enough
     case What::done:
       terminal_.line(line + entry.note, Colour::dim);
       break;

@@ -1,4 +1,4 @@
-// Tells what happens while it happens.
+// Prints events while they happen.
 #pragma once
 
 #include "ledger.hpp"
@@ -11,22 +11,20 @@
 
 namespace shop {
 
-/// Thrown when somebody has pressed Ctrl-C.
+/// Thrown after Ctrl-C.
 struct Interrupted {};
 
-/// Prints what the activities write into the ledger, and what it is told to say, with the time since it was
-/// made.
+/// Prints the activities' lines in the ledger, and other lines, with the time since its construction.
 class Narrator {
  public:
-  /// Takes care of Ctrl-C from now on. `terminal` and `ledger` must outlive it. `progress` says how far we
-  /// are.
+  /// Handles Ctrl-C from now on. `terminal` and `ledger` must outlive it. `progress` returns the current
+  /// progress.
   Narrator(Terminal& terminal, const Ledger& ledger, std::function<std::string()> progress);
 
   void say(const std::string& text, Colour colour = Colour::plain) const;
   void say_of(const std::string& order, const std::string& text) const;
 
-  /// Goes on telling until something has come true. Throws Interrupted, or if it has not come true in a
-  /// minute.
+  /// Prints until the condition holds. Throws Interrupted, or after a minute.
   void tell_until(const std::function<bool()>& come_true);
   void tell_for(std::chrono::milliseconds time);
 

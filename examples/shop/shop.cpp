@@ -77,8 +77,8 @@ std::string Shop::charge(const dm::ActivityContext& ctx, const Order& order) {
   work(ctx, order.bank_asks ? 1min : step_);
   const bool first = ledger_.act_once(ctx, euros(order.cents));
 
-  // The worst moment to die: the money is taken, and nobody knows. The next worker will ask for it again,
-  // with the same idempotency key, and that is how the bank can tell.
+  // The worst moment to die: the money is taken, and no record of it exists. The next worker asks again with
+  // the same idempotency key, and the bank recognises the repeat.
   if (first && order.id == unlucky_order) std::raise(SIGKILL);
   return "paid";
 }
@@ -95,7 +95,7 @@ std::string Shop::ship(const dm::ActivityContext& ctx, const std::string& carrie
   return "sent by " + carrier;
 }
 
-/// A coroutine, because it mostly waits: thousands of these share one thread.
+/// A coroutine, because it mostly waits: thousands of them share one thread.
 dm::ActivityTask<std::string> Shop::ask_courier(dm::ActivityContext& ctx) {
   ledger_.write(ctx, What::began);
   const bool answered = co_await ctx.sleep(1min);
@@ -103,7 +103,7 @@ dm::ActivityTask<std::string> Shop::ask_courier(dm::ActivityContext& ctx) {
   co_return "courier";
 }
 
-/// Pretends to be busy, and stops as soon as nobody wants the result any more.
+/// Pretends to work, and stops when the result is no longer wanted.
 void Shop::work(const dm::ActivityContext& ctx, std::chrono::milliseconds time) {
   ledger_.write(ctx, What::began);
   std::mutex mutex;
@@ -116,7 +116,7 @@ void Shop::work(const dm::ActivityContext& ctx, std::chrono::milliseconds time) 
 void Shop::give_up(const dm::ActivityContext& ctx) {
   const auto reason = ctx.cancel_reason();
   ledger_.write(ctx, What::stopped, std::string(reason ? to_string(*reason) : to_string(ctx.stop_cause())));
-  throw std::runtime_error("told to stop");  // reaches nobody: whoever waited for it is gone
+  throw std::runtime_error("told to stop");  // dropped: no code waits for the result
 }
 
 dm::Registry Shop::registry() {

@@ -1,4 +1,4 @@
-// The shop: what was ordered, and what is done about it.
+// The shop: orders and their handling.
 #pragma once
 
 #include "ledger.hpp"
@@ -16,10 +16,10 @@ struct Order {
   std::string id;  ///< also the id of the instance that handles it
   std::string item;
   int cents = 0;
-  bool express = false;    ///< a courier should bring it, if one can be found in time
-  bool bank_asks = false;  ///< the bank wants the customer to confirm first, which can take a while
+  bool express = false;    ///< by courier, if one answers in time
+  bool bank_asks = false;  ///< the customer must confirm first
 
-  /// What costs so much needs a word from the boss.
+  /// An order of this price needs an approval.
   [[nodiscard]] bool needs_approval() const { return cents >= 1'000'00; }
 };
 DURAMEN_JSON(Order, id, item, cents, express, bank_asks)
@@ -28,22 +28,22 @@ DURAMEN_JSON(Order, id, item, cents, express, bank_asks)
 [[nodiscard]] const std::vector<Order>& orders();
 
 inline const std::string costly_order = "order-03";     ///< waits for the boss
-inline const std::string express_order = "order-11";    ///< gives up waiting for its courier
+inline const std::string express_order = "order-11";    ///< its courier does not answer in time
 inline const std::string regretted_order = "order-10";  ///< cancelled by its customer
-inline const std::string unlucky_order = "order-07";    ///< the worker dies when it has been paid for
+inline const std::string unlucky_order = "order-07";    ///< the worker dies after its payment
 
 /// The name under which an order is started; its input is an Order.
 inline const std::string checkout_name = "checkout";
-/// The event that tells an order that it was approved; its data is by whom.
+/// The event of an approval; its data is the name of the approver.
 inline const std::string approval_event = "approval";
 
 /// "24.90 EUR".
 [[nodiscard]] std::string euros(int cents);
 
-/// The activities and what they need. Must outlive every runtime that was given its registry.
+/// The activities and their dependencies. Must outlive every runtime with its registry.
 class Shop {
  public:
-  /// `step` is how long an activity pretends to work.
+  /// `step` is the duration of an activity.
   Shop(Ledger ledger, std::chrono::milliseconds step) : ledger_(std::move(ledger)), step_(step) {}
 
   [[nodiscard]] dm::Registry registry();

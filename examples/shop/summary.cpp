@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::array activities = {"charge", "reserve", "ship"};
 
-/// One order with everything that is known about it.
+/// One order with all its records.
 struct Record {
   Order order;
   dm::InstanceInfo instance;
@@ -31,7 +31,7 @@ struct Record {
     if (instance.output) return instance.output->data;
     return instance.failure ? instance.failure->message : "";
   }
-  /// How often an activity was handed out; 0 if it never was.
+  /// The number of times an activity was handed out.
   [[nodiscard]] unsigned attempts(std::string_view activity) const {
     unsigned most = 0;
     for (const Entry& entry : entries) {
@@ -79,7 +79,7 @@ Colour colour_of(dm::Status status) {
   }
 }
 
-/// "2+1+1": how often charge, reserve and ship were handed out.
+/// "2+1+1": the attempts of charge, reserve and ship.
 std::string attempts(const Record& record) {
   std::string text;
   for (const char* activity : activities) {
@@ -106,7 +106,7 @@ void print_table(const Terminal& terminal, const std::vector<Record>& records) {
 
 // -- the cancellations --------------------------------------------------------------------------------------
 
-/// Where an activity was told to stop: why, and how long after its orchestration had decided so.
+/// The stop of an activity: its reason, and the delay after the orchestration's decision.
 struct Stop {
   std::string activity;
   std::string reason;
@@ -138,7 +138,7 @@ bool print_stop(const Terminal& terminal, const Record& record, dm::CancelReason
 
 // -- the approval -------------------------------------------------------------------------------------------
 
-/// It had begun to wait before the worker died, and the answer came after.
+/// True if the wait began before the worker died and the answer came after.
 bool waited_across(const Record& patient, const Record& unlucky) {
   const auto killed = std::ranges::find_if(unlucky.entries, [](const Entry& entry) {
     return entry.activity == "charge" && entry.what == What::done;
@@ -171,7 +171,7 @@ bool every_key_is_done_once(const std::vector<Entry>& ledger) {
   return std::ranges::all_of(done, [](const auto& key) { return key.second == 1; });
 }
 
-/// What the bank was really asked to move, in cents.
+/// The amount that the bank was asked to move, in cents.
 int money_taken(const std::vector<Record>& records) {
   int cents = 0;
   for (const Record& record : records) {

@@ -1,5 +1,4 @@
-// What became of the orders, from the two witnesses there are: the histories in the store and the ledger
-// outside it.
+// The outcomes of the orders, from two sources: the histories in the store and the ledger outside it.
 #pragma once
 
 #include "ledger.hpp"
@@ -10,7 +9,7 @@
 
 namespace shop {
 
-/// Prints the table of orders, the two cancellations, and each promise with whether it was kept. True if all
+/// Prints the table of orders, the two cancellations, and for each promise whether it was kept. True if all
 /// were.
 [[nodiscard]] bool print_summary(const Terminal& terminal, duramen::Client& client,
                                  const std::vector<Entry>& ledger);

@@ -1,4 +1,4 @@
-// Colour and a line that moves for people, plain text for pipes; no colour for whoever sets NO_COLOR.
+// Colour and a moving line for people, plain text for pipes; no colour with NO_COLOR.
 #pragma once
 
 #include <cstdlib>
@@ -31,13 +31,13 @@ class Terminal {
     return painted;
   }
 
-  /// Prints at once, also into a pipe.
+  /// Prints at once, even into a pipe.
   void line(std::string_view text = {}, Colour colour = Colour::plain) const {
     const std::string clear = last_line_.empty() ? "" : erase_line;
     std::cout << clear + paint(colour, text) + "\n" + last_line_ << std::flush;
   }
 
-  /// What stays in the last line while others are printed above it. Only on a terminal.
+  /// The text of the last line, below all others. Only on a terminal.
   void progress(const std::string& text) {
     if (!moves_ || text == last_line_) return;
     last_line_ = text;

@@ -7,7 +7,7 @@
 
 namespace shop {
 
-/// The process lives until its standard input ends: when it is told to stop, and also if this process dies.
+/// The process lives until its standard input ends: after a stop request, and even if this process dies.
 class WorkerProcess {
  public:
   /// Runs this program with these arguments. Throws std::system_error.
@@ -17,12 +17,12 @@ class WorkerProcess {
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-  /// Looks without waiting.
+  /// Checks without waiting.
   [[nodiscard]] bool has_ended();
-  /// Asks it to end, and waits until it has; one that does not within ten seconds is killed.
+  /// Asks it to end, and waits; kills it after ten seconds.
   void stop();
 
-  // Once it has ended:
+  // After its end:
   [[nodiscard]] bool was_killed() const;
   [[nodiscard]] bool ended_well() const;
 
@@ -33,7 +33,7 @@ class WorkerProcess {
   bool ended_ = false;
 };
 
-/// For the other side: returns when there is nobody left to work for.
+/// For the other side: returns when the parent has closed its standard input.
 void wait_for_end_of_input();
 
 }  // namespace shop

@@ -1,4 +1,4 @@
-// Activities for special machines: a tag names what they need, and a node says which tags it takes.
+// Activities for special machines: a tag names their requirement, and a node lists the tags it takes.
 #include <duramen/duramen.hpp>
 
 #include <iostream>

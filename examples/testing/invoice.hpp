@@ -1,4 +1,4 @@
-// The code under test: two reminders, a week apart, unless somebody pays.
+// The code under test: two reminders, a week apart, until the payment.
 #pragma once
 
 #include <duramen/orchestration.hpp>

@@ -1,5 +1,5 @@
-// Testing an orchestration: weeks pass in milliseconds, by a clock that the test moves, and through crashes
-// that a seed decides. Any test framework will do; this file uses none.
+// Testing an orchestration: weeks pass in milliseconds, with a clock that the test moves and crashes that a
+// seed decides. Any test framework works; this file uses none.
 #include "invoice.hpp"
 
 #include <duramen/client.hpp>

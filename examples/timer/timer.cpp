@@ -1,6 +1,6 @@
-// A reminder at the end of a trial, however often the process is restarted until then.
+// A reminder at the end of a trial, even if the process is restarted until then.
 //
-// The trial takes as many seconds as the first argument says. Press Ctrl-C while it waits and start it again.
+// The first argument is the length of the trial in seconds. Press Ctrl-C while it waits and start it again.
 #include <duramen/duramen.hpp>
 
 #include <iostream>

@@ -1,4 +1,5 @@
-// What callers and workers agree on: names with their types. Both include this, and a compiler checks both.
+// The interface of callers and workers: names with their types. Both include it, and the compiler checks
+// both.
 #pragma once
 
 #include <duramen/json.hpp>

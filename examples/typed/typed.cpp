@@ -1,4 +1,4 @@
-// Names with types: what does not fit does not compile.
+// Names with types: a wrong type does not compile.
 #include "orders.hpp"
 #include <duramen/duramen.hpp>
 
@@ -12,13 +12,14 @@ Receipt charge(dm::ActivityContext&, Order order) { return {order.id, "R-" + std
 
 dm::Task<Receipt> checkout(dm::OrchestrationContext& ctx, Order order) {
   if (order.cents <= 0) throw dm::ApplicationError("BadOrder", order.id + " costs nothing");
-  co_return co_await ctx.schedule_activity(Charge,
-                                           order);  // a Receipt; anything but an Order does not compile
+  // Returns a Receipt. An argument other than an Order does not compile.
+  co_return co_await ctx.schedule_activity(Charge, order);
 }
 
 dm::Registry worker() {
   dm::Registry registry;
-  registry.add(Charge, charge);  // a function with other types does not compile
+  // A function with other types does not compile.
+  registry.add(Charge, charge);
   registry.add(Checkout, checkout);
   return registry;
 }

@@ -1,4 +1,4 @@
-// New code beside running instances: an instance keeps the version it began with.
+// New code next to running instances: an instance keeps the version it began with.
 #include <duramen/duramen.hpp>
 
 #include <iostream>
@@ -69,7 +69,8 @@ int main() {
   client.start("monthly", "subscription").value();
   dm::Runtime new_node{store, release_2()};
   client.start("after", "checkout", dm::StartOptions{.version = "1.1.0"}).value();
-  old_node->shutdown();  // its instances are taken over by the new node
+  // Its instances are taken over by the new node.
+  old_node->shutdown();
   // [/rolling]
 
   for (const char* id : {"before", "after"}) client.raise_event(id, "paid", "").value();

@@ -82,7 +82,8 @@ TEST_P(Fencing, EveryLaterAttemptHasAGreaterToken) {
   until_attempts(1);
   first.cut_off(true);
   Node second(world, "second");
-  until_attempts(2);  // the lease ended, and another node took it
+  // The lease ended, and another node took it.
+  until_attempts(2);
   {
     Node third(world, "third");
     second.shut_down();

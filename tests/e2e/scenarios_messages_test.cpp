@@ -304,7 +304,8 @@ TEST_F(Messages, ChildrenOfLaterExecutionsAnswerAcrossNodes) {
   world.runtimes.clear();
   world.client.raise_event("c", "more", 5).value();
   world.client.raise_event("c", "more", 0).value();
-  world.run();  // another node, which never saw the earlier executions
+  // Another node, which never saw the earlier executions.
+  world.run();
   EXPECT_EQ(world.end_of("p").output_as<int>(), 15);
 }
 

@@ -95,7 +95,8 @@ TEST_F(Routing, ASessionOfADeadNodeMovesWhenItsLeaseHasEndedAndNotBefore) {
   fetch.lease = 1s;
   fetch.sessions = SessionClaim{"dead", 30s, {}, 10};
   world.until([&] { return !world.provider.fetch_activities(fetch).value().items.empty(); });
-  world.clock.advance(2s);  // the activity's lease has ended, the session's has not
+  // The activity's lease has ended, the session's has not.
+  world.clock.advance(2s);
   fetch.node = "b";
   fetch.sessions = SessionClaim{"b", 30s, {}, 10};
   EXPECT_TRUE(world.provider.fetch_activities(fetch).value().items.empty());

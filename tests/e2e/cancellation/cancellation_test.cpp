@@ -566,7 +566,8 @@ TEST_F(ActivityCancellation, activity_spawns_child_tasks_without_cancellation_is
   world.client.cancel("i", "enough").value();
   EXPECT_EQ(world.end_of("i").status, Status::cancelled);
   expect_stops(1, CancelReason::orchestration_terminal_cancelled);
-  EXPECT_FALSE(helper_ended);  // the instance has ended, its stray helper has not
+  // The instance has ended, its stray helper has not.
+  EXPECT_FALSE(helper_ended);
   let_go.set(true);
   helper.join();
   world.expect_nothing_left();

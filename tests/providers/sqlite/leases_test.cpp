@@ -29,7 +29,8 @@ TEST(Leases, AreNeitherFreedNorFrozenByAJumpOfTheWallClock) {
 
 TEST(Leases, EndWithTheBootOfTheMachine) {
   const TempDir dir;
-  const ManualClock clock;  // stands still: only the boot can end a lease
+  // Stands still: only the boot can end a lease.
+  const ManualClock clock;
   ActivityLease held;
   {
     const auto provider = open_at(dir.file("t.db"), &clock);

@@ -165,7 +165,8 @@ ActivityFetch fetch_as(const std::string& owner) {
 
 TEST(Sessions, EndWithTheBootOfTheMachine) {
   const TempDir dir;
-  const ManualClock clock;  // stands still: only the boot can end a lease
+  // Stands still: only the boot can end a lease.
+  const ManualClock clock;
   {
     const auto provider = open_at(dir.file("t.db"), &clock);
     commit_one(*provider, with_activity("a", 1, "s"));
