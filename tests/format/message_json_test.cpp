@@ -97,7 +97,7 @@ TEST(MessageJson, AProblemNamesTheItemTheInstanceAndTheField) {
 
 TEST(MessageJson, AnUnknownKindIsCorrupt) {
   EXPECT_THAT(problem_of(R"({"Melt":{}})"), HasSubstr("unknown kind 'Melt'"));
-  EXPECT_THAT(problem_of(reference_activities[0]), HasSubstr("unknown kind 'ActivityRequest'"));
+  EXPECT_THAT(problem_of(reference_activities[0]), HasSubstr("unknown kind 'ActivityExecute'"));
   for (const char* text : {"", "null", "[]", "{}", R"({"CancelInstance":7})", R"({"CancelInstance":null})",
                            R"({"CancelInstance":{"instance":"i","reason":"r"},"More":{}})",
                            "\"CancelInstance\"", "{\"CancelInstance\":{"}) {
