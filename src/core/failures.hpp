@@ -20,13 +20,13 @@ namespace duramen::inline v0::core {
 }
 
 /// The failure of a payload that cannot be stored: larger than `limit`, or not valid text. The message starts
-/// with `what` and names `whom`.
+/// with `what` and names `name`.
 [[nodiscard]] inline std::optional<Failure> unfit(const Payload& payload, std::size_t limit,
-                                                  std::string_view what, std::string_view whom = {}) {
+                                                  std::string_view what, std::string_view name = {}) {
   const Result<void> fits = check_payload(payload, limit);
   if (fits) return std::nullopt;
   std::string message(what);
-  if (!whom.empty()) message.append(" '").append(whom).append("'");
+  if (!name.empty()) message.append(" '").append(name).append("'");
   const bool too_large = fits.error().code == ErrorCode::limit_exceeded;
   return engine_failure(too_large ? FailureKind::limit : FailureKind::application, "InvalidPayload",
                         message + ": " + fits.error().message);
