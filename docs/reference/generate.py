@@ -8,8 +8,8 @@ usage: generate.py [--check]
 The pages are not kept in the repository: `./dev docs` makes them.
 
 The headers are formatted by rule, so this reads them without a compiler: it follows braces and semicolons, keeps the
-`///` comments, and leaves out what is private, deleted, in a namespace `detail`, or behind a line `// For the engine`,
-`// For the runtime`, `// For awaiters`. A comment belongs to all functions after it, up to an empty line or the next
+`///` comments, and leaves out what is private, deleted, in a namespace `detail`, or behind a line `// Internal: ...`.
+A comment belongs to all functions after it, up to an empty line or the next
 comment. Functions and classes must have one; constructors, operators and plain data need not.
 """
 
@@ -20,7 +20,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADERS = ROOT / "include" / "duramen"
 PAGES = ROOT / "docs" / "reference" / "api"
-INTERNAL_MARK = re.compile(r"^// For (the engine|the runtime|awaiters)")
+INTERNAL_MARK = re.compile(r"^// Internal:")
 
 
 class Entry:
@@ -344,7 +344,7 @@ def overlooked(path, text):
     """Reads a header a second time, more crudely: names of functions that its page does not have."""
     source = path.read_text()
     source = re.sub(r"namespace [\w: ]*detail \{.*?\n\}  // namespace [\w: ]*detail", "", source, flags=re.S)
-    source = re.sub(r"\n\s*// For (the engine|the runtime|awaiters).*?(?=\n \w+:|\n\})", "", source, flags=re.S)
+    source = re.sub(r"\n\s*// Internal:.*?(?=\n \w+:|\n\})", "", source, flags=re.S)
     source = re.sub(r"\n  class Awaiter.*?\n  \};", "", source, flags=re.S)
     source = re.sub(r"\n (private|protected):.*?(?=\n public:|\n\})", "", source, flags=re.S)
     source = re.sub(r"//[^\n]*", "", source)

@@ -236,7 +236,7 @@ class [[nodiscard("an ActivityTask does nothing until it is awaited")]] Activity
   Awaiter operator co_await() const& noexcept { return Awaiter(frame_.handle()); }
   Awaiter operator co_await() const&& noexcept { return Awaiter(frame_.handle()); }
 
-  // For the runtime.
+  // Internal: used by the runtime.
   void start(UniqueFunction<void()> on_done) {
     frame_.promise().set_on_done(std::move(on_done));
     frame_.handle().resume();

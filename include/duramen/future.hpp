@@ -170,7 +170,7 @@ class [[nodiscard("a dropped DurableFuture does nothing, or cancels what it star
   /// True if awaiting it would not wait.
   [[nodiscard]] bool is_done() const { return operation().done(); }
 
-  // For awaiters and combinators.
+  // Internal: used by awaiters and combinators.
   [[nodiscard]] detail::Operation& operation() const {
     if (!operation_) throw std::logic_error("this DurableFuture was moved from, awaited or detached before");
     return *operation_;

@@ -142,7 +142,7 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task {
   /// Destroys the Task at its current point. The operations it waited for are cancelled.
   void reset() noexcept { frame_.reset(); }
 
-  // For the engine and the combinators.
+  // Internal: used by the engine and the combinators.
   void run_until_suspended(core::Execution& execution, bool shielded) {
     if (!frame_.handle()) throw std::logic_error("this Task was moved from or awaited before");
     frame_.promise().bind(execution, shielded);
