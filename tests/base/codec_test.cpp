@@ -194,5 +194,15 @@ TEST(Codec, AnOwnCodecWorksInsideContainers) {
   EXPECT_THAT(problem_of<std::vector<Colour>>("[7]"), HasSubstr("at [0]"));
 }
 
+struct ShopName {
+  operator std::string_view() const { return "shop"; }  // NOLINT: converts like a string type of a user
+};
+
+TEST(Codec, AnInputThatConvertsToTextIsStoredAsText) {
+  EXPECT_EQ(detail::encode_input(ShopName{}), Payload::text("shop"));
+  EXPECT_EQ(detail::encode_input("literal"), Payload::text("literal"));
+  EXPECT_EQ(detail::encode_input(7), Payload::json("7"));
+}
+
 }  // namespace
 }  // namespace duramen
