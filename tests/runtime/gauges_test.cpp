@@ -202,7 +202,7 @@ TEST_F(Gauges, RuntimesOnOneStoreCountItOncePerInterval) {
 
   world.clock.advance(60s);
   for (const auto& gauges : {first, second})
-    world.until([&] { return gauges->open_instances().size() == 2; });
+    world.until([&] { return gauges->open_instances().size() >= 2; });
   EXPECT_EQ(first->open_instances(), (std::vector<double>{3, 5}));
   EXPECT_EQ(second->open_instances(), (std::vector<double>{3, 5}));
   EXPECT_EQ(store->parts().size(), 2u);
