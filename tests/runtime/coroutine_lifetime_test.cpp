@@ -241,7 +241,7 @@ TEST_F(CoroutineLifetime, AnAbandonedActivityKeepsItsLeaseWhileTheShutdownWaitsF
   registry.add("both", [](OrchestrationContext& ctx) -> Task<int> {
     auto wait = ctx.schedule_activity<int>("Wait");
     auto block = ctx.schedule_activity<int>("Block");
-    auto [a, b] = co_await ctx.join(std::move(wait), std::move(block));
+    auto [a, b] = co_await ctx.join2(std::move(wait), std::move(block));
     co_return a + b;
   });
   const Store store{provider};
