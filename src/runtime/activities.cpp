@@ -36,7 +36,7 @@ std::variant<Payload, Failure> failed(const std::exception_ptr& error, std::uint
   return failure;
 }
 
-/// What the end of an activity counts as: a stop that was asked for before decides.
+/// The outcome of an activity. If it was asked to stop before it ended, the cause decides.
 ActivityOutcome outcome_of(const detail::ActivityState& state, const std::variant<Payload, Failure>& result) {
   const bool worked = std::holds_alternative<Payload>(result);
   switch (state.cause()) {

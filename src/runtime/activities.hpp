@@ -54,7 +54,7 @@ struct ActivityCapacity {
   Duration lease{};
 };
 
-/// What the rest of the node does when an activity ends. On the loop.
+/// The reactions of the node to activities. On the loop.
 class ActivityEvents {
  public:
   virtual void activity_finished(FinishedActivity activity) = 0;
@@ -150,7 +150,7 @@ class Activities {
                        const std::shared_ptr<const ActivityHandler>& handler);
   void coroutine_ended(CoroutineRun& run);
   void destroy_or_abandon(const ActivityLease& lease);
-  // Where a coroutine ends: on any thread, perhaps after the end of this object.
+  // On the thread that ends the coroutine, perhaps after the end of this object.
   static void coroutine_returned(Activities* self, detail::ActivityLink& link,
                                  std::shared_ptr<CoroutineRun>& run);
 

@@ -102,26 +102,19 @@ std::optional<CancelReason> ActivityContext::cancel_reason() const noexcept {
 
 namespace detail {
 
-/// A suspended coroutine that the clock or a stop may wake: whichever comes first. Outlives the frame if a
-/// wake-up is still on its way when the frame ends.
+/// A suspended coroutine that the clock or a stop wakes, whichever comes first. Outlives the frame if a
+/// wake-up is under way when the frame ends.
 class PauseAwaiter::Pause : public std::enable_shared_from_this<Pause> {
  public:
   Pause(std::shared_ptr<ActivityState> state, Env& env, std::coroutine_handle<> handle)
       : state_(std::move(state)), env_(env), handle_(handle) {}
 
-  /// Arms on the activity executor, where wake-ups run too: so none can come while this is half done,
-  /// whatever thread the coroutine was suspended on.
+  /// Arms on the activity executor, which runs wake-ups as well: so no wake-up runs while this is half done,
+  /// whatever thread suspended the coroutine.
   void arm(std::optional<LeaseTime> until) {
-    env_.activity_loop().post([self = shared_from_this(), until] {
-      if (self->ended_) return;
-      if (until) self->sleep_until(*until);
-      // A sleep of one who knows of the stop is part of its clean-up.
-      if (!until || !self->state_->stop_noticed()) {
-        self->stop_callback_.emplace(self->state_->stop_token(), Wake{self.get()});
-      }
-    });
+    env_.activity_loop().post([self = shared_from_this(), until] { self->arm_here(until); });
   }
-  /// The frame is gone. Called where the coroutine runs, so no wake-up is half way.
+  /// The frame is gone. Called on the executor that runs the coroutine, so no wake-up is half done.
   void disarm() {
     if (!ended_) {
       ended_ = true;
@@ -134,21 +127,29 @@ class PauseAwaiter::Pause : public std::enable_shared_from_this<Pause> {
  private:
   struct Wake {
     Pause* pause;
-    // On whatever thread asks for the stop: only posts.
+    // On the thread that requests the stop: only posts.
     void operator()() const {
       pause->env_.activity_loop().post([self = pause->shared_from_this()] { self->end(false); });
     }
   };
 
+  void arm_here(std::optional<LeaseTime> until) {
+    if (ended_) return;
+    if (until) sleep_until(*until);
+    // A coroutine that knows of the stop sleeps as part of its clean-up.
+    if (!until || !state_->stop_noticed()) stop_callback_.emplace(state_->stop_token(), Wake{this});
+  }
   void sleep_until(LeaseTime until) {
-    // Long sleeps are taken in slices, so that a pause that was ended early does not stay queued for days.
+    // A long sleep is cut into slices, so that a pause that ended early does not stay queued for days.
     constexpr Duration slice = std::chrono::minutes{1};
     const LeaseTime next = std::min(until, env_.clock().lease_now() + slice);
-    env_.activity_loop().post_at(next, [self = shared_from_this(), until, next] {
-      if (self->ended_) return;
-      if (next < until) return self->sleep_until(until);
-      self->end(true);
-    });
+    env_.activity_loop().post_at(next,
+                                 [self = shared_from_this(), until, next] { self->slept(until, next); });
+  }
+  void slept(LeaseTime until, LeaseTime reached) {
+    if (ended_) return;
+    if (reached < until) return sleep_until(until);
+    end(true);
   }
   // Always on the activity executor, so that the two wake-ups cannot meet.
   void end(bool by_clock) {
@@ -161,7 +162,8 @@ class PauseAwaiter::Pause : public std::enable_shared_from_this<Pause> {
   }
 
   std::shared_ptr<ActivityState> state_;
-  Env& env_;  // there while a pause can begin or end: before the link is closed
+  // Valid while a pause can begin or end: before the link is closed.
+  Env& env_;
   std::coroutine_handle<> handle_;
   bool ended_ = false;
   bool by_clock_ = false;
@@ -177,13 +179,14 @@ PauseAwaiter::~PauseAwaiter() {
 
 bool PauseAwaiter::await_ready() const noexcept {
   if (!state_->stop_token().stop_requested()) return false;
-  const bool news = state_->take_stop_notice();  // by cancelled() too: sleeps after it are for cleaning up
+  // cancelled() takes the notice as well: later sleeps are part of the clean-up.
+  const bool news = state_->take_stop_notice();
   return !delay_ || news;
 }
 
 bool PauseAwaiter::await_suspend(std::coroutine_handle<> handle) {
   if (const auto before = std::exchange(pause_, nullptr)) before->disarm();  // awaited once more
-  // Once the coroutine is known to pause, this awaiter may be gone at any moment.
+  // From set_pausing() on, this awaiter may be destroyed at any time.
   const std::shared_ptr<ActivityState> state = state_;
   const bool sleeps = state->link().use([this, &state, handle](const ActivityHost& host) {
     const auto pause = std::make_shared<Pause>(state, host.env, handle);
@@ -193,8 +196,7 @@ bool PauseAwaiter::await_suspend(std::coroutine_handle<> handle) {
     state->set_pausing(true);
     pause->arm(until);
   });
-  // The runtime has ended, and this coroutine knows that it should: it is destroyed in its sleep, as it would
-  // have been at the end of the grace period.
+  // If the runtime has ended, the coroutine is destroyed in its sleep, as at the end of the grace period.
   return sleeps || state->destroy_frame();
 }
 

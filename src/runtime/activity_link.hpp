@@ -1,8 +1,8 @@
 // The way from an activity to the node that runs it.
 //
-// A coroutine activity that waits in an awaitable of the user's can outlive its node: the user's code may
-// resume it at any time. So activities reach the node only through this link, which they own together. The
-// node closes it at its end; from then on the calls of an ActivityContext do nothing.
+// A coroutine activity that waits in an awaitable of the user can outlive its node: the user's code may
+// resume it at any time. So activities reach the node only through this link, which they share. The node
+// closes it at its end; from then on the calls of an ActivityContext do nothing.
 #pragma once
 
 #include "runtime/lease_keeper.hpp"
@@ -18,7 +18,7 @@
 
 namespace duramen::inline v0::detail {
 
-/// What activities need of the node they run on.
+/// The parts of a node that its activities use.
 struct ActivityHost {
   const NodeId& node;
   Env& env;
@@ -34,7 +34,7 @@ class ActivityLink {
   ActivityLink(const ActivityLink&) = delete;
   ActivityLink& operator=(const ActivityLink&) = delete;
 
-  /// Also after the end.
+  /// Valid after the end of the node as well.
   [[nodiscard]] const NodeId& node() const noexcept { return node_; }
   [[nodiscard]] std::size_t max_payload_bytes() const noexcept { return max_payload_bytes_; }
 
@@ -48,7 +48,7 @@ class ActivityLink {
     return true;
   }
 
-  /// No call begins after this; returns when those under way have returned.
+  /// No call of `use` begins after this. Returns when the calls under way have returned.
   void close() noexcept {
     if (mutant("activity_link_stays_open")) return;
     visits_.fetch_or(closed);
@@ -73,8 +73,9 @@ class ActivityLink {
 
   const NodeId node_;
   const std::size_t max_payload_bytes_;
-  const ActivityHost host_;               // used in visits only
-  std::atomic<std::uint64_t> visits_{0};  // how many are under way, above the bit `closed`
+  const ActivityHost host_;  // used in visits only
+  // How many are under way, above the bit `closed`.
+  std::atomic<std::uint64_t> visits_{0};
 };
 
 }  // namespace duramen::inline v0::detail

@@ -18,10 +18,10 @@
 
 namespace duramen::inline v0::detail {
 
-/// How an activity was found when it was asked to stop.
+/// The state of an activity when it was asked to stop.
 enum class StopAnswer : std::uint8_t {
-  asked_before,  ///< an earlier cause stands
-  not_begun,     ///< and now it never will
+  asked_before,  ///< the earlier cause stays
+  not_begun,     ///< from now on it cannot begin
   runs,          ///< it has to be notified
   has_returned,  ///< its result is on its way to the loop
 };
@@ -34,19 +34,18 @@ class ActivityState {
   [[nodiscard]] const ActivityRequest& request() const noexcept { return work_.request; }
   [[nodiscard]] const LeasedActivity& work() const noexcept { return work_; }
   [[nodiscard]] std::uint32_t attempt() const noexcept { return work_.attempt; }
-  /// To the node that runs it.
+  /// The link to the node that runs it.
   [[nodiscard]] ActivityLink& link() const noexcept { return *link_; }
   [[nodiscard]] std::stop_token stop_token() const noexcept { return stop_.get_token(); }
 
-  /// Called by the thread that is about to run the activity's code, once. False if that must not run any
-  /// more.
+  /// Called once, by the thread that is about to run the activity's code. False if the code must not run.
   [[nodiscard]] bool begin() noexcept { return (progress_.fetch_or(begun) & dropped) == 0; }
   /// The activity's code has returned or thrown.
   void set_returned() noexcept { progress_.fetch_or(returned); }
   [[nodiscard]] bool has_returned() const noexcept { return (progress_.load() & returned) != 0; }
 
-  /// Records why; the first cause wins. Does not notify anybody yet. One that has not begun is dropped by it.
-  /// A shutdown leaves one alone that has returned: nothing but us would take its result away.
+  /// Records the cause; the first one wins. Does not fire the stop token. An activity that has not begun is
+  /// dropped. A shutdown does not affect one that has returned: its result can still be stored.
   StopAnswer ask_to_stop(StopCause cause, CancelReason reason) noexcept {
     std::uint32_t now = progress_.load();
     while (true) {
@@ -65,7 +64,7 @@ class ActivityState {
     notified_at_.store(now);
     stop_.request_stop();
   }
-  /// When its stop token fired; absent if it has not yet.
+  /// When its stop token fired; absent if it has not fired.
   [[nodiscard]] std::optional<LeaseTime> notified_at() const noexcept {
     const LeaseTime at = notified_at_.load();
     return at == LeaseTime::max() ? std::nullopt : std::optional(at);
@@ -76,20 +75,20 @@ class ActivityState {
     return static_cast<CancelReason>(progress_.load() >> 8u & 0xffu);
   }
 
-  // A coroutine's.
+  // For coroutines.
 
-  /// True once for the sleep that learns of the stop; later ones are left alone.
+  /// True for the first sleep that learns of the stop; later sleeps run in full.
   [[nodiscard]] bool take_stop_notice() noexcept { return !stop_noticed_.exchange(true); }
   [[nodiscard]] bool stop_noticed() const noexcept { return stop_noticed_; }
-  /// Suspended in one of our own awaitables, where its frame may be destroyed: on the activity loop or, once
-  /// that has stopped and the link is closed, by the end of the node. Set in a visit of the link, so that the
-  /// end sees it or comes first; unset on the activity loop.
+  /// Suspended in an awaitable of Duramen, so that its frame may be destroyed: on the activity loop or, once
+  /// that has stopped and the link is closed, by the end of the node. Set in a visit of the link: the end of
+  /// the node either sees it or comes first. Unset on the activity loop.
   void set_pausing(bool pausing) noexcept { pausing_ = pausing; }
   [[nodiscard]] bool pausing() const noexcept { return pausing_; }
-  /// The frame, in the hands of its owner. Set before the coroutine begins.
+  /// The frame, which another object owns. Set before the coroutine begins.
   void set_frame(std::weak_ptr<std::optional<ActivityTask<Payload>>> frame) { frame_ = std::move(frame); }
-  /// How a coroutine ends that goes to sleep after the end of the node, when nothing can wake it. Called
-  /// where it is suspended. False if there is no frame of ours.
+  /// Ends a coroutine that goes to sleep after the end of the node, when nothing can wake it. Called while it
+  /// is suspended. False if there is no frame.
   bool destroy_frame() {
     const auto frame = frame_.lock();
     if (frame) frame->reset();
@@ -100,8 +99,8 @@ class ActivityState {
   const LeasedActivity work_;
   const std::shared_ptr<ActivityLink> link_;
   std::stop_source stop_;
-  // StopCause in the lowest byte, CancelReason in the next, then how far it got. In one word, so that an
-  // activity that is about to begin and the loop that is about to stop it agree on who came first.
+  // StopCause in the lowest byte, CancelReason in the next, then the progress. In one word, so that a thread
+  // about to begin the activity and the loop about to stop it agree on which came first.
   static constexpr std::uint32_t begun = 1u << 16u;
   static constexpr std::uint32_t returned = 1u << 17u;
   static constexpr std::uint32_t dropped = 1u << 18u;

@@ -1,4 +1,4 @@
-// The effects of a stored turn: nothing a turn decided happens before the store has it.
+// The effects of a stored turn. No decision of a turn takes effect before the turn is stored.
 #pragma once
 
 #include "runtime/activities.hpp"
@@ -13,7 +13,7 @@
 
 namespace duramen::inline v0::runtime {
 
-/// What a stored turn means for the rest of the node. On the loop.
+/// The reactions of the node to a stored turn. On the loop.
 class TurnEvents {
  public:
   virtual void timer_created(TimePoint due) = 0;
@@ -33,7 +33,7 @@ class AfterCommit {
               const Instruments& instruments)
       : env_(env), activities_(activities), events_(events), log_(log), instruments_(instruments) {}
 
-  /// Stops, logs, counts, runs and announces what the turn decided. Moves parts of `turn` away.
+  /// Carries out the decisions of the turn. Moves activities and result out of `turn`.
   void apply(PendingTurn& turn, const CommitResult& result);
 
  private:

@@ -1,7 +1,8 @@
 // Group commit without timers: while one batch is being stored, new entries gather into the next.
 //
 // A large batch leaves as soon as the store is free, so that the store works while the loop does. A small
-// batch, or one that would wait for another process to write, first takes along what the loop has queued.
+// batch, or one that would wait for another process to write, first takes along the entries that the loop is
+// about to add.
 //
 // Two kinds of entries go to the store this way: turns, and results of activities whose instance is not
 // resident. All calls and callbacks are on the loop. When nothing else is going on, the loop makes the call
@@ -63,7 +64,8 @@ class Committer {
     std::vector<TurnCommit> commits;
     std::vector<PendingTurn> turns;  // of each commit, without the commit
     std::vector<ActivityAck> acks;
-    std::stop_token preempt;  // without a state if the batch is urgent itself
+    // Without a state if the batch is urgent itself.
+    std::stop_token preempt;
     Result<std::vector<CommitResult>> commit_results{std::vector<CommitResult>{}};
     Result<std::vector<AckResult>> ack_results{std::vector<AckResult>{}};
     LeaseTime retry_until;

@@ -27,7 +27,8 @@ struct Condemned {
   std::string why_not;                        ///< without a history
   bool retry_later = false;                   ///< the store failed for now
   std::optional<ParentLink> parent;           ///< without a history
-  std::vector<InstanceInfo> children;         ///< without a history: those that have not ended
+  /// Without a history: those that have not ended.
+  std::vector<InstanceInfo> children;
 };
 
 /// Returns `history`, read from `after` on, if it reaches the last event of the instance. Otherwise the store

@@ -1,4 +1,4 @@
-// Everything the runtime counts, in one place. Each thing is counted once, where it becomes true.
+// Everything the runtime counts, in one place. Each thing is counted once, when it becomes true.
 #pragma once
 
 #include <duramen/failure.hpp>

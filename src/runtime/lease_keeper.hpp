@@ -20,7 +20,8 @@ namespace duramen::inline v0::runtime {
 /// The state of a lease, by the holder's own clock.
 enum class Standing : std::uint8_t {
   held,
-  over,      ///< its deadline has passed, and this was not reported yet
+  /// Its deadline has passed, and this was not reported yet.
+  over,
   not_kept,  ///< released, or reported as gone
 };
 
@@ -55,7 +56,7 @@ class LeaseKeeper {
  private:
   struct KeptLease {
     LeaseToken token;
-    LeaseTime deadline;  // ours; never later than the store's
+    LeaseTime deadline;  // never later than the store's
     Duration heartbeat_limit{};
     std::optional<Heartbeat> heartbeat;  // not sent yet
     LeaseTime send_at;                   // when the heartbeat is due
@@ -75,7 +76,8 @@ class LeaseKeeper {
   // Guarded by mutex_.
   std::mutex mutex_;
   std::unordered_map<ActivityKey, KeptLease> kept_;
-  std::optional<LeaseTime> planned_;  // the next round; a job for another time does nothing
+  // The next round; a job for another time does nothing.
+  std::optional<LeaseTime> planned_;
   bool stopped_ = false;
 };
 

@@ -18,7 +18,7 @@ class MeteredProvider final : public ForwardingProvider {
   MeteredProvider(std::shared_ptr<Provider> inner, const Instruments& instruments)
       : ForwardingProvider(std::move(inner)), instruments_(instruments) {}
 
-  /// Passed on whole, so that a store which reads many at once still does; counted as one call.
+  /// Passed on as one call, so that a store can read many histories at once; counted as one call.
   std::vector<Result<std::vector<Event>>> read_histories(std::span<const HistoryRequest> requests) override {
     const std::uint64_t began = now();
     auto histories = inner().read_histories(requests);

@@ -142,7 +142,8 @@ class Node final : public ProviderListener,
   Gauges gauges_;
   FetchGate turn_gate_;
   FetchGate activity_gate_;
-  bool fetching_later_ = false;     // a timer will fetch turns, when fewer are being stored
+  // A timer will fetch turns, when fewer are being stored.
+  bool fetching_later_ = false;
   std::optional<TimePoint> wake_;   // when the next timer is due
   std::optional<TimePoint> sweep_;  // when the next sweep is due
   bool sweeping_ = false;

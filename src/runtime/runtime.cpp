@@ -19,7 +19,7 @@ namespace duramen::inline v0 {
 namespace {
 
 NodeId make_node_id() {
-  // Unique also across restarts and machines: 128 random bits, and the process for whoever reads it.
+  // Unique across restarts and machines: 128 random bits. The process id is for readers of the log.
   std::random_device random;
   char text[64];
   std::snprintf(text, sizeof text, "node-%d-%08x%08x%08x%08x", static_cast<int>(getpid()), random(), random(),
@@ -63,7 +63,7 @@ RuntimeOptions completed(RuntimeOptions options) {
   }
   if (options.max_sessions > 0) {
     require(options.session_lease >= Duration{3}, "session_lease is shorter than 3 ms");
-    // Activities use their session when their lease is renewed; one that is used must not look idle.
+    // An activity uses its session when its lease is renewed: a used session must not count as idle.
     require(options.session_idle > options.activity_lease / 3,
             "session_idle must be longer than the interval at which activity leases are renewed (a third of "
             "activity_lease)");
@@ -98,7 +98,7 @@ class Runtime::Impl {
       std::lock_guard lock(node_mutex_);
       ended = std::move(node_);
     }
-    // Destroyed without a lock: its end is logged, and the sink may ask for the count.
+    // Destroyed without a lock: the destructor logs, and the sink may call abandoned().
   }
 
   [[nodiscard]] const NodeId& node() const noexcept { return options_.node; }
@@ -114,8 +114,9 @@ class Runtime::Impl {
   const Store store_;
   const RuntimeOptions options_;
   runtime::ThreadedEnv env_;
-  std::mutex shutdown_mutex_;            // held by a shutdown from its begin to its end
-  std::mutex node_mutex_;                // held for moments only: activities and sinks may ask
+  std::mutex shutdown_mutex_;  // held during a whole shutdown
+  // Held briefly: activities and sinks may need it.
+  std::mutex node_mutex_;
   std::unique_ptr<runtime::Node> node_;  // changed under both mutexes
 };
 

@@ -30,7 +30,7 @@ class StopNotifier {
   StopNotifier(const StopNotifier&) = delete;
   StopNotifier& operator=(const StopNotifier&) = delete;
 
-  /// When a cancel was decided or arrived, and whether this node decided it.
+  /// A cancel to be timed: from its decision if this node decided it, otherwise from its arrival.
   struct Cancel {
     LeaseTime since;
     bool decided_here = false;
@@ -61,9 +61,10 @@ class StopNotifier {
   LaneThreads threads_;
 
   std::mutex mutex_;
-  Notices under_way_;  // guarded by mutex_: one per thread of the lane at most, the oldest first
-  std::optional<LeaseTime> planned_;  // guarded by mutex_: the next check; there is never more than one
-  std::size_t replaced_ = 0;          // guarded by mutex_: threads
+  // Guarded by mutex_.
+  Notices under_way_;                 // one per thread of the lane at most, the oldest first
+  std::optional<LeaseTime> planned_;  // the next check; there is never more than one
+  std::size_t replaced_ = 0;          // threads
 };
 
 }  // namespace duramen::inline v0::runtime

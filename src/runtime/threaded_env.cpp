@@ -20,7 +20,7 @@ ThreadPool::ThreadPool(std::size_t threads, std::string name) : name_(std::move(
   }
 }
 
-/// With mutex_ held. Throws if the system refuses it.
+/// With mutex_ held. Throws if the system refuses the thread.
 void ThreadPool::start_one() {
   const auto at = threads_.emplace(threads_.end());
   try {
@@ -82,8 +82,8 @@ void ThreadPool::post(Job job) {
   if (wake) wake_.notify_one();
 }
 
-/// One thread is woken at a time; when it has begun it wakes the next if there is more to do. Many short jobs
-/// then keep one thread busy instead of waking them all, and a long one holds up nobody.
+/// One thread is woken at a time. When it has begun, it wakes the next if there is more to do. Many short
+/// jobs then keep one thread busy instead of waking all, and a long job delays no other.
 bool ThreadPool::wants_waking() {
   if (jobs_.empty() || asleep_ == 0 || waking_) return false;
   waking_ = true;
@@ -104,7 +104,7 @@ void ThreadPool::stop(Queued queued) {
   for (std::thread& thread : all) thread.join();
 }
 
-/// A thread cannot join itself: it joins those that left before, and is joined by the next, or by stop().
+/// A thread cannot join itself. It joins the threads that left before; the next one, or stop(), joins it.
 void ThreadPool::leave(Threads::iterator self, std::unique_lock<std::mutex> lock) {
   Threads earlier;
   if (!detail::mutant("threads_that_leave_are_not_joined")) earlier.swap(left_);
@@ -185,8 +185,7 @@ void ThreadedEnv::run_elsewhere(Lane lane, Job work) {
 }
 
 void ThreadedEnv::stop() {
-  // An activity that was abandoned before it was notified may wait for just that, and its thread is joined
-  // next.
+  // An abandoned activity may still wait for its stop token to fire, and its thread is joined next.
   cancellation_.stop(detail::mutant("stop_notices_are_dropped") ? ThreadPool::Queued::dropped
                                                                 : ThreadPool::Queued::run);
   activities_.stop();

@@ -22,15 +22,15 @@ class ThreadPool {
   ThreadPool(std::size_t threads, std::string name);
   ~ThreadPool() { stop(); }
   void post(Job job);
-  /// One thread more, or one less as soon as one has nothing to do. False if the system refuses it; the pool
-  /// then asks again when there is work that no thread is free for, unless shrink() was called meanwhile.
+  /// Starts a thread; shrink() ends one as soon as it is idle. False if the system refuses the thread: the
+  /// pool tries again when a job finds no free thread, unless shrink() was called meanwhile.
   bool grow();
   void shrink();
-  /// Threads that were started and not joined yet. One that leaves is joined by the next that does.
+  /// Threads that were started and not joined yet. The next thread that leaves joins the previous one.
   [[nodiscard]] std::size_t unjoined();
   enum class Queued : bool { dropped, run };
-  /// Ends the threads when they have done what has begun, and what is queued if it is to be run. Later posts
-  /// are dropped.
+  /// Ends the threads after their current jobs, and after the queued jobs with Queued::run. Later posts are
+  /// dropped.
   void stop(Queued queued = Queued::dropped);
 
  private:
@@ -43,14 +43,15 @@ class ThreadPool {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Job> jobs_;      // guarded by mutex_
-  std::size_t asleep_ = 0;    // guarded by mutex_
-  bool waking_ = false;       // guarded by mutex_: one that sleeps has been woken and has not begun yet
+  std::deque<Job> jobs_;    // guarded by mutex_
+  std::size_t asleep_ = 0;  // guarded by mutex_
+  // Guarded by mutex_: a thread was woken and has not begun yet.
+  bool waking_ = false;
   std::size_t too_many_ = 0;  // guarded by mutex_
   std::size_t missing_ = 0;   // guarded by mutex_: refused by the system
   bool stopping_ = false;     // guarded by mutex_
   Threads threads_;           // guarded by mutex_
-  Threads left_;              // guarded by mutex_: they do nothing more with the pool but join earlier ones
+  Threads left_;              // guarded by mutex_: they only join earlier ones
   const std::string name_;
 };
 

@@ -8,36 +8,9 @@
 
 namespace duramen::inline v0::runtime {
 
-std::unique_ptr<core::Execution> TurnBuilder::make_execution(
-    const core::ExecutionIdentity& identity, std::shared_ptr<const OrchestrationHandler> handler,
-    KeyValues key_values) const {
-  core::ExecutionOptions options;
-  options.max_actions_per_turn = options_.max_actions;
-  if (!detail::mutant("the_payload_limit_is_fixed")) options.max_payload_bytes = options_.max_payload_bytes;
-  options.key_values = std::move(key_values);
-  return std::make_unique<core::Execution>(identity, std::move(handler), std::move(options));
-}
+namespace {
 
-PendingTurn TurnBuilder::run(core::Execution& execution, std::span<const Event> history,
-                             std::span<const MessageBody> messages, const Failure* condemned) {
-  core::TurnOutcome outcome =
-      run_timed(execution, {history, messages, env_.clock().now(), env_.random(), condemned});
-  for (const std::string& warning : outcome.warnings) {
-    log_(LogLevel::warning, warning, {{"instance_id", execution.identity().instance.value}});
-  }
-  PendingTurn turn;
-  turn.traces = std::move(outcome.traces);
-  if (instruments_.on()) {
-    turn.stats = {.replayed = outcome.replayed_events,
-                  .name = execution.name(),
-                  .version = execution.version(),
-                  .began = execution.started_at()};
-  }
-  TurnCommit& commit = turn.commit;
-  sign(commit);
-  commit.instance = execution.identity().instance;
-  commit.incarnation = execution.identity().incarnation;
-  commit.execution = execution.identity().execution;
+void take_decisions(core::TurnOutcome& outcome, TurnCommit& commit) {
   commit.change.status = outcome.status;
   commit.change.output = std::move(outcome.output);
   commit.change.failure = std::move(outcome.failure);
@@ -57,23 +30,53 @@ PendingTurn TurnBuilder::run(core::Execution& execution, std::span<const Event> 
   commit.cancelled_activities = std::move(outcome.cancelled_activities);
   commit.cancel_rest = outcome.cancel_rest;
   commit.dropped_timers = std::move(outcome.dropped_timers);
-  commit.activity_lease = options_.activity_lease;
   commit.new_activities.reserve(outcome.activities.size());
   for (ActivityRequest& activity : outcome.activities)
     commit.new_activities.push_back({std::move(activity), {}});
-  lease_activities(commit);
-  return turn;
 }
 
-core::TurnOutcome TurnBuilder::run_timed(core::Execution& execution, const core::TurnInput& input) {
+}  // namespace
+
+std::unique_ptr<core::Execution> TurnBuilder::make_execution(
+    const core::ExecutionIdentity& identity, std::shared_ptr<const OrchestrationHandler> handler,
+    KeyValues key_values) const {
+  core::ExecutionOptions options;
+  options.max_actions_per_turn = options_.max_actions;
+  if (!detail::mutant("the_payload_limit_is_fixed")) options.max_payload_bytes = options_.max_payload_bytes;
+  options.key_values = std::move(key_values);
+  return std::make_unique<core::Execution>(identity, std::move(handler), std::move(options));
+}
+
+PendingTurn TurnBuilder::run(core::Execution& execution, std::span<const Event> history,
+                             std::span<const MessageBody> messages, const Failure* condemned) {
   watchdog_.enter(execution.identity().instance);
   const auto began = std::chrono::steady_clock::now();
-  core::TurnOutcome outcome = execution.run_turn(input);
+  core::TurnOutcome outcome =
+      execution.run_turn({history, messages, env_.clock().now(), env_.random(), condemned});
   watchdog_.leave();
   if (instruments_.on()) {
     instruments_.turn_ran(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   }
-  return outcome;
+  for (const std::string& warning : outcome.warnings) {
+    log_(LogLevel::warning, warning, {{"instance_id", execution.identity().instance.value}});
+  }
+  PendingTurn turn;
+  turn.traces = std::move(outcome.traces);
+  if (instruments_.on()) {
+    turn.stats = {.replayed = outcome.replayed_events,
+                  .name = execution.name(),
+                  .version = execution.version(),
+                  .began = execution.started_at()};
+  }
+  TurnCommit& commit = turn.commit;
+  sign(commit);
+  commit.instance = execution.identity().instance;
+  commit.incarnation = execution.identity().incarnation;
+  commit.execution = execution.identity().execution;
+  commit.activity_lease = options_.activity_lease;
+  take_decisions(outcome, commit);
+  lease_activities(commit);
+  return turn;
 }
 
 void TurnBuilder::sign(TurnCommit& commit) {

@@ -1,6 +1,6 @@
 // Runs a turn of an execution and puts its decisions into a commit.
 //
-// The caller adds the basis: by what right the turn is stored. All on the loop.
+// The caller adds the basis of the commit. All on the loop.
 #pragma once
 
 #include "core/execution.hpp"
@@ -56,11 +56,10 @@ class TurnBuilder {
   /// Gives a commit that was not made by run() its token and its node.
   void sign(TurnCommit& commit);
 
-  /// From now on this node begins no activity: other nodes fetch what its turns schedule.
+  /// From now on this node begins no activity: other nodes fetch the ones its turns schedule.
   void stop_dispatching() noexcept { dispatching_ = false; }
 
  private:
-  [[nodiscard]] core::TurnOutcome run_timed(core::Execution& execution, const core::TurnInput& input);
   [[nodiscard]] std::uint64_t random_token();
   void lease_activities(TurnCommit& commit);
 

@@ -313,7 +313,8 @@ void Turns::run_finished(Slot& slot, std::vector<FinishedActivity> finished) {
 void Turns::next(const InstanceId& instance) {
   Slot* slot = residents_.find(instance);
   if (slot == nullptr) return;
-  if (options_.max_resident == 0) slot->execution.reset();  // even if its next turn could begin at once
+  // Even if its next turn could begin at once.
+  if (options_.max_resident == 0) slot->execution.reset();
   std::vector<FinishedActivity> ours;
   for (FinishedActivity& activity : std::exchange(slot->finished, {})) {
     // A conditional commit fails while a fetch holds the lease, so the result goes to the store.

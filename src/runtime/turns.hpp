@@ -49,7 +49,7 @@ class Turns final : private CommitEvents {
   /// store.
   void take(FinishedActivity activity);
 
-  /// From now on this node begins no activity: other nodes fetch what its turns schedule.
+  /// From now on this node begins no activity: other nodes fetch the ones its turns schedule.
   void stop_dispatching() noexcept { builder_.stop_dispatching(); }
   /// Turns that are being prepared or stored.
   [[nodiscard]] std::size_t busy() const noexcept { return residents_.busy(); }

@@ -58,8 +58,8 @@ struct Pair {
   Fd theirs;
 };
 
-/// In a host that has closed its standard streams a new descriptor may get the number of one of them. There
-/// the shim puts the command's streams, and the host may write its own log to it.
+/// In a host that has closed its standard streams, a new descriptor may get the number of one of them. The
+/// shim puts the command's streams there, and the host may write its log to that number.
 void move_above_standard_streams(Fd& fd) {
   if (fd.get() > STDERR_FILENO || detail::mutant("pipes_take_standard_streams")) return;
   fd = Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
@@ -80,7 +80,7 @@ Pair make_pipe_from() {
   return make_pair(fds);
 }
 
-/// Sockets, not pipes: writing to one whose reader is gone need not raise SIGPIPE.
+/// Sockets, not pipes: a write after the reader has closed need not raise SIGPIPE.
 Pair make_channel_to() {
   std::array<int, 2> fds{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) != 0) fail("socketpair");
@@ -122,7 +122,7 @@ std::vector<const char*> pointers(const std::vector<std::string>& texts) {
   return all;
 }
 
-/// Cuts what a process says into lines.
+/// Cuts the output of a process into lines.
 class Lines {
  public:
   explicit Lines(const std::function<void(std::string_view)>& on_line) : on_line_(on_line) {}
@@ -142,7 +142,7 @@ class Lines {
   std::string rest_;
 };
 
-/// Reads what is there; closes at the end.
+/// Reads all available bytes; closes at the end of the stream.
 template <class Take>
 void drain(Fd& fd, Take take) {
   std::array<char, 16384> buffer;
@@ -167,7 +167,8 @@ class RunningCommand {
     start();
   }
   ~RunningCommand() {
-    orders_.close();  // the shim kills the group if it has not ended
+    // The shim kills the group if it has not ended.
+    orders_.close();
     ::waitpid(shim_, nullptr, __WALL);
   }
   RunningCommand(const RunningCommand&) = delete;
@@ -195,7 +196,7 @@ class RunningCommand {
       if (all[2].revents != 0) drain(errors_, [this](std::string_view text) { lines_.take(text); });
       if (all[0].revents != 0) read_report();
     }
-    // What it wrote before it ended; what a stray child of its own may still write is not waited for.
+    // The rest of its own output. A child it left behind may still write; that output is not awaited.
     read_output();
     drain(errors_, [this](std::string_view text) { lines_.take(text); });
     lines_.flush();
@@ -251,7 +252,8 @@ class RunningCommand {
   void feed() {
     const auto sent = ::send(input_fd_.get(), input_.data(), input_.size(), MSG_NOSIGNAL);
     if (sent > 0) input_.remove_prefix(static_cast<std::size_t>(sent));
-    const bool broken = sent < 0 && errno != EAGAIN && errno != EINTR;  // it does not want to read it all
+    // The command may not read all of its input.
+    const bool broken = sent < 0 && errno != EAGAIN && errno != EINTR;
     if (broken || input_.empty()) input_fd_.close();
   }
   void read_output() {
@@ -267,13 +269,13 @@ class RunningCommand {
   void read_report() {
     const auto got = ::read(report_.get(), &end_.report, sizeof end_.report);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    // Cut short: somebody killed the shim. The group went with it as far as we know.
+    // A short report means that the shim was killed, and presumably its process group with it.
     if (got != sizeof end_.report) end_.report = {ShimReport::Kind::signalled, SIGKILL};
     report_.close();
   }
 
   const Command& command_;
-  std::string_view input_;  // what is left of it
+  std::string_view input_;  // the part not written yet
   Lines lines_;
   pid_t shim_ = -1;
   Fd input_fd_;

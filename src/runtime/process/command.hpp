@@ -1,4 +1,4 @@
-// A command on its way: its pipes, its shim, and what came of it.
+// A running command: its pipes, its shim and its result.
 #pragma once
 
 #include "runtime/process/shim.hpp"
@@ -15,8 +15,8 @@ namespace duramen::inline v0::runtime {
 
 struct Command {
   std::vector<std::string> argv;
-  std::vector<std::pair<std::string, std::string>> environment;  ///< added to ours
-  std::string directory;                                         ///< empty: ours
+  std::vector<std::pair<std::string, std::string>> environment;  ///< added to the host's
+  std::string directory;                                         ///< empty: the host's
   std::size_t max_output = 0;
   Duration kill_after{};
 };
@@ -27,8 +27,8 @@ struct CommandEnd {
   bool too_much_output = false;
 };
 
-/// Runs it to its end; blocks. `stop`: SIGTERM, and SIGKILL `kill_after` later. `on_error_line` gets its
-/// standard error. Throws std::system_error if no process can be made.
+/// Runs the command to its end; blocks. `stop` sends SIGTERM, and SIGKILL `kill_after` later. `on_error_line`
+/// receives its standard error. Throws std::system_error if the system refuses a process.
 [[nodiscard]] CommandEnd run_command(const Command& command, std::string_view input,
                                      const std::stop_token& stop,
                                      const std::function<void(std::string_view line)>& on_error_line);

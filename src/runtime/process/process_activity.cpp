@@ -12,7 +12,7 @@ namespace {
 
 using runtime::ShimReport;
 
-/// Nothing that cannot stand in JSON is in it: numbers only.
+/// The value needs no escaping: it is a number.
 std::string details_of(const char* what, int value) {
   return std::string("{\"") + what + "\":" + std::to_string(value) + "}";
 }
@@ -44,7 +44,7 @@ ProcessActivity::ProcessActivity(std::vector<std::string> command) : command_(st
 
 ProcessActivity& ProcessActivity::environment(std::string name, std::string value) {
   if (name.empty() || name.find('=') != std::string::npos) {
-    throw std::invalid_argument("\"" + name + "\" is no name of an environment variable");
+    throw std::invalid_argument("\"" + name + "\" is not a name of an environment variable");
   }
   environment_.emplace_back(std::move(name), std::move(value));
   return *this;

@@ -14,14 +14,15 @@ namespace duramen::inline v0::runtime {
 
 namespace {
 
-// Only what is safe between fork and exec, in both processes below: no allocation, no locks, no C++ runtime.
+// Both processes below run only code that is safe between fork and exec: no allocation, no locks, no C++
+// runtime.
 
 void report(int fd, ShimReport::Kind kind, int value) {
   const ShimReport message{kind, value};
   [[maybe_unused]] const auto written = ::write(fd, &message, sizeof message);
 }
 
-/// The host may have blocked or ignored signals; a command should find them as a shell would give them.
+/// The host may have blocked or ignored signals; a command expects the defaults, as from a shell.
 void reset_signals() {
   for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
   sigset_t none;
@@ -29,15 +30,14 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-/// Puts the command's streams where it will look for them. They are there before anything else is opened
-/// here, so that nothing gets their numbers.
+/// Puts the command's streams at the numbers it expects, before any other descriptor is opened here.
 bool take_streams(const ShimPlan& plan) {
   return ::dup2(plan.input, STDIN_FILENO) >= 0 && ::dup2(plan.output, STDOUT_FILENO) >= 0 &&
          ::dup2(plan.errors, STDERR_FILENO) >= 0;
 }
 
-/// Nothing of the host's may live on here: not its files and their locks, and not the other end of anybody's
-/// orders, whose closing tells that the host is gone.
+/// The shim must keep no descriptor of the host: no file with its locks, and no other end of an orders
+/// channel, because its closing reports that the host is gone.
 void close_all_but_streams_and(int one, int other) {
   const auto low = static_cast<unsigned>(one < other ? one : other);
   const auto high = static_cast<unsigned>(one < other ? other : one);
@@ -58,7 +58,7 @@ void close_all_but_streams_and(int one, int other) {
   ::_exit(127);
 }
 
-/// Follows orders until the command has ended or the host is gone.
+/// Follows orders until the command has ended; kills it when the host is gone.
 void stand_by(const ShimPlan& plan, pid_t command, int watch) {
   bool host_gone = false;
   while (true) {
@@ -82,7 +82,8 @@ void stand_by(const ShimPlan& plan, pid_t command, int watch) {
   const bool has_streams = take_streams(plan);
   const int why_not = errno;
   close_all_but_streams_and(plan.orders, plan.reports);
-  ::setsid();  // a signal for the host's group or terminal is not for us
+  // Signals for the host's group must not arrive.
+  ::setsid();
   reset_signals();
   ::signal(SIGPIPE, SIG_IGN);
   if (!has_streams) {
@@ -94,7 +95,7 @@ void stand_by(const ShimPlan& plan, pid_t command, int watch) {
     report(plan.reports, ShimReport::Kind::not_started, errno);
     ::_exit(1);
   }
-  // Not fork(): that takes the lock of malloc, which a thread of the host may have held when this process was
+  // Not fork(), which takes the lock of malloc: a thread of the host may have held it when this process was
   // made.
   const auto command = static_cast<pid_t>(
       ::syscall(SYS_clone, static_cast<unsigned long>(SIGCHLD), nullptr, nullptr, nullptr, 0UL));
@@ -103,9 +104,9 @@ void stand_by(const ShimPlan& plan, pid_t command, int watch) {
     report(plan.reports, ShimReport::Kind::not_started, errno);
     ::_exit(1);
   }
-  ::setpgid(command, command);  // whoever of the two comes first
+  ::setpgid(command, command);  // in both processes: either may be first
   ::close(failed[1]);
-  // They are the command's alone: the host waits for their end.
+  // Only the command keeps its streams: the host waits for their end.
   ::close_range(STDIN_FILENO, STDERR_FILENO, 0);
   int why = 0;
   const bool started = ::read(failed[0], &why, sizeof why) != sizeof why;
@@ -116,7 +117,8 @@ void stand_by(const ShimPlan& plan, pid_t command, int watch) {
   siginfo_t end{};
   while (::waitid(P_PID, static_cast<id_t>(command), &end, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
   }
-  ::kill(-command, SIGKILL);  // what it left behind in its group; the group exists until it is reaped
+  // Ends the rest of its group, which exists until the command is reaped.
+  ::kill(-command, SIGKILL);
   ::waitpid(command, nullptr, 0);
   if (!started) {
     report(plan.reports, ShimReport::Kind::not_started, why);
