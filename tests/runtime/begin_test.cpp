@@ -84,7 +84,7 @@ class Begin : public ::testing::Test {
     });
     registry.add("nothing", [](OrchestrationContext&, int) -> Task<int> { co_return 0; });
   }
-  /// "Hold" keeps the one thread for its kind until go_on; "Work" notes who asked for it.
+  /// "Hold" keeps the one thread for its kind until go_on; "Work" records its instance.
   void add_activities(const std::string& kind) {
     const auto note = [this](ActivityContext& ctx) {
       std::lock_guard lock(mutex);
@@ -120,7 +120,7 @@ class Begin : public ::testing::Test {
     world.client.cancel(instance, "enough").value();
     EXPECT_EQ(world.client.wait(instance, forever).value().status, Status::cancelled);
   }
-  /// Returns when the loop has looked at every timer that is due.
+  /// Returns when the loop has run every timer that is due.
   void let_timers_fire() {
     for (const char* id : {"look", "look again"}) world.finish(id, "nothing", 0);
   }

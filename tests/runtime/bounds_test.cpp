@@ -54,7 +54,7 @@ TEST(FailureBounds, HugeDetailsAreReplacedSoThatTheyStayJson) {
                                  " bytes; a failure stores at most 65536\"}");
 }
 
-TEST(FailureBounds, WhatIsWithinThemIsStoredAsItIs) {
+TEST(FailureBounds, AFailureWithinTheBoundsIsStoredUnchanged) {
   World world;
   const std::string details = "[\"" + std::string(max_failure_bytes - 4, 'd') + "\"]";
   world.registry.add("fails", [&](OrchestrationContext&) -> Task<int> {
@@ -106,7 +106,7 @@ TEST_F(PayloadBounds, ALargerPayloadTravelsOnceTheLimitIsRaisedWhereTheErrorSays
   EXPECT_EQ(client.wait("t", forever).value().output_as<std::string>(), large + "x");
 }
 
-TEST_F(PayloadBounds, TheOptionAlsoLowersIt) {
+TEST_F(PayloadBounds, TheOptionCanLowerTheLimit) {
   RuntimeOptions options;
   options.max_payload_bytes = 1000;
   world.run(options);
@@ -119,7 +119,7 @@ TEST_F(PayloadBounds, TheOptionAlsoLowersIt) {
   EXPECT_EQ(client.start("i", "echo", std::string(11, 'x')).error().code, ErrorCode::limit_exceeded);
 }
 
-TEST_F(PayloadBounds, ALimitOfNothingOrAboveTheCeilingIsRefused) {
+TEST_F(PayloadBounds, ALimitOfZeroOrAboveTheCeilingIsRefused) {
   for (const std::size_t wrong : {std::size_t{0}, payload_ceiling + 1}) {
     RuntimeOptions options;
     options.max_payload_bytes = wrong;

@@ -1,4 +1,4 @@
-// A cancel in the process whose runtime has the instance at hand: one commit instead of two, with the same
+// A cancel in the process where the instance is resident: one commit instead of two, with the same
 // outcome.
 #include "runtime/world.hpp"
 #include <duramen/forwarding_provider.hpp>
@@ -12,17 +12,17 @@
 namespace duramen::test {
 namespace {
 
-/// Counts what changes instances, and hands out no messages while it is told not to.
+/// Counts changes of instances, and hands out no messages while `withhold` is set.
 class Watched final : public ForwardingProvider {
  public:
   using ForwardingProvider::ForwardingProvider;
   std::atomic<int> requests{0};
   std::atomic<int> commits{0};
   std::atomic<bool> withhold{false};
-  std::atomic<bool> linger{false};  ///< over a batch, until there is a hurry
+  std::atomic<bool> linger{false};  ///< over a batch, until it is preempted
   Signal<bool> lingers;
   std::atomic<std::size_t> left_out{0};
-  std::atomic<bool> untidy{false};  ///< tidying takes until there is a preempt, and keeps everybody out
+  std::atomic<bool> untidy{false};  ///< maintenance lasts until it is preempted, and blocks all calls
   Signal<bool> tidies;
 
   Result<std::vector<EnqueueOutcome>> enqueue_messages(std::span<const OutboundMessage> messages) override {
@@ -71,7 +71,7 @@ StartRequest start_of(const std::string& instance, const char* orchestration) {
   return request;
 }
 
-class CancelAtHand : public ::testing::Test {
+class CancelResident : public ::testing::Test {
  protected:
   void SetUp() override {
     registry.add("Wait", [this](ActivityContext& ctx) -> ActivityTask<int> {
@@ -110,7 +110,7 @@ class CancelAtHand : public ::testing::Test {
   std::latch go_on{1};    ///< to there
 };
 
-TEST_F(CancelAtHand, TheRequestAndTheTurnItCausesAreOneCommit) {
+TEST_F(CancelResident, TheRequestAndTheTurnItCausesAreOneCommit) {
   const Runtime runtime = run();
   client.start("a", "wait").value();
   ASSERT_TRUE(begun.wait());
@@ -125,7 +125,7 @@ TEST_F(CancelAtHand, TheRequestAndTheTurnItCausesAreOneCommit) {
   EXPECT_EQ(stopped.wait(), CancelReason::orchestration_terminal_cancelled);
 }
 
-TEST_F(CancelAtHand, ACancelDoesNotOvertakeAnEventThatWasSentBefore) {
+TEST_F(CancelResident, ACancelDoesNotOvertakeAnEarlierEvent) {
   const Runtime runtime = run();
   client.start("a", "approval").value();
   provider->withhold = true;
@@ -137,7 +137,7 @@ TEST_F(CancelAtHand, ACancelDoesNotOvertakeAnEventThatWasSentBefore) {
   EXPECT_EQ(end.output_as<std::string>(), "yes");
 }
 
-TEST_F(CancelAtHand, ACallbackOfTheRuntimeMayCancel) {
+TEST_F(CancelResident, ACallbackOfTheRuntimeMayCancel) {
   const Runtime runtime = run();
   Signal<bool> cancelled;
   client.start_async(start_of("a", "wait"), [&](const Result<StartOutcome>& outcome) {
@@ -147,7 +147,7 @@ TEST_F(CancelAtHand, ACallbackOfTheRuntimeMayCancel) {
   EXPECT_EQ(client.wait("a", forever).value().status, Status::cancelled);
 }
 
-TEST_F(CancelAtHand, ATurnThatHoldsUpTheRuntimeDoesNotHoldUpTheOneWhoCancels) {
+TEST_F(CancelResident, ATurnThatBlocksTheRuntimeDoesNotBlockTheCaller) {
   const Runtime runtime = run();
   client.start("a", "wait").value();
   ASSERT_TRUE(begun.wait());
@@ -160,7 +160,7 @@ TEST_F(CancelAtHand, ATurnThatHoldsUpTheRuntimeDoesNotHoldUpTheOneWhoCancels) {
   EXPECT_EQ(client.wait("slow", forever).value().status, Status::completed);
 }
 
-TEST_F(CancelAtHand, ABatchThatIsBeingStoredIsCutShortAndTheRestOfItComesLater) {
+TEST_F(CancelResident, ABatchThatIsBeingStoredIsCutShortAndItsRestIsStoredLater) {
   std::atomic<int> greetings{0};
   registry.add("Greet", [&](ActivityContext&) -> ActivityTask<int> { co_return ++greetings; });
   registry.add("greet", [](OrchestrationContext& ctx) -> Task<int> {
@@ -189,14 +189,14 @@ TEST_F(CancelAtHand, ABatchThatIsBeingStoredIsCutShortAndTheRestOfItComesLater) 
   EXPECT_EQ(greetings, others);
 }
 
-TEST_F(CancelAtHand, AStoreThatIsTidyingUpIsToldOfTheHurry) {
+TEST_F(CancelResident, ACancelPreemptsTheMaintenanceOfTheStore) {
   const Runtime runtime = run();
   client.start("a", "wait").value();
   ASSERT_TRUE(begun.wait());
   provider->untidy = true;
   client.start_async(start_of("b", "approval"), [](const Result<StartOutcome>&) {});
   ASSERT_TRUE(provider->tidies.wait());
-  // Meanwhile a turn is to be stored for somebody else: the loop must not wait for that itself.
+  // Meanwhile a turn of another instance is to be stored: the loop must not block on it.
   client.start_async(start_of("c", "approval"), [](const Result<StartOutcome>&) {});
   EXPECT_TRUE(client.cancel("a", "not needed").value());
   EXPECT_EQ(client.get_instance("a").value().status, Status::cancelled);
@@ -204,7 +204,7 @@ TEST_F(CancelAtHand, AStoreThatIsTidyingUpIsToldOfTheHurry) {
   EXPECT_TRUE(client.cancel("c", "").value());
 }
 
-TEST_F(CancelAtHand, AnInstanceThatIsBeingCancelledGracefullyStaysSoWhenAskedAgain) {
+TEST_F(CancelResident, ASecondCancelDoesNotChangeAGracefulOne) {
   Signal<bool> compensating;
   registry.add("Undo", [&](ActivityContext& ctx) -> ActivityTask<int> {
     compensating.set(true);
@@ -235,7 +235,7 @@ TEST_F(CancelAtHand, AnInstanceThatIsBeingCancelledGracefullyStaysSoWhenAskedAga
   EXPECT_EQ(client.wait("a", forever).value().status, Status::cancelled);
 }
 
-TEST_F(CancelAtHand, WithTwoRuntimesInTheProcessTheStoreFindsTheRightOne) {
+TEST_F(CancelResident, WithTwoRuntimesInTheProcessTheStoreFindsTheRightOne) {
   const Runtime one = run();
   const Runtime two = run();
   client.start("a", "wait").value();

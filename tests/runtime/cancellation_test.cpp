@@ -1,4 +1,4 @@
-// What is no longer wanted is told to stop, is told why, and its result reaches nobody.
+// An activity that is no longer wanted is asked to stop, with the reason, and its result is dropped.
 #include "runtime/world.hpp"
 
 #include <atomic>
@@ -10,7 +10,7 @@
 namespace duramen::test {
 namespace {
 
-/// What an activity saw when it was asked to stop.
+/// The state that an activity saw when it was asked to stop.
 struct Seen {
   StopCause cause;
   std::optional<CancelReason> reason;
@@ -40,7 +40,7 @@ class Cancellation : public ::testing::Test {
       co_return value;
     });
     world.registry.add("Quick", [](ActivityContext&, int value) { return value; });
-    // What is cancelled before it has begun does not run at all: tests of what it sees wait for that.
+    // An activity that is cancelled before it has begun never runs: tests of running ones wait for that.
     world.registry.add("OnceTheOtherHasBegun", [this](ActivityContext&, int value) {
       (void)begun.wait();
       return value;
@@ -53,8 +53,8 @@ class Cancellation : public ::testing::Test {
                          auto slow = ctx.schedule_activity<int>(activity, 1).start();
                          co_await ctx.schedule_activity<int>("OnceTheOtherHasBegun", 3);
                          auto winner = co_await ctx.select2(std::move(slow), ctx.schedule_timer(10ms));
-                         // The orchestration goes on after the race: the loser must not have to wait for its
-                         // end.
+                         // The orchestration continues after the race: the loser must not have to wait for
+                         // its end.
                          auto last = co_await ctx.schedule_activity<int>("Quick", 7);
                          co_return (winner.index() == 1 ? "timer " : "activity ") + std::to_string(last);
                        });
@@ -75,7 +75,7 @@ class Cancellation : public ::testing::Test {
 
 class CancellationOf : public Cancellation, public ::testing::WithParamInterface<std::string> {};
 
-TEST(LongPauses, AnActivityThatPausesForAsLongAsPossibleDoesSoUntilItIsStopped) {
+TEST(LongPauses, TheLongestPossiblePauseLastsUntilAStop) {
   World world;
   std::atomic<int> begun{0};
   Signal<bool> function;
@@ -106,7 +106,7 @@ TEST(LongPauses, AnActivityThatPausesForAsLongAsPossibleDoesSoUntilItIsStopped) 
   EXPECT_EQ(coroutine.wait(), false);
 }
 
-TEST_P(CancellationOf, ALostRaceStopsTheActivityWhileTheOrchestrationGoesOn) {
+TEST_P(CancellationOf, ALostRaceStopsTheActivityAndTheOrchestrationContinues) {
   world.run();
   EXPECT_EQ(world.finish("race", "race_with_timer", GetParam()).output_as<std::string>(), "timer 7");
   const auto stop = seen.wait();
@@ -120,7 +120,7 @@ TEST_P(CancellationOf, ALostRaceStopsTheActivityWhileTheOrchestrationGoesOn) {
                                 "ActivityCancelRequested", "ActivityCompleted", "OrchestrationCompleted"}));
 }
 
-TEST_P(CancellationOf, ACancelledInstanceStopsItsActivityAndSaysWhy) {
+TEST_P(CancellationOf, ACancelledInstanceStopsItsActivityWithTheReason) {
   world.run();
   world.client.start("c", "wait_for", GetParam()).value();
   ASSERT_TRUE(begun.wait());
@@ -133,13 +133,13 @@ TEST_P(CancellationOf, ACancelledInstanceStopsItsActivityAndSaysWhy) {
   EXPECT_EQ(stop->reason, CancelReason::orchestration_terminal_cancelled);
 }
 
-TEST_P(CancellationOf, AnOrchestrationThatReturnsStopsWhatItDropped) {
+TEST_P(CancellationOf, AnOrchestrationThatReturnsStopsTheActivitiesItDropped) {
   world.run();
   EXPECT_EQ(world.finish("r", "return_early", GetParam()).output_as<int>(), 3);
   EXPECT_EQ(seen.wait()->reason, CancelReason::dropped_future);
 }
 
-TEST_P(CancellationOf, AnOrchestrationThatFailsStopsWhatIsStillRunning) {
+TEST_P(CancellationOf, AnOrchestrationThatFailsStopsItsRunningActivities) {
   world.run();
   EXPECT_EQ(world.finish("f", "fail_early", GetParam()).status, Status::failed);
   EXPECT_EQ(seen.wait()->reason, CancelReason::orchestration_terminal_failed);
@@ -187,14 +187,14 @@ TEST_P(CancellationOf, ACancelCrossesFromOneRuntimeToTheActivityOfAnother) {
 INSTANTIATE_TEST_SUITE_P(EveryKind, CancellationOf, ::testing::Values("BlockingFunction", "WaitingCoroutine"),
                          [](const auto& info) { return info.param; });
 
-TEST_F(Cancellation, CancellingWhatHasEndedChangesNothing) {
+TEST_F(Cancellation, CancellingAnEndedInstanceChangesNothing) {
   world.run();
   world.finish("done", "wait_for", "Quick");
   EXPECT_FALSE(world.client.cancel("done", "too late").value());
   EXPECT_EQ(world.client.get_instance("done").value().status, Status::completed);
 }
 
-TEST_F(Cancellation, CancellingWhatDoesNotExistIsNotFound) {
+TEST_F(Cancellation, CancellingAnUnknownInstanceIsNotFound) {
   world.run();
   const auto result = world.client.cancel("nobody", "why not");
   ASSERT_FALSE(result);

@@ -17,7 +17,7 @@ namespace duramen::test {
 class ClockedWorld {
  public:
   ClockedWorld() : ClockedWorld([](std::shared_ptr<Provider> inner) { return inner; }) {}
-  /// `wrap` stands between everybody and the store.
+  /// `wrap` stands between all clients and runtimes and the store.
   explicit ClockedWorld(const std::function<std::shared_ptr<Provider>(std::shared_ptr<Provider>)>& wrap)
       : provider(std::make_shared<testing::MemoryProvider>(clock)), store(wrap(provider)), client(store) {}
 

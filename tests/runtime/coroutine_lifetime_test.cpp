@@ -125,7 +125,7 @@ class CoroutineLifetime : public ::testing::Test {
 };
 
 // The end of the coroutine gave its frame to the activity thread, and then read from it.
-TEST_F(CoroutineLifetime, ACoroutineMayEndOnAThreadOfTheUsers) {
+TEST_F(CoroutineLifetime, ACoroutineMayEndOnAThreadOfTheUser) {
   world->registry.add("Work", [this](ActivityContext&, int value) -> ActivityTask<int> {
     co_await elsewhere;
     co_return value;
@@ -182,8 +182,8 @@ TEST_F(CoroutineLifetime, AFrameThatWaitsInTheUsersCodeOutlivesTheRuntimeAndMayU
   EXPECT_EQ(lines_after_the_end, 0);
 }
 
-// Nothing renewed its lease any more, and nobody could run it before that was over.
-TEST_F(CoroutineLifetime, AnActivityThatTheRuntimeLeavesBehindIsGivenBack) {
+// Its lease was no longer renewed, and no node could run it before the lease was over.
+TEST_F(CoroutineLifetime, AnActivityThatOutlivesTheRuntimeIsReleased) {
   std::atomic<bool> first_time{true};
   std::atomic<std::uint32_t> second_attempt{0};
   world->registry.add("Work", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
@@ -261,7 +261,7 @@ TEST_F(CoroutineLifetime, AnAbandonedActivityKeepsItsLeaseWhileTheShutdownWaitsF
   elsewhere.resume_all();
 }
 
-TEST_F(CoroutineLifetime, ACoroutineThatSleepsOnAfterTheRuntimeIsDestroyedWhereItSleeps) {
+TEST_F(CoroutineLifetime, ACoroutineThatStillSleepsAfterTheRuntimeIsDestroyed) {
   std::atomic<int> cut_short{0};
   world->registry.add("Work", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
     const auto inner = [](ActivityContext& context, Elsewhere& at, std::atomic<int>& count,

@@ -1,4 +1,4 @@
-// Who runs what: tags, sessions, versions, and turns that were tried too often. And what is counted.
+// Which node runs an activity or a turn: tags, sessions, versions, too many attempts. And the metrics.
 #include "runtime/clocked_world.hpp"
 #include <duramen/metrics.hpp>
 
@@ -25,7 +25,7 @@ class Dispatch : public ::testing::Test {
   ClockedWorld world;
 };
 
-TEST_F(Dispatch, AnActivityWithATagRunsOnlyWhereItsTagIsTaken) {
+TEST_F(Dispatch, AnActivityWithATagRunsOnlyOnNodesThatAcceptTheTag) {
   RuntimeOptions gpu;
   gpu.tags = TagFilter::only({"gpu"});
   node("plain");
@@ -35,7 +35,7 @@ TEST_F(Dispatch, AnActivityWithATagRunsOnlyWhereItsTagIsTaken) {
   }
 }
 
-TEST_F(Dispatch, AnActivityWhoseTagNobodyTakesWaitsUntilSomebodyDoes) {
+TEST_F(Dispatch, AnActivityWaitsForANodeThatAcceptsItsTag) {
   node("plain");
   world.client.start("i", "tagged", "gpu").value();
   world.until([&] { return world.provider->snapshot().worker_rows == 1; });
@@ -148,7 +148,7 @@ TEST_F(Dispatch, ARuntimeLeavesVersionsItDoesNotHaveToOthers) {
 
 // -- tried too often ------------------------------------------------------------------------------
 
-TEST_F(Dispatch, ATurnThatIsTriedTooOftenFailsTheInstanceAndTellsItsParent) {
+TEST_F(Dispatch, ATurnThatIsTriedTooOftenFailsTheInstanceAndNotifiesItsParent) {
   RuntimeOptions options;
   options.max_attempts = 3;
   options.unregistered_pause = 100ms;
@@ -261,7 +261,7 @@ TEST_F(Dispatch, ACancelIsCountedWithItsDelivery) {
   EXPECT_EQ((*sums)["duramen_orchestration_failures_total wait 1.0.0 cancelled"], 0);
 }
 
-TEST(Watch, ATurnThatBlocksIsNamed) {
+TEST(Watchdog, ATurnThatBlocksIsLogged) {
   World world;
   Signal<std::string> named;
   RuntimeOptions options;
@@ -279,7 +279,7 @@ TEST(Watch, ATurnThatBlocksIsNamed) {
   EXPECT_EQ(world.client.wait("slow one", forever).value().output_as<int>(), 1);
 }
 
-TEST(Options, ThatCannotWorkAreRefused) {
+TEST(Options, InvalidOptionsAreRefused) {
   World world;
   const auto refuses = [&](auto change) {
     RuntimeOptions options;

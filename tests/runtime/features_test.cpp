@@ -63,7 +63,7 @@ TEST_F(Features, ALostRaceCancelsAChildAndEverythingBelowIt) {
   });
   world.run();
   world.client.start("r", "race").value();
-  // The grandchild must exist before its grandparent lets go.
+  // The grandchild must exist before its grandparent drops the child.
   while (!world.client.get_instance("grandchild")) std::this_thread::yield();
   world.client.raise_event("r", "go on", "now").value();
   EXPECT_EQ(world.client.wait("r", forever).value().output_as<std::string>(), "event");
@@ -116,7 +116,7 @@ TEST_F(Features, CustomStatusAndKeyValuesAreSeenByClientsAndByTheNextExecution) 
   EXPECT_EQ(world.client.get_key_values("k").value().at("count").value.data, "3");
 }
 
-TEST_F(Features, AnActivityIsTriedAgainUntilItWorks) {
+TEST_F(Features, AnActivityIsRetriedUntilItSucceeds) {
   std::atomic<int> calls{0};
   world.registry.add("Flaky", [&](ActivityContext&, int value) {
     if (++calls < 3) throw std::runtime_error("not yet");
@@ -195,7 +195,7 @@ TEST_F(Features, AGracefulOrchestrationCleansUpBeforeItIsCancelled) {
   EXPECT_EQ(undone.wait(), 5);
 }
 
-TEST_F(Features, ADetachedStartOutlivesTheOneWhoMadeIt) {
+TEST_F(Features, ADetachedInstanceOutlivesItsStarter) {
   world.registry.add("starter", [](OrchestrationContext& ctx) -> Task<void> {
     ctx.schedule_orchestration("child", "on-its-own", 21);
     co_return;
@@ -205,7 +205,7 @@ TEST_F(Features, ADetachedStartOutlivesTheOneWhoMadeIt) {
   EXPECT_EQ(world.client.wait("on-its-own", forever).value().output_as<int>(), 42);
 }
 
-TEST_F(Features, WhatIsTracedIsLoggedOnceThoughTheCodeIsReplayed) {
+TEST_F(Features, ATraceIsLoggedOnceThoughTheCodeIsReplayed) {
   std::mutex mutex;
   std::vector<std::string> lines;
   RuntimeOptions options;

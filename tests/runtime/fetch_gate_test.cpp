@@ -12,7 +12,7 @@
 namespace duramen::runtime {
 namespace {
 
-/// Runs what the loop is given when the test says so; what is for the store waits, and so do timers.
+/// Runs jobs of the loop when the test calls for it; jobs for the store wait, and so do timers.
 class StillEnv final : public Env {
  public:
   class Queue final : public Executor {
@@ -48,7 +48,7 @@ class StillEnv final : public Env {
   std::deque<Job> elsewhere;
 };
 
-TEST(Asking, HintsWhileTheStoreIsBusyArmOneTimer) {
+TEST(FetchGate, HintsWhileTheStoreIsBusyArmOneTimer) {
   StillEnv env;
   const Store store(std::make_shared<testing::MemoryProvider>(env.time));
   Registry registry;

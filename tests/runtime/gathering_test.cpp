@@ -1,4 +1,4 @@
-// What goes to the store together.
+// Turns that go to the store together.
 #include "runtime/world.hpp"
 #include <duramen/forwarding_provider.hpp>
 
@@ -10,8 +10,8 @@
 namespace duramen::test {
 namespace {
 
-/// Its first batch of several waits until it may be stored; the first fetch behind that says that the loop
-/// has been told.
+/// Its first batch of several waits until it may be stored; the first fetch behind it shows that the loop
+/// has received the answer.
 class Observed final : public ForwardingProvider {
  public:
   using ForwardingProvider::ForwardingProvider;
@@ -45,7 +45,7 @@ class Observed final : public ForwardingProvider {
     }
     return ForwardingProvider::commit_turns(commits, preempt);
   }
-  /// Whether turns of these two were stored together.
+  /// True if turns of these two were stored together.
   [[nodiscard]] bool together(const InstanceId& one, const InstanceId& other) const {
     const std::lock_guard lock(mutex_);
     return std::ranges::any_of(batches_, [&](const std::vector<InstanceId>& batch) {
@@ -61,9 +61,9 @@ class Observed final : public ForwardingProvider {
   std::vector<std::vector<InstanceId>> batches_;  // guarded by mutex_
 };
 
-/// The answer to a batch comes while the loop is busy, so that it hears of it before it takes up what was
-/// started last. Says whether that goes along with what waited for the answer: `before` instances and one
-/// more.
+/// The answer to a batch comes while the loop is busy, so that the loop receives it before it runs the last
+/// start. True if the last start is stored together with the turns that waited for the answer: `before`
+/// instances and one more.
 bool last_goes_along(bool contended, int before) {
   const auto provider = std::make_shared<Observed>(std::make_shared<testing::MemoryProvider>(system_clock()));
   provider->contended = contended;
@@ -113,13 +113,11 @@ bool last_goes_along(bool contended, int before) {
   return provider->together("second", "after-it");
 }
 
-TEST(Gathering, FewThatWaitTakeAlongWhatTheLoopHasStillToDo) { EXPECT_TRUE(last_goes_along(false, 0)); }
+TEST(Gathering, ASmallBatchTakesAlongWhatTheLoopIsAboutToAdd) { EXPECT_TRUE(last_goes_along(false, 0)); }
 
-TEST(Gathering, ManyThatWaitLeaveAtOnceSoThatTheStoreWorksWhileTheLoopDoes) {
-  EXPECT_FALSE(last_goes_along(false, 20));
-}
+TEST(Gathering, ALargeBatchLeavesAtOnce) { EXPECT_FALSE(last_goes_along(false, 20)); }
 
-TEST(Gathering, ManyThatWaitGatherWhileAnotherProcessWrites) { EXPECT_TRUE(last_goes_along(true, 20)); }
+TEST(Gathering, ALargeBatchGathersWhileAnotherProcessWrites) { EXPECT_TRUE(last_goes_along(true, 20)); }
 
 }  // namespace
 }  // namespace duramen::test

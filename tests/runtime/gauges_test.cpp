@@ -1,4 +1,4 @@
-// What a runtime counts in its store for the metrics, and what must not wait for it.
+// The counts of the store for the metrics, and the work that must not wait for them.
 #include "runtime/clocked_world.hpp"
 #include <duramen/forwarding_provider.hpp>
 #include <duramen/metrics.hpp>
@@ -10,7 +10,7 @@
 namespace duramen::test {
 namespace {
 
-/// A store that counts as slowly, and as much, as the test says.
+/// A store that counts as slowly, and as much, as the test sets.
 class CountedStore final : public ForwardingProvider {
  public:
   using ForwardingProvider::ForwardingProvider;
@@ -30,7 +30,7 @@ class CountedStore final : public ForwardingProvider {
     return pretended_[parts_.size() - 1];
   }
 
-  /// What the first parts are answered.
+  /// The answers to the first parts.
   void pretend(std::vector<InstanceCount> parts) {
     std::lock_guard lock(mutex_);
     pretended_ = std::move(parts);
@@ -115,7 +115,7 @@ InstanceCount part_of(std::uint64_t running, std::uint64_t completed, Incarnatio
   return part;
 }
 
-TEST_F(Gauges, TurnsAndCancelsGoOnWhileTheStoreIsCounted) {
+TEST_F(Gauges, TurnsAndCancelsContinueWhileTheStoreIsCounted) {
   constexpr auto bound = 10s;  // only so that a broken runtime ends the test
   Signal<bool> begun;
   world.registry.add("Add", [](ActivityContext&, int value) { return value + 1; });
@@ -134,7 +134,7 @@ TEST_F(Gauges, TurnsAndCancelsGoOnWhileTheStoreIsCounted) {
   run();
   ASSERT_TRUE(store->wait_until_counting());
 
-  // Of a store of its own: the runtime has to fetch the starts and the cancel.
+  // With its own Store: the runtime has to fetch the starts and the cancel.
   Client elsewhere{Store{store}};
   elsewhere.start("a", "add", 1).value();
   const auto added = elsewhere.wait("a", bound);

@@ -14,7 +14,7 @@ class Limits : public ::testing::Test {
   ClockedWorld world;
 };
 
-TEST_F(Limits, AnActivityThatNoWorkerTakesFailsWithAnErrorThatSaysSo) {
+TEST_F(Limits, AnActivityThatNoWorkerTakesFailsWithTheReason) {
   world.registry.add("call", [](OrchestrationContext& ctx) -> Task<std::string> {
     auto call = ctx.schedule_activity<int>("Nowhere", 1).schedule_to_start(5s).as_result();
     auto result = co_await std::move(call);
@@ -30,7 +30,7 @@ TEST_F(Limits, AnActivityThatNoWorkerTakesFailsWithAnErrorThatSaysSo) {
             "it registered?");
 }
 
-TEST_F(Limits, AnActivityThatTakesTooLongFailsAndIsToldToStop) {
+TEST_F(Limits, AnActivityThatTakesTooLongFailsAndIsAskedToStop) {
   Signal<bool> begun;
   Signal<std::optional<CancelReason>> told;
   world.registry.add("Slow", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
@@ -46,7 +46,7 @@ TEST_F(Limits, AnActivityThatTakesTooLongFailsAndIsToldToStop) {
                                      : result.error().message;
   });
   RuntimeOptions options;
-  options.activity_lease = 1h;  // the limit passes first, also if the clock is faster than the runtime
+  options.activity_lease = 1h;  // the limit passes first, even if the clock is faster than the runtime
   options.session_idle = 1h;
   world.run(options);
   world.client.start("c", "call").value();
@@ -56,7 +56,7 @@ TEST_F(Limits, AnActivityThatTakesTooLongFailsAndIsToldToStop) {
   EXPECT_EQ(told.wait(), std::optional(CancelReason::timeout));
 }
 
-TEST_F(Limits, AnActivityThatGivesNoSignOfLifeFails) {
+TEST_F(Limits, AnActivityWithoutHeartbeatsFails) {
   world.registry.add("Silent", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
     co_await ctx.cancelled();
     co_return value;
@@ -71,7 +71,7 @@ TEST_F(Limits, AnActivityThatGivesNoSignOfLifeFails) {
   EXPECT_EQ(state.output_as<std::string>(), "heartbeat");
 }
 
-TEST_F(Limits, AnActivityThatGivesSignsOfLifeMayTakeItsTime) {
+TEST_F(Limits, AnActivityWithHeartbeatsMayTakeLong) {
   world.registry.add("Steady", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
     for (int i = 0; i < 10; ++i) {
       ctx.heartbeat(i);
@@ -84,12 +84,12 @@ TEST_F(Limits, AnActivityThatGivesSignsOfLifeMayTakeItsTime) {
   });
   world.run();
   world.client.start("c", "call").value();
-  // Slowly: the store must hear of a beat before the next limit passes.
+  // Slowly: the store must receive a heartbeat before the next limit passes.
   const auto state = world.wait("c", [&] { world.clock.advance(200ms); });
   EXPECT_EQ(state.output_as<int>(), 7);
 }
 
-TEST_F(Limits, WhatAnAttemptSaidLastIsThereForTheNext) {
+TEST_F(Limits, TheNextAttemptReadsTheLastHeartbeat) {
   std::atomic<int> attempts{0};
   Signal<std::optional<int>> first;
   Signal<int> second;
@@ -124,7 +124,7 @@ TEST_F(Limits, AnActivityHandedOutTooOftenFailsAsPoison) {
     auto result = co_await ctx.schedule_activity<int>("Work", 1).as_result();
     co_return result ? "worked" : std::string(to_string(result.error().kind));
   });
-  // Handed out twice to somebody who dies each time.
+  // Handed out twice to a node that dies each time.
   Registry turns_only;
   turns_only.add("call", [](OrchestrationContext& ctx) -> Task<std::string> {
     auto result = co_await ctx.schedule_activity<int>("Work", 1).as_result();
@@ -168,7 +168,7 @@ class Grace : public Limits {
   std::vector<std::string> warnings;
 };
 
-TEST_F(Grace, AFunctionThatIgnoresTheSignalGivesItsPlaceBackAndIsCounted) {
+TEST_F(Grace, AFunctionThatIgnoresTheStopFreesItsPlaceAndIsCounted) {
   Signal<bool> begun;
   Signal<bool> go_on;
   world.registry.add("Deaf", [&](ActivityContext&, int value) {
@@ -193,7 +193,7 @@ TEST_F(Grace, AFunctionThatIgnoresTheSignalGivesItsPlaceBackAndIsCounted) {
   EXPECT_EQ(world.finish("e", "call", "Quick").output_as<int>(), 1);
 }
 
-TEST_F(Grace, TooManyThatIgnoreTheSignalStopNewOnes) {
+TEST_F(Grace, TooManyAbandonedActivitiesStopNewOnes) {
   std::atomic<int> begun{0};
   Signal<bool> go_on;
   world.registry.add("Deaf", [&](ActivityContext&, int value) {
@@ -214,7 +214,7 @@ TEST_F(Grace, TooManyThatIgnoreTheSignalStopNewOnes) {
   EXPECT_EQ(world.wait("c", [&] { world.clock.advance(1s); }).output_as<int>(), 1);
 }
 
-TEST_F(Grace, ACoroutineThatSleepsOnIsDestroyedWhereItSleeps) {
+TEST_F(Grace, ACoroutineThatStillSleepsIsDestroyed) {
   struct Witness {
     Signal<bool>* gone;
     ~Witness() { gone->set(true); }
@@ -242,7 +242,7 @@ TEST_F(Grace, ACoroutineThatSleepsOnIsDestroyedWhereItSleeps) {
   EXPECT_EQ(runtime.abandoned_activities(), 0u);
 }
 
-TEST_F(Grace, ASleepAfterCancelledIsRealAlsoIfTheStopWasThereBefore) {
+TEST_F(Grace, ASleepAfterCancelledRunsInFullEvenIfTheStopCameFirst) {
   Signal<bool> begun;
   Signal<bool> rested;
   options.cancel_grace = 1h;  // the clock is moved while it goes to sleep

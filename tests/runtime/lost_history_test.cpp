@@ -67,7 +67,7 @@ TEST_F(LostHistory, AMessageForAnInstanceWhoseEventsAreLostIsKeptUntilTheyAreBac
   EXPECT_EQ(world.client.wait("i", forever).value().output_as<int>(), 7);
 }
 
-TEST_F(LostHistory, AnInstanceWhoseEventsAreLostFailsWithWhatIsMissing) {
+TEST_F(LostHistory, AnInstanceWhoseEventsAreLostFailsAndNamesThem) {
   lose(2);
   const InstanceState state = world.wait("i", [&] { world.clock.advance(100ms); });
   ASSERT_TRUE(state.failure);

@@ -70,7 +70,7 @@ TEST_F(Orchestrations, MoreActivitiesThanPlacesAllRun) {
   EXPECT_EQ(world.finish("fan", "sum_up", 200).output_as<int>(), 20'100);
 }
 
-TEST_F(Orchestrations, WorkStartedBeforeTheRuntimeIsDoneWhenItComes) {
+TEST_F(Orchestrations, InstancesStartedBeforeTheRuntimeRunOnceItStarts) {
   world.client.start("early", "greet_by_handle", "Eve").value();
   EXPECT_EQ(world.client.get_instance("early").value().status, Status::pending);
   world.run();
@@ -94,7 +94,7 @@ TEST_F(Orchestrations, NothingIsLeftBehindWhenInstancesHaveEnded) {
   EXPECT_EQ(left.queued_messages, 0u);
 }
 
-TEST_F(Orchestrations, ATimerFiresWithoutAnyoneAskingForIt) {
+TEST_F(Orchestrations, ATimerFiresByItself) {
   world.registry.add("nap", [](OrchestrationContext& ctx) -> Task<std::string> {
     co_await ctx.schedule_timer(20ms);
     co_return "rested";
@@ -103,7 +103,7 @@ TEST_F(Orchestrations, ATimerFiresWithoutAnyoneAskingForIt) {
   EXPECT_EQ(world.finish("nap", "nap", std::monostate{}).output_as<std::string>(), "rested");
 }
 
-TEST_F(Orchestrations, WhatAnActivityThrowsIsCaughtWithItsStructure) {
+TEST_F(Orchestrations, AnExceptionOfAnActivityIsCaughtWithItsStructure) {
   world.registry.add("Fail", [](ActivityContext&, int) -> int {
     throw ApplicationError("CardDeclined", "no funds", false);
   });
@@ -117,7 +117,7 @@ TEST_F(Orchestrations, WhatAnActivityThrowsIsCaughtWithItsStructure) {
             "CardDeclined: no funds");
 }
 
-TEST_F(Orchestrations, WhatEscapesAnOrchestrationEndsItAsFailed) {
+TEST_F(Orchestrations, AnUncaughtExceptionFailsTheOrchestration) {
   world.registry.add("Fail", [](ActivityContext&, int) -> int { throw std::runtime_error("boom"); });
   world.registry.add("careless", [](OrchestrationContext& ctx) -> Task<int> {
     co_return co_await ctx.schedule_activity<int>("Fail", 1);
@@ -142,7 +142,7 @@ TEST_F(Orchestrations, ACoroutineActivitySleepsAndReturns) {
   EXPECT_EQ(world.finish("r", "use", 21).output_as<int>(), 42);
 }
 
-TEST_F(Orchestrations, AnInstanceEvictedFromMemoryGoesOnFromItsHistory) {
+TEST_F(Orchestrations, AnInstanceEvictedFromMemoryContinuesFromItsHistory) {
   RuntimeOptions options;
   options.max_resident_instances = 1;
   world.run(options);
@@ -168,7 +168,7 @@ TEST_F(Orchestrations, WithoutResidentInstancesEveryTurnReplays) {
   EXPECT_GE(runs, 1 + steps);
 }
 
-TEST_F(Orchestrations, AResultThatIsTooLargeIsAFailureThatSaysSo) {
+TEST_F(Orchestrations, AResultThatIsTooLargeIsAFailureWithTheReason) {
   world.registry.add("Huge", [](ActivityContext&) { return std::string(default_payload_limit + 1, 'x'); });
   world.registry.add("use", [](OrchestrationContext& ctx) -> Task<std::string> {
     constexpr Activity<std::string()> Huge{"Huge"};

@@ -10,7 +10,7 @@ namespace duramen::test {
 namespace {
 
 /// Does something while it stores the first batch that schedules activities, or hands out the first ones.
-/// Those named Garbled cannot be read.
+/// Activities named Garbled are unreadable.
 class Interrupted final : public ForwardingProvider {
  public:
   using ForwardingProvider::ForwardingProvider;
@@ -80,7 +80,7 @@ class Places : public ::testing::Test {
     request.start.orchestration = orchestration;
     client.start_async(std::move(request), [](const Result<StartOutcome>&) {});
   }
-  /// Returns when the loop has done all that it was told before.
+  /// Returns when the loop has run all earlier jobs.
   void look() {
     start("looks", "look");
     EXPECT_TRUE(looked.wait());
@@ -103,7 +103,7 @@ class Places : public ::testing::Test {
   std::latch go_on{1};
 };
 
-TEST_F(Places, AFetchDoesNotTakeThoseOfActivitiesThatAreBeingStored) {
+TEST_F(Places, AFetchLeavesPlacesForActivitiesThatAreBeingStored) {
   bool interrupted = false;
   provider->while_storing = [&](ProviderListener& listener) {
     interrupted = true;
@@ -123,7 +123,7 @@ TEST_F(Places, AFetchDoesNotTakeThoseOfActivitiesThatAreBeingStored) {
   EXPECT_EQ(begun, 2);
 }
 
-TEST_F(Places, ATurnDoesNotTakeThoseOfActivitiesThatAreBeingFetched) {
+TEST_F(Places, ATurnLeavesPlacesForActivitiesThatAreBeingFetched) {
   {
     Runtime runs_no_activities = run(TagFilter::none());
     client.start("a", "four").value();
@@ -148,11 +148,11 @@ TEST_F(Places, ATurnDoesNotTakeThoseOfActivitiesThatAreBeingFetched) {
   EXPECT_EQ(begun, 2);
 }
 
-// Those of the others were free for a moment when the first one's end caused a turn, which took them.
-TEST_F(Places, AFetchedActivityThatCannotBeReadGivesAwayOnlyItsOwn) {
+// The places of the others were free for a moment, and the turn after the first result took them.
+TEST_F(Places, AnUnreadableFetchedActivityFreesOnlyItsOwnPlace) {
   registry.add("Garbled", [](ActivityContext&, int) { return 0; });
   registry.add("goes-on", [](OrchestrationContext& ctx) -> Task<int> {
-    // What has a session is fetched: both of these at once.
+    // Activities of a session are fetched: both of these at once.
     auto garbled = ctx.schedule_activity<int>("Garbled", 0).on_session("s").as_result().start();
     auto other = ctx.schedule_activity<int>("Wait", 0).on_session("s").start();
     (void)co_await std::move(garbled);
@@ -171,7 +171,7 @@ TEST_F(Places, AFetchedActivityThatCannotBeReadGivesAwayOnlyItsOwn) {
 }
 
 // A chain's next step took the place that its last one had left, every time.
-TEST_F(Places, OneWhoseActivitiesFollowEachOtherDoesNotKeepThemFromThoseThatWait) {
+TEST_F(Places, AChainOfActivitiesDoesNotStarveWaitingOnes) {
   constexpr int very_many = 1000;
   std::atomic<bool> other_began{false};
   registry.add("Step", [&](ActivityContext&, int step) {

@@ -1,4 +1,4 @@
-// Code that the host plugs into a runtime may fail; the runtime goes on.
+// Code that the host plugs into a runtime may fail; the runtime continues.
 #include "runtime/world.hpp"
 #include <duramen/metrics.hpp>
 

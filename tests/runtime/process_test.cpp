@@ -26,7 +26,7 @@ class Process : public ::testing::Test {
     world.run(options);
     return world.finish("i", "run", input).output_as<std::string>();
   }
-  /// Starts it, and waits until the command has said that it is there.
+  /// Starts it, and waits until the command reports that it runs.
   void begin(ProcessActivity command) {
     world.registry.add("Command", std::move(command));
     world.run(options);
@@ -75,7 +75,7 @@ TEST_F(Process, StartsWhileAnotherThreadAllocates) {
   }
 }
 
-TEST_F(Process, KnowsWhatItIsRunFor) {
+TEST_F(Process, KnowsItsInstanceAndActivity) {
   EXPECT_EQ(run(shell("echo $DURAMEN_INSTANCE $DURAMEN_ACTIVITY $DURAMEN_ATTEMPT $EXTRA")
                     .environment("EXTRA", "more")),
             "i Command 1 more");
@@ -83,26 +83,26 @@ TEST_F(Process, KnowsWhatItIsRunFor) {
 
 TEST_F(Process, RunsInItsDirectory) { EXPECT_EQ(run(ProcessActivity({"pwd"}).directory("/usr")), "/usr"); }
 
-TEST_F(Process, ThatFailsSaysHow) {
+TEST_F(Process, AFailureNamesTheExitStatus) {
   EXPECT_EQ(run(shell("exit 3")), "ProcessFailed: sh ended with status 3");
 }
 
-TEST_F(Process, ThatIsKilledSaysByWhat) {
+TEST_F(Process, AFailureNamesTheSignalThatEndedIt) {
   EXPECT_EQ(run(shell("kill -9 $$")), "ProcessFailed: sh was ended by signal 9 (Killed)");
 }
 
-TEST_F(Process, ThatDoesNotExistSaysSo) {
+TEST_F(Process, AMissingProgramIsAFailureThatNamesIt) {
   EXPECT_EQ(run(ProcessActivity({"no-such-program"})),
             "ProcessNotStarted: no-such-program could not be started: No such file or directory");
 }
 
-TEST_F(Process, ThatWritesTooMuchIsEnded) {
+TEST_F(Process, IsEndedWhenItWritesTooMuch) {
   EXPECT_EQ(
       run(ProcessActivity({"yes"}).max_output(1000)),
       "ProcessOutputTooLarge: yes wrote more than 1000 bytes; let it write to a file and return the name");
 }
 
-TEST_F(Process, LogsWhatItSaysOnStandardError) {
+TEST_F(Process, LogsItsStandardError) {
   Signal<std::string> line;
   options.log = [&](const LogRecord& record) {
     if (record.source == LogSource::activity) line.set(std::string(record.message));
@@ -131,7 +131,7 @@ TEST_F(Process, IsKilledWithItsChildrenWhenItDoesNotEnd) {
   while (alive(self) || alive(child)) std::this_thread::sleep_for(1ms);
 }
 
-TEST_F(Process, TakesAlongWhatItLeftRunning) {
+TEST_F(Process, EndsTheChildrenItLeftRunning) {
   run(shell("sleep 1000 > /dev/null 2>&1 < /dev/null & echo $! > " + dir.file("child")));
   const pid_t child = pid_in(dir.file("child"));
   while (alive(child)) std::this_thread::sleep_for(1ms);

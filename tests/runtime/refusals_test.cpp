@@ -1,5 +1,5 @@
-// A store that can never hold a turn, or that answers what was not asked: nobody is told that it worked, and
-// nothing is run again for it.
+// A store that can never hold a turn, or that returns an impossible answer: no caller receives a success, and
+// nothing runs again for it.
 #include "runtime/clocked_world.hpp"
 #include <duramen/forwarding_provider.hpp>
 
@@ -170,7 +170,7 @@ TEST_F(Refusals, AnInstanceWhoseTurnTheStoreCannotHoldFailsAtOnceWithTheStoresRe
   EXPECT_EQ(depths.worker_due + depths.worker_leased + depths.worker_later, 0u);
 }
 
-TEST_F(Refusals, SoDoesOneThatWasWokenByAMessage) {
+TEST_F(Refusals, AnInstanceWokenByAMessageFailsAtOnceAsWell) {
   run();
   world.client.start("i", "after_event").value();
   world.client.raise_event("i", "go", 7).value();
@@ -204,7 +204,7 @@ TEST_F(Refusals, AChildWhoseFirstTurnTheStoreCannotHoldAnswersItsParent) {
               HasSubstr("TurnRefused: the store cannot hold a turn of \"at_once\": a key is too long"));
 }
 
-TEST_F(Refusals, AFailureThatTheStoreCannotHoldEitherIsTriedAgainLater) {
+TEST_F(Refusals, AFailureThatTheStoreCannotHoldIsRetriedLater) {
   store->refuse_ends = 1;
   run();
   world.client.start("i", "after_event").value();
@@ -214,7 +214,7 @@ TEST_F(Refusals, AFailureThatTheStoreCannotHoldEitherIsTriedAgainLater) {
   EXPECT_EQ(store->refused, 3);  // the turn, its failure, and the turn again
 }
 
-TEST_F(Refusals, ManyAtOnceAreEachRefusedOnceAlsoIfNothingIsResident) {
+TEST_F(Refusals, ManyAreEachRefusedOnceEvenIfNothingIsResident) {
   // Stored before there is a runtime: their first turns are fetched, and refused, together.
   const std::vector<InstanceId> all{InstanceId("a"), InstanceId("b"), InstanceId("c"), InstanceId("d")};
   for (const InstanceId& instance : all) world.client.start(instance, "at_once").value();
@@ -247,7 +247,7 @@ class PickyWithOneNode final : public ForwardingProvider {
   }
 };
 
-TEST(RefusedByOneNode, AnInstanceThatWentOnElsewhereIsNotFailedForTheTurnThatWasRefused) {
+TEST(RefusedByOneNode, AnInstanceThatContinuedElsewhereDoesNotFail) {
   PickyWithOneNode* store = nullptr;
   ClockedWorld world([&](std::shared_ptr<Provider> inner) {
     auto wrapped = std::make_shared<PickyWithOneNode>(std::move(inner));

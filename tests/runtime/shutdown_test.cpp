@@ -1,4 +1,4 @@
-// A runtime that stops loses nothing and keeps nobody waiting.
+// A runtime that stops loses nothing and blocks no caller.
 #include "runtime/world.hpp"
 #include <duramen/forwarding_provider.hpp>
 
@@ -9,7 +9,7 @@
 namespace duramen::test {
 namespace {
 
-TEST(Shutdown, LetsARunningActivityEndAndStoresItsResult) {
+TEST(Shutdown, WaitsForARunningActivityAndStoresItsResult) {
   World world;
   Signal<bool> begun;
   Signal<bool> go_on;
@@ -29,7 +29,7 @@ TEST(Shutdown, LetsARunningActivityEndAndStoresItsResult) {
   EXPECT_EQ(world.client.get_instance("w").value().status, Status::completed);
 }
 
-TEST(Shutdown, WithADeadlineThatNeverComesAsksNobodyToStop) {
+TEST(Shutdown, WithAnEndlessDeadlineStopsNoActivity) {
   World world;
   Signal<bool> begun;
   world.registry.add("Work", [&](ActivityContext& ctx, int) {
@@ -48,7 +48,7 @@ TEST(Shutdown, WithADeadlineThatNeverComesAsksNobodyToStop) {
   EXPECT_EQ(info.output->data, "true");
 }
 
-TEST(Shutdown, HoldsUpNobodyWhoAsksForAbandonedActivities) {
+TEST(Shutdown, DoesNotBlockACallOfAbandonedActivities) {
   World world;
   Signal<bool> begun;
   Signal<bool> stopping;
@@ -80,7 +80,7 @@ TEST(Shutdown, HoldsUpNobodyWhoAsksForAbandonedActivities) {
   asks.join();
 }
 
-TEST(Shutdown, TellsActivitiesAfterTheDeadlineAndGivesTheirLeasesBackUncounted) {
+TEST(Shutdown, StopsActivitiesAtTheDeadlineAndReleasesThemUncounted) {
   World world;
   Signal<bool> begun;
   Signal<StopCause> cause;
@@ -134,7 +134,7 @@ class HoldsUpCommits final : public ForwardingProvider {
   }
 };
 
-TEST(Shutdown, AnActivityWhoseCommitReturnsAfterTheDeadlineIsGivenBackUncounted) {
+TEST(Shutdown, AnActivityWhoseCommitReturnsAfterTheDeadlineIsReleasedUncounted) {
   const auto provider =
       std::make_shared<HoldsUpCommits>(std::make_shared<testing::MemoryProvider>(system_clock()));
   const Store store{provider};
@@ -198,7 +198,7 @@ TEST(Shutdown, AnActivityWhoseCommitReturnsAfterTheDeadlineIsGivenBackUncounted)
 
 class ShutdownOf : public ::testing::TestWithParam<bool> {};
 
-TEST_P(ShutdownOf, WhatAnActivityReturnsAfterItWasAskedToStopIsDroppedAndItIsRunAgain) {
+TEST_P(ShutdownOf, AResultAfterTheStopIsDroppedAndTheActivityRunsAgain) {
   World world;
   Signal<bool> begun;
   std::atomic<int> attempts{0};
@@ -235,7 +235,7 @@ TEST_P(ShutdownOf, WhatAnActivityReturnsAfterItWasAskedToStopIsDroppedAndItIsRun
 INSTANTIATE_TEST_SUITE_P(EveryKind, ShutdownOf, ::testing::Bool(),
                          [](const auto& info) { return info.param ? "Coroutine" : "Function"; });
 
-TEST(Shutdown, WhatAnActivityReturnedBeforeItWasAskedToStopCounts) {
+TEST(Shutdown, AResultBeforeTheStopIsStored) {
   World world;
   Signal<bool> first_begun;
   Signal<bool> go_on;
@@ -245,7 +245,7 @@ TEST(Shutdown, WhatAnActivityReturnedBeforeItWasAskedToStopCounts) {
     (void)go_on.wait();
     co_return value + 1;
   });
-  // Comes between the end of the first one and whoever takes its result.
+  // Comes between the end of the first one and the job that takes its result.
   world.registry.add("Second", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
     second_begun.set(true);
     while (!ctx.is_cancelled()) std::this_thread::yield();

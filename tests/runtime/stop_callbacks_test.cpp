@@ -127,7 +127,7 @@ class StopCallbacks : public ::testing::Test {
   std::vector<std::string> warnings;                 ///< guarded by mutex
 };
 
-TEST_F(StopCallbacks, TwoThatBlockDoNotHoldUpTheCancelOfAnother) {
+TEST_F(StopCallbacks, TwoThatBlockDoNotDelayAnotherCancel) {
   options.cancel_grace = 2h;
   world.run(options);
   give_up = world.clock.lease_now() + 60s;
@@ -157,7 +157,7 @@ TEST_F(StopCallbacks, TwoThatBlockDoNotHoldUpTheCancelOfAnotherWhileARenewalHang
   EXPECT_EQ(store->hanging, 1);
 }
 
-TEST_F(StopCallbacks, ManyThatBlockMakeABoundedNumberOfThreads) {
+TEST_F(StopCallbacks, ManyThatBlockUseABoundedNumberOfThreads) {
   constexpr int most = 2 + static_cast<int>(runtime::StopNotifier::max_replaced);
   options.cancel_grace = 10s;
   Runtime& runtime = world.run(options);
@@ -187,7 +187,7 @@ TEST_F(StopCallbacks, GraceCountsFromWhenTheActivityWasNotified) {
   ASSERT_TRUE(blocked_when_notified.wait());
   world.clock.advance(2s);
   for (const char* id : {"quick", "quick again"}) {
-    EXPECT_EQ(world.finish(id, "call", "Quick").output_as<int>(), 1);  // the loop has looked at its timers
+    EXPECT_EQ(world.finish(id, "call", "Quick").output_as<int>(), 1);  // the loop has run its timers
   }
   EXPECT_EQ(warned("still runs", "listens"), 0u);
   EXPECT_EQ(runtime.abandoned_activities(), 0u);

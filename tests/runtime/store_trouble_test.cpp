@@ -1,4 +1,4 @@
-// A store that fails for a while, forgets to answer, or cannot read its own rows: what becomes of the
+// A store that fails for a while, loses an answer, or cannot read its own rows, and the effect on the
 // instances.
 #include "runtime/clocked_world.hpp"
 #include <duramen/testing/forwarding_provider.hpp>
@@ -9,15 +9,15 @@
 namespace duramen::test {
 namespace {
 
-/// Fails what it is told to, and counts.
+/// Fails the calls that a test selects, and counts.
 class Troubled final : public ForwardingProvider {
  public:
   using ForwardingProvider::ForwardingProvider;
 
   std::atomic<bool> down{false};       ///< every call fails, for now
-  std::atomic<int> lose_commits{0};    ///< so many commits are stored, and nobody hears of it
-  std::atomic<int> refuse_acks{0};     ///< so many ends of activities fail, for now
-  std::atomic<int> refuse_commits{0};  ///< so many commits fail for good
+  std::atomic<int> lose_commits{0};    ///< this many commits are stored, but their answers are lost
+  std::atomic<int> refuse_acks{0};     ///< this many ends of activities fail, for now
+  std::atomic<int> refuse_commits{0};  ///< this many commits fail for good
   std::atomic<int> failed{0};          ///< calls that failed because the store was down
   std::atomic<int> renewals{0};        ///< calls that renew leases, after the fact
   std::atomic<int> history_reads{0};
@@ -216,7 +216,7 @@ TEST_F(StoreTrouble, ACommitWhoseAnswerIsLostIsNotStoredTwice) {
   EXPECT_EQ(runs, 5);
 }
 
-TEST_F(StoreTrouble, ATurnThatIsRefusedForGoodIsRunAgainAndFailsNobody) {
+TEST_F(StoreTrouble, ATurnThatFailsForGoodRunsAgainAndFailsNoInstance) {
   world.run();
   world.client.start("w", "wait").value();
   world.until([&] { return waits("w"); });
@@ -228,7 +228,7 @@ TEST_F(StoreTrouble, ATurnThatIsRefusedForGoodIsRunAgainAndFailsNobody) {
 
 // -- rows that cannot be read ------------------------------------------
 
-TEST_F(StoreTrouble, AChildWhoseHistoryCannotBeReadFailsAndItsParentIsTold) {
+TEST_F(StoreTrouble, AChildWithAnUnreadableHistoryFailsAndAnswersItsParent) {
   store->unreadable_history = "child";
   Signal<CancelReason> told;
   world.registry.add("Wait", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
@@ -259,7 +259,7 @@ TEST_F(StoreTrouble, AChildWhoseHistoryCannotBeReadFailsAndItsParentIsTold) {
   EXPECT_EQ(told.wait(), CancelReason::poison);
 }
 
-TEST_F(StoreTrouble, AMessageThatCannotBeReadIsNotThrownAwayInSilence) {
+TEST_F(StoreTrouble, AnUnreadableMessageIsNotDroppedSilently) {
   store->unreadable_messages = "w";
   std::atomic<int> errors{0};
   RuntimeOptions options;
@@ -277,7 +277,7 @@ TEST_F(StoreTrouble, AMessageThatCannotBeReadIsNotThrownAwayInSilence) {
   EXPECT_GE(errors, 2);
 }
 
-TEST_F(StoreTrouble, AnActivityThatCannotBeReadFailsAndCostsNoWorker) {
+TEST_F(StoreTrouble, AnUnreadableActivityFailsAndEndsNoWorker) {
   store->unreadable_activity = "bad";
   world.registry.add("call", [](OrchestrationContext& ctx) -> Task<std::string> {
     auto result = co_await ctx.schedule_activity<int>("Increment", 1).as_result();
@@ -301,13 +301,13 @@ TEST_F(StoreTrouble, AnActivityThatCannotBeReadFailsAndCostsNoWorker) {
 
 // -- what is not asked for ------------------------------------------
 
-TEST_F(StoreTrouble, NeitherActivitiesNorTurnsOfWhatIsInMemoryReadHistory) {
+TEST_F(StoreTrouble, ResidentInstancesReadNoHistory) {
   world.run();
   EXPECT_EQ(world.finish("c", "count_to", 50).output_as<int>(), 50);
   EXPECT_EQ(store->history_reads, 0);
 }
 
-TEST_F(StoreTrouble, NeitherAStatusNorAWaitReadsHistoryOrPolls) {
+TEST_F(StoreTrouble, AStatusOrAWaitReadsNoHistoryAndDoesNotPoll) {
   world.run();
   world.client.start("w", "wait").value();
   world.until([&] { return waits("w"); });
@@ -319,7 +319,7 @@ TEST_F(StoreTrouble, NeitherAStatusNorAWaitReadsHistoryOrPolls) {
   const int before = store->reads;
   world.client.raise_event("w", "go", 5).value();
   world.until([&] { return told == 1; });
-  EXPECT_LE(store->reads - before, 2);  // one look at the instance, no polling
+  EXPECT_LE(store->reads - before, 2);  // one read of the instance, no polling
   EXPECT_EQ(store->history_reads, 0);
 }
 
@@ -358,7 +358,7 @@ TEST_F(StoreTrouble, AShortLeaseIsRenewedInTime) {
   EXPECT_EQ(attempts, 1);
 }
 
-TEST(NodeIds, ThatAreMadeUpDiffer) {
+TEST(NodeIds, GeneratedIdsDiffer) {
   ClockedWorld world;
   world.registry.add("nothing", [](OrchestrationContext&) -> Task<int> { co_return 1; });
   std::set<std::string> ids;

@@ -25,7 +25,7 @@ TEST(ThreadExecutor, RunsJobsInTheOrderInWhichTheyWerePosted) {
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(seen[static_cast<std::size_t>(i)], i);
 }
 
-TEST(ThreadExecutor, RunsUrgentJobsInTheirOrderBeforeAllThatIsQueued) {
+TEST(ThreadExecutor, RunsUrgentJobsInOrderBeforeQueuedOnes) {
   ThreadExecutor executor{system_clock(), "test"};
   std::vector<std::string> seen;
   const auto note = [&seen](std::string what) { return [&seen, what] { seen.push_back(what); }; };
@@ -39,7 +39,7 @@ TEST(ThreadExecutor, RunsUrgentJobsInTheirOrderBeforeAllThatIsQueued) {
   ASSERT_TRUE(begun.wait());
   executor.post([&] {
     seen.push_back("a");
-    executor.post_first(note("said in a"));  // the rest of what was queued together waits too
+    executor.post_first(note("said in a"));  // the rest of the queue waits as well
   });
   executor.post(note("b"));
   executor.post_first(note("first"));
@@ -84,7 +84,7 @@ TEST(ThreadExecutor, SleepsUntilATimerInAThousandYears) {
   EXPECT_LT(clock.asked, 50);
 }
 
-TEST(ThreadExecutor, StopRunsWhatIsQueuedAndDropsTimers) {
+TEST(ThreadExecutor, StopRunsQueuedJobsAndDropsTimers) {
   bool ran = false;
   bool timer = false;
   {

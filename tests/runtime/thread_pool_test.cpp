@@ -1,4 +1,4 @@
-// Threads that leave are joined, and a system that refuses a thread ends nobody.
+// Threads that leave are joined, and a system that refuses a thread ends no process.
 #include "runtime/clocked_world.hpp"
 #include "runtime/threaded_env.hpp"
 
@@ -76,7 +76,7 @@ TEST(ThreadPool, JoinsThreadsThatLeave) {
   EXPECT_LE(pool.unjoined(), 4u);
 }
 
-TEST(ThreadedEnv, WhoIsToBeNotifiedOfAStopIsAlsoWhenTheThreadsEnd) {
+TEST(ThreadedEnv, QueuedStopNoticesAreDeliveredWhenTheThreadsEnd) {
   const testing::ManualClock clock;
   runtime::ThreadedEnv env(clock, 1);
   std::latch begun(3);
@@ -109,7 +109,7 @@ class Refused : public ::testing::Test {
   }
 };
 
-TEST_F(Refused, APoolWhoseThreadsAreRefusedGoesOnWithThoseItHas) {
+TEST_F(Refused, APoolWhoseThreadsAreRefusedContinuesWithFewer) {
   runtime::ThreadPool pool(1, "test");
   Signal<bool> stuck;
   Signal<bool> go_on;
@@ -137,7 +137,7 @@ TEST_F(Refused, APoolWhoseThreadsAreRefusedGoesOnWithThoseItHas) {
   go_on.set(true);
 }
 
-TEST_F(Refused, ARuntimeWhoseThreadsAreRefusedSaysSoAndLeavesNoneBehind) {
+TEST_F(Refused, ARuntimeWhoseThreadsAreRefusedThrowsAndLeavesNoneBehind) {
   ClockedWorld world;
   world.registry.add("nothing", [](OrchestrationContext&, int) -> Task<int> { co_return 0; });
   const std::size_t before = threads_now();

@@ -1,4 +1,4 @@
-// When a runtime looks for timers that are due.
+// When a runtime fetches for timers that are due.
 #include "runtime/clocked_world.hpp"
 #include <duramen/forwarding_provider.hpp>
 
@@ -8,7 +8,7 @@
 namespace duramen::test {
 namespace {
 
-/// Counts how often it was asked for turns.
+/// Counts fetches of turns.
 class CountedFetches final : public ForwardingProvider {
  public:
   using ForwardingProvider::ForwardingProvider;
@@ -21,7 +21,7 @@ class CountedFetches final : public ForwardingProvider {
   }
 };
 
-TEST(Timers, ALookThatCameAMomentTooEarlyIsFollowedByAnother) {
+TEST(Timers, AFetchThatCameTooEarlyIsRepeated) {
   std::shared_ptr<CountedFetches> store;
   ClockedWorld world([&](std::shared_ptr<Provider> inner) {
     return store = std::make_shared<CountedFetches>(std::move(inner));
@@ -40,7 +40,7 @@ TEST(Timers, ALookThatCameAMomentTooEarlyIsFollowedByAnother) {
   world.clock.advance(100ms);
   world.until([&] { return store->fetches > before; });
   EXPECT_EQ(world.client.get_instance("s").value().status, Status::running);
-  // Little by little: when the runtime decides on the next look, the clock may have moved on already.
+  // Little by little: when the runtime plans the next fetch, the clock may have moved already.
   EXPECT_EQ(world.wait("s", [&] { world.clock.advance(10ms); }).status, Status::completed);
 }
 

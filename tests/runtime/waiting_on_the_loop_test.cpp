@@ -1,5 +1,5 @@
-// A call that waits for the runtime, made where the runtime waits for the caller: an error that names the
-// mistake, and a node that goes on.
+// A call that waits for the runtime while the runtime waits for the caller: it returns an error that names
+// the mistake, and the node continues.
 #include "runtime/world.hpp"
 #include <duramen/forwarding_provider.hpp>
 
@@ -33,7 +33,7 @@ class WaitingOnTheLoop : public ::testing::Test {
   World world;
 };
 
-TEST_F(WaitingOnTheLoop, AnOrchestrationThatCallsAClientGetsAnErrorAndTheNodeGoesOn) {
+TEST_F(WaitingOnTheLoop, AnOrchestrationThatCallsAClientGetsAnErrorAndTheNodeContinues) {
   Signal<std::vector<Error>> errors;
   world.registry.add("careless", [this, &errors](OrchestrationContext& ctx) -> Task<int> {
     // Only bound so that a broken test ends.
@@ -58,7 +58,7 @@ TEST_F(WaitingOnTheLoop, AnOrchestrationThatCallsAClientGetsAnErrorAndTheNodeGoe
   expect_alive();
 }
 
-TEST_F(WaitingOnTheLoop, ALogSinkThatCallsAClientGetsAnErrorAndTheNodeGoesOn) {
+TEST_F(WaitingOnTheLoop, ALogSinkThatCallsAClientGetsAnErrorAndTheNodeContinues) {
   Signal<Error> error;
   world.registry.add("says", [](OrchestrationContext& ctx) -> Task<int> {
     ctx.trace_info("hello");
@@ -118,7 +118,7 @@ TEST_F(WaitingOnTheLoop, ASecondHandleOfTheStoreIsTheSameStore) {
   expect_named(*seen);
 }
 
-TEST_F(WaitingOnTheLoop, SoDoesACallbackOnTheStoreThread) {
+TEST_F(WaitingOnTheLoop, ACallbackOnTheStoreThreadGetsAnErrorAsWell) {
   Signal<Error> error;
   world.registry.add("waits", [](OrchestrationContext& ctx) -> Task<int> {
     co_return co_await ctx.schedule_wait<int>("never");

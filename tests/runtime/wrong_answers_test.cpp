@@ -95,7 +95,7 @@ TEST_F(WrongAnswers, AClientReturnsAnErrorThatNamesTheProvider) {
   expect("delete_instances", world.client.delete_instances(all, DeleteMode::force, {.limit = 1}));
 }
 
-TEST_F(WrongAnswers, ARuntimeThatReadsNoHistoryTriesAgainAndFailsNobody) {
+TEST_F(WrongAnswers, ARuntimeThatReadsNoHistoryRetriesAndFailsNoInstance) {
   RuntimeOptions options;
   options.max_resident_instances = 1;  // so that its history is needed
   options.max_attempts = 2;
@@ -111,7 +111,7 @@ TEST_F(WrongAnswers, ARuntimeThatReadsNoHistoryTriesAgainAndFailsNobody) {
   EXPECT_EQ(state.output_as<int>(), 7);
 }
 
-TEST_F(WrongAnswers, ALeaseWhoseRenewalHasNoAnswerIsHeldOnAndRenewedAgain) {
+TEST_F(WrongAnswers, ALeaseWhoseRenewalHasNoAnswerIsKeptAndRenewedAgain) {
   Signal<bool> begun;
   Signal<bool> go_on;
   std::atomic<int> attempts{0};
