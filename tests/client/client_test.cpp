@@ -77,18 +77,18 @@ TEST_F(Clients, BadInputIsRefusedBeforeAnythingIsStored) {
 TEST_F(Clients, ManyWaitersAreEachNotifiedOnce) {
   world.run();
   Client other{world.store};
-  std::atomic<int> told{0};
+  std::atomic<int> notified{0};
   Signal<bool> all;
   constexpr int waiters = 20;
-  const auto tell = [&](Result<InstanceState> state) {
+  const auto count_end = [&](Result<InstanceState> state) {
     EXPECT_EQ(state.value().status, Status::cancelled);
-    if (++told == waiters) all.set(true);
+    if (++notified == waiters) all.set(true);
   };
   world.client.start("s", "sleep").value();
-  for (int i = 0; i < waiters; ++i) (i % 2 ? world.client : other).wait_async("s", tell);
-  other.cancel("s", "all told").value();
+  for (int i = 0; i < waiters; ++i) (i % 2 ? world.client : other).wait_async("s", count_end);
+  other.cancel("s", "all notified").value();
   EXPECT_TRUE(all.wait());
-  EXPECT_EQ(told, waiters);
+  EXPECT_EQ(notified, waiters);
 }
 
 TEST_F(Clients, RunAsyncReportsTheEndOfItsInstance) {

@@ -20,9 +20,9 @@ class Waiting : public ByHand {
     auto answer = std::async(std::launch::async, wait);
     EXPECT_TRUE(looked.wait());
     change();
-    auto told = answer.get();
+    auto answered = answer.get();
     provider->watch({});
-    return told;
+    return answered;
   }
 
   void set_status(const InstanceId& instance, std::optional<std::string> status) {
@@ -143,9 +143,9 @@ TEST_P(Waiting, AReadThatBeganBeforeTheStartWasDurableDoesNotMissTheInstance) {
   store.local_hub()->detach(runtime);
 
   begin("a", {event::OrchestrationCompleted{Payload::text("done")}});
-  const auto told = end.wait();
-  ASSERT_TRUE(told && *told);
-  EXPECT_EQ((*told)->status, Status::completed);
+  const auto answered = end.wait();
+  ASSERT_TRUE(answered && *answered);
+  EXPECT_EQ((*answered)->status, Status::completed);
 }
 
 TEST_P(Waiting, AResultIsReadAsItsType) {
@@ -265,37 +265,37 @@ class Silent final : public ForwardingProvider {
 
 TEST_P(Waiting, TheSlowPollFindsTheEndWhenEveryHintIsLost) {
   begin("a");
-  Client deaf{Store(std::make_shared<Silent>(provider))};
+  Client without_hints{Store(std::make_shared<Silent>(provider))};
   const auto end = told_after_looking(
-      "get_instance", [&] { return deaf.wait("a", forever); },
+      "get_instance", [&] { return without_hints.wait("a", forever); },
       [&] {
         go_on("a", {event::OrchestrationCompleted{Payload::text("x")}});
         clock.advance(10s);
       });
   EXPECT_EQ(end.value().status, Status::completed);
-  EXPECT_EQ(deaf.wait_for_status_change("a", 7, forever).value().status, Status::completed);
+  EXPECT_EQ(without_hints.wait_for_status_change("a", 7, forever).value().status, Status::completed);
 }
 
 TEST_P(Waiting, ManyWaitersOfEveryKindAreNotifiedOnce) {
   begin("a");
-  std::vector<std::future<bool>> told;
+  std::vector<std::future<bool>> answered;
   int looks = 0;
   Signal<bool> all_looked;
   provider->watch([&](std::string_view operation) {
     if (operation == "get_instance" && ++looks == 30) all_looked.set(true);
   });
   for (int i = 0; i < 10; ++i) {
-    told.push_back(std::async(std::launch::async, [&] { return client.wait("a", forever).has_value(); }));
-    told.push_back(std::async(std::launch::async,
-                              [&] { return client.wait_for_status_change("a", 0, forever).has_value(); }));
-    told.push_back(std::async(std::launch::async,
-                              [&] { return client.wait_for_key_value("a", "k", forever).has_value(); }));
+    answered.push_back(std::async(std::launch::async, [&] { return client.wait("a", forever).has_value(); }));
+    answered.push_back(std::async(
+        std::launch::async, [&] { return client.wait_for_status_change("a", 0, forever).has_value(); }));
+    answered.push_back(std::async(std::launch::async,
+                                  [&] { return client.wait_for_key_value("a", "k", forever).has_value(); }));
   }
   EXPECT_TRUE(all_looked.wait());
   set_status("a", "s");
   set_value("a", "k", Payload::text("v"));
   go_on("a", {event::OrchestrationCompleted{Payload::text("x")}});
-  for (auto& one : told) EXPECT_TRUE(one.get());
+  for (auto& one : answered) EXPECT_TRUE(one.get());
   provider->watch({});
 }
 

@@ -47,7 +47,7 @@ class Warnings {
 };
 
 /// A listener, so that the store listens.
-struct Ear final : ProviderListener {
+struct CountingListener final : ProviderListener {
   void turns_ready() override { ++turns; }
   void activities_ready() override {}
   void leases_stolen(std::span<const StolenLease>) override {}
@@ -224,12 +224,14 @@ INSTANTIATE_TEST_SUITE_P(Pgbouncer, PoolerInEitherMode, ::testing::Values("sessi
 TEST_F(Pooler, InSessionModeANodeIsNotifiedByOthersAndNotByItself) {
   begin("session");
   const auto one = postgres::open_provider(options).value();
-  Ear ear;
-  const auto subscription = one->subscribe("n", ear);
+  CountingListener listener;
+  const auto subscription = one->subscribe("n", listener);
   const auto other = postgres::open_provider(options).value();
-  const auto another_subscription = other->subscribe("m", ear);
+  const auto another_subscription = other->subscribe("m", listener);
   const auto sent = [&](const Provider& store) { return postgres::counters(store).notifications_sent; };
-  const auto heard = [&](const Provider& store) { return postgres::counters(store).notifications_received; };
+  const auto received = [&](const Provider& store) {
+    return postgres::counters(store).notifications_received;
+  };
   int started = 0;
   const auto start = [&](Provider& store) {
     const StartRequest request{.instance = "i" + std::to_string(started++),
@@ -238,10 +240,10 @@ TEST_F(Pooler, InSessionModeANodeIsNotifiedByOthersAndNotByItself) {
   };
   until([&] {
     start(*one);
-    return heard(*other) > 0;
+    return received(*other) > 0;
   });
-  until([&] { return heard(*other) == sent(*one); });
-  until([&] { return heard(*one) == sent(*other); });
+  until([&] { return received(*other) == sent(*one); });
+  until([&] { return received(*one) == sent(*other); });
 }
 
 TEST_F(Pooler, InTransactionModeANodeLogsAWarningAndFindsCancelsByRenewing) {
@@ -268,16 +270,16 @@ TEST_F(Pooler, ANodeThatCannotListenNotifiesTheOthers) {
   begin("transaction");
   const auto direct = postgres::open_provider(schema->options()).value();
   options.listen_conninfo.clear();
-  const auto deaf = postgres::open_provider(options).value();
-  Ear ear, unused;
-  const auto one = direct->subscribe("direct", ear);
-  const auto two = deaf->subscribe("deaf", unused);
+  const auto not_listening = postgres::open_provider(options).value();
+  CountingListener listener, unused;
+  const auto one = direct->subscribe("direct", listener);
+  const auto two = not_listening->subscribe("pooled", unused);
   int started = 0;
   until([&] {
     const StartRequest request{.instance = "i" + std::to_string(started++),
                                .start = {.orchestration = "Orch"}};
-    EXPECT_TRUE(deaf->start_instances({&request, 1}));
-    return ear.turns > 0;
+    EXPECT_TRUE(not_listening->start_instances({&request, 1}));
+    return listener.turns > 0;
   });
 }
 
@@ -285,8 +287,8 @@ TEST_F(Pooler, NotificationsLeaveTheSessionsOfOthersAsDurableAsTheyWere) {
   begin("transaction");
   options.listen_conninfo.clear();
   const auto one = postgres::open_provider(options).value();
-  Ear ear;
-  const auto subscription = one->subscribe("n", ear);
+  CountingListener listener;
+  const auto subscription = one->subscribe("n", listener);
   until([&] { return warnings.speak_of("listen_conninfo"); });
   int started = 0;
   until([&] {

@@ -186,27 +186,27 @@ class ForgetsTombstones final : public PassThrough {
     return std::vector<StolenLease>{};
   }
   std::unique_ptr<Subscription> subscribe(NodeId node, ProviderListener& listener) override {
-    listening_unavailable_.push_back(std::make_unique<Deaf>(listener));
-    return inner().subscribe(std::move(node), *listening_unavailable_.back());
+    wrappers_.push_back(std::make_unique<HintDropper>(listener));
+    return inner().subscribe(std::move(node), *wrappers_.back());
   }
 
  private:
-  class Deaf final : public ProviderListener {
+  class HintDropper final : public ProviderListener {
    public:
-    explicit Deaf(ProviderListener& told) : told_(told) {}
-    void turns_ready() override { told_.turns_ready(); }
-    void activities_ready() override { told_.activities_ready(); }
+    explicit HintDropper(ProviderListener& target) : target_(target) {}
+    void turns_ready() override { target_.turns_ready(); }
+    void activities_ready() override { target_.activities_ready(); }
     void leases_stolen(std::span<const StolenLease> /*stolen*/) override {}
     void stolen_leases_pending() override {}
     void instances_changed(std::span<const ChangedInstance> instances) override {
-      told_.instances_changed(instances);
+      target_.instances_changed(instances);
     }
     void unknown_instances_changed() override { told_.unknown_instances_changed(); }
 
    private:
-    ProviderListener& told_;
+    ProviderListener& target_;
   };
-  std::vector<std::unique_ptr<Deaf>> listening_unavailable_;
+  std::vector<std::unique_ptr<HintDropper>> wrappers_;
 };
 
 TEST(PlantedBug, AForgottenTombstoneIsFound) {

@@ -92,8 +92,8 @@ Task<std::string> race(OrchestrationContext& ctx, std::vector<int> seconds) {
   std::string first = winner.index() == 0 ? "activity" : "timer";
   // The instance runs on for a while, so that a late result would reach it.
   co_await ctx.schedule_timer(45s);
-  auto said = co_await ctx.schedule_activity<std::string>("Run", 1);
-  co_return first + " then " + said;
+  auto result = co_await ctx.schedule_activity<std::string>("Run", 1);
+  co_return first + " then " + result;
 }
 
 ActivityTask<std::string> run_for(ActivityContext& ctx, int seconds) {
@@ -133,9 +133,9 @@ std::string select_verdict(const Simulation& simulation) {
 // -- cancel: a client cancels while an activity runs ------------------------------------------
 
 Task<std::string> patient(OrchestrationContext& ctx) {
-  auto said = co_await ctx.join2(ctx.schedule_activity<std::string>("UntilCancelled", std::string("a")),
-                                 ctx.schedule_activity<std::string>("UntilCancelled", std::string("b")));
-  co_return std::get<0>(said);
+  auto result = co_await ctx.join2(ctx.schedule_activity<std::string>("UntilCancelled", std::string("a")),
+                                   ctx.schedule_activity<std::string>("UntilCancelled", std::string("b")));
+  co_return std::get<0>(result);
 }
 
 ActivityTask<std::string> until_cancelled(ActivityContext& ctx, std::string /*which*/) {

@@ -486,18 +486,18 @@ TEST_F(Renewal, renew_retryable_errors_do_not_cancel) {
 }
 
 TEST_F(Renewal, renew_non_retryable_error_cancels_and_aborts) {
-  world.registry.add("Deaf", [this](ActivityContext& ctx, int) -> ActivityTask<int> {
+  world.registry.add("Ignore", [this](ActivityContext& ctx, int) -> ActivityTask<int> {
     if (ctx.attempt() > 1) co_return 42;
     waiters.began();
     co_await ctx.cancelled();
     waiters.stopped({"", ctx.stop_cause(), ctx.cancel_reason()});
     while (true) co_await ctx.sleep(1h);
   });
-  world.registry.add("deaf", [](OrchestrationContext& ctx) -> Task<int> {
-    co_return co_await ctx.schedule_activity<int>("Deaf", 1);
+  world.registry.add("ignore", [](OrchestrationContext& ctx) -> Task<int> {
+    co_return co_await ctx.schedule_activity<int>("Ignore", 1);
   });
   world.run(options);
-  world.client.start("i", "deaf").value();
+  world.client.start("i", "ignore").value();
   world.until([&] { return waiters.begun() == 1; });
   FailingRenewals::fails = true;  // for longer than the lease: it is lost
   world.until_later([&] { return waiters.stops().size() == 1; });

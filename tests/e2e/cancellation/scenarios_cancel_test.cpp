@@ -199,32 +199,33 @@ TEST_F(Cancels, AForcedDeleteCancelsRunningActivitiesWithItsReason) {
 
 // Coroutines that ignore the stop request: each occupies its own slot for the grace period, and no other.
 TEST_F(Cancels, ActivitiesThatIgnoreTheSignalCostOnlyTheirOwnSlot) {
-  constexpr int deaf = 4;
+  constexpr int stubborn = 4;
   std::atomic<int> begun{0};
   Signal<bool> let_go;
-  world.registry.add("Deaf", [&](ActivityContext&, int value) {
+  world.registry.add("Ignore", [&](ActivityContext&, int value) {
     ++begun;
     (void)let_go.wait();
     return value;
   });
-  add("deaf", [](OrchestrationContext& ctx) -> Task<int> {
-    co_return co_await ctx.schedule_activity<int>("Deaf", 1);
+  add("ignore", [](OrchestrationContext& ctx) -> Task<int> {
+    co_return co_await ctx.schedule_activity<int>("Ignore", 1);
   });
   add("quick", [](OrchestrationContext& ctx, int value) -> Task<int> {
     co_return co_await ctx.schedule_activity<int>("Double", value);
   });
   RuntimeOptions options;
-  options.max_activities = deaf + 1;
-  options.activity_threads = deaf + 1;
+  options.max_activities = stubborn + 1;
+  options.activity_threads = stubborn + 1;
   Runtime& runtime = world.run(options);
-  for (int i = 0; i < deaf; ++i) world.client.start("d" + std::to_string(i), "deaf").value();
-  world.until([&] { return begun == deaf; });
-  for (int i = 0; i < deaf; ++i) world.client.cancel("d" + std::to_string(i), "enough").value();
-  for (int i = 0; i < deaf; ++i) EXPECT_EQ(world.end_of("d" + std::to_string(i)).status, Status::cancelled);
+  for (int i = 0; i < stubborn; ++i) world.client.start("d" + std::to_string(i), "ignore").value();
+  world.until([&] { return begun == stubborn; });
+  for (int i = 0; i < stubborn; ++i) world.client.cancel("d" + std::to_string(i), "enough").value();
+  for (int i = 0; i < stubborn; ++i)
+    EXPECT_EQ(world.end_of("d" + std::to_string(i)).status, Status::cancelled);
   // One slot is left, and it is enough.
   for (int i = 0; i < 10; ++i) EXPECT_EQ(finish("q" + std::to_string(i), "quick", i).output_as<int>(), 2 * i);
   // After the grace period they are counted, and all slots are free again.
-  world.until_later([&] { return runtime.abandoned_activities() == deaf; });
+  world.until_later([&] { return runtime.abandoned_activities() == stubborn; });
   for (int i = 0; i < 10; ++i) EXPECT_EQ(finish("r" + std::to_string(i), "quick", i).output_as<int>(), 2 * i);
   let_go.set(true);
   world.until([&] { return runtime.abandoned_activities() == 0; });

@@ -12,7 +12,7 @@
 namespace duramen::test {
 namespace {
 
-class Ear final : public ProviderListener {
+class CountingListener final : public ProviderListener {
  public:
   void turns_ready() override { note(turns_); }
   void activities_ready() override { note(work_); }
@@ -21,11 +21,11 @@ class Ear final : public ProviderListener {
   void instances_changed(std::span<const ChangedInstance>) override { note(changes_); }
   void unknown_instances_changed() override { note(changes_); }
 
-  [[nodiscard]] bool hears_turns() { return wait(turns_); }
-  [[nodiscard]] bool hears_work() { return wait(work_); }
-  [[nodiscard]] bool hears_stolen() { return wait(stolen_); }
-  [[nodiscard]] bool hears_changes() { return wait(changes_); }
-  [[nodiscard]] bool heard_turns() {
+  [[nodiscard]] bool receives_turns() { return wait(turns_); }
+  [[nodiscard]] bool receives_work() { return wait(work_); }
+  [[nodiscard]] bool receives_stolen() { return wait(stolen_); }
+  [[nodiscard]] bool receives_changes() { return wait(changes_); }
+  [[nodiscard]] bool has_turns() {
     const std::lock_guard lock(mutex_);
     return turns_ > 0;
   }
@@ -42,15 +42,15 @@ class Ear final : public ProviderListener {
   void note(int& count) {
     const std::lock_guard lock(mutex_);
     ++count;
-    told_.notify_all();
+    received_.notify_all();
   }
   bool wait(const int& count) {
     std::unique_lock lock(mutex_);
-    return told_.wait_for(lock, 20s, [&] { return count > 0; });
+    return received_.wait_for(lock, 20s, [&] { return count > 0; });
   }
 
   std::mutex mutex_;
-  std::condition_variable told_;
+  std::condition_variable received_;
   int turns_ = 0, work_ = 0, stolen_ = 0, changes_ = 0;
 };
 
@@ -62,24 +62,24 @@ class PostgresPush : public OnPostgres {
     if (IsSkipped()) return;
     here = open();
     there = open();
-    subscription = there->subscribe("there", ear);
-    subscription_here = here->subscribe({}, deaf);
-    until_heard();
+    subscription = there->subscribe("there", listener);
+    subscription_here = here->subscribe({}, ignored);
+    until_received();
   }
   /// Waits until notifications from here arrive there and none is in flight.
-  void until_heard() {
-    for (int i = 0; !ear.heard_turns(); ++i) {
+  void until_received() {
+    for (int i = 0; !listener.has_turns(); ++i) {
       start(*here, "probe " + std::to_string(i));
       std::this_thread::sleep_for(10ms);
     }
     while (postgres::counters(*here).notifications_sent > postgres::counters(*there).notifications_received) {
       std::this_thread::sleep_for(10ms);
     }
-    ear.forget();
+    listener.forget();
   }
 
-  Ear ear;
-  Ear deaf;
+  CountingListener listener;
+  CountingListener ignored;
   std::shared_ptr<Provider> here;
   std::shared_ptr<Provider> there;
   std::unique_ptr<Subscription> subscription;
@@ -88,15 +88,15 @@ class PostgresPush : public OnPostgres {
 
 TEST_F(PostgresPush, AStartNotifiesOtherNodes) {
   start(*here, "a");
-  EXPECT_TRUE(ear.hears_turns());
-  EXPECT_TRUE(ear.hears_changes());
+  EXPECT_TRUE(listener.receives_turns());
+  EXPECT_TRUE(listener.receives_changes());
 }
 
 TEST_F(PostgresPush, NewWorkNotifiesOtherNodes) {
   TurnCommit commit = fused_turn("a", 1);
   commit.new_activities.push_back(activity_of("a", {}, 2));
   ASSERT_TRUE(here->commit_turns({&commit, 1}));
-  EXPECT_TRUE(ear.hears_work());
+  EXPECT_TRUE(listener.receives_work());
 }
 
 TEST_F(PostgresPush, AStolenLeaseNotifiesItsHolderWhichReadsIt) {
@@ -105,7 +105,7 @@ TEST_F(PostgresPush, AStolenLeaseNotifiesItsHolderWhichReadsIt) {
   const Incarnation incarnation = here->commit_turns({&commit, 1}).value().at(0).incarnation;
   const auto held = there->fetch_activities({.node = "there", .lease = 30s}).value().items;
   ASSERT_EQ(held.size(), 1u);
-  Ear bystander;
+  CountingListener bystander;
   const auto another = there->subscribe("another", bystander);
 
   TurnCommit cancel;
@@ -120,7 +120,7 @@ TEST_F(PostgresPush, AStolenLeaseNotifiesItsHolderWhichReadsIt) {
   ASSERT_EQ(result.outcome, CommitOutcome::committed);
   ASSERT_EQ(result.stolen.size(), 1u);
 
-  EXPECT_TRUE(ear.hears_stolen());
+  EXPECT_TRUE(listener.receives_stolen());
   const auto stolen = there->read_stolen_leases("there").value();
   ASSERT_EQ(stolen.size(), 1u);
   EXPECT_EQ(stolen[0].lease, held[0].lease);
@@ -129,12 +129,12 @@ TEST_F(PostgresPush, AStolenLeaseNotifiesItsHolderWhichReadsIt) {
 }
 
 TEST_F(PostgresPush, OneBatchIsOneNotification) {
-  ear.forget();
+  listener.forget();
   const auto before = postgres::counters(*here).notifications_sent;
   std::vector<StartRequest> many;
   for (int i = 0; i < 200; ++i) many.push_back(start_of("i" + std::to_string(i)));
   ASSERT_TRUE(here->start_instances(many));
-  EXPECT_TRUE(ear.hears_turns());
+  EXPECT_TRUE(listener.receives_turns());
   EXPECT_EQ(postgres::counters(*here).notifications_sent, before + 1);
 }
 
@@ -148,44 +148,44 @@ TEST_F(PostgresPush, LessUrgentNotificationsAreSentOnceInFiveMilliseconds) {
   }
   const auto sent = postgres::counters(*here).notifications_sent - before;
   EXPECT_LE(sent, 2 + (std::chrono::steady_clock::now() - began) / 5ms);
-  EXPECT_TRUE(ear.hears_changes());
+  EXPECT_TRUE(listener.receives_changes());
 }
 
 TEST_F(PostgresPush, TheLastNotificationOfAnEndingProcessArrives) {
   start(*here, "a");
-  ASSERT_TRUE(ear.hears_turns() && ear.hears_changes());
-  ear.forget();
+  ASSERT_TRUE(listener.receives_turns() && listener.receives_changes());
+  listener.forget();
   // Not urgent: it would wait, so soon after the other.
   const TurnCommit commit = fused_turn("b", 1);
   ASSERT_TRUE(here->commit_turns({&commit, 1}));
   subscription_here.reset();
   here.reset();
-  EXPECT_TRUE(ear.hears_changes());
+  EXPECT_TRUE(listener.receives_changes());
 }
 
 TEST_F(PostgresPush, AReconnectedListenerIsNotifiedOfEverything) {
-  ear.forget();
+  listener.forget();
   schema->connection().run(
       "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
       "WHERE pid <> pg_backend_pid() AND application_name = 'duramen' AND pid IN "
       "(SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock')");
-  EXPECT_TRUE(ear.hears_turns());
-  EXPECT_TRUE(ear.hears_work());
-  EXPECT_TRUE(ear.hears_stolen());
-  EXPECT_TRUE(ear.hears_changes());
+  EXPECT_TRUE(listener.receives_turns());
+  EXPECT_TRUE(listener.receives_work());
+  EXPECT_TRUE(listener.receives_stolen());
+  EXPECT_TRUE(listener.receives_changes());
 }
 
 TEST_F(OnPostgres, AStoreThatIsAloneSendsNoNotifications) {
   const auto store = open();
-  Ear ear;
-  const auto subscription = store->subscribe("n", ear);
+  CountingListener listener;
+  const auto subscription = store->subscribe("n", listener);
   // The first call may come before the store knows that it is alone.
   int calls = 0;
   std::uint64_t sent = 1, before = 0;
   while (sent != before) {
     before = postgres::counters(*store).notifications_sent;
     for (int i = 0; i < 20; ++i) start(*store, "i" + std::to_string(calls++));
-    ASSERT_TRUE(ear.hears_turns());
+    ASSERT_TRUE(listener.receives_turns());
     sent = postgres::counters(*store).notifications_sent;
     ASSERT_LT(calls, 2000) << "it goes on sending";
   }

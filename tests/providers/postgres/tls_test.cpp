@@ -170,8 +170,8 @@ TEST_F(PostgresTls, AClientWithACertificateNeedsNoPasswordAndAllItsConnectionsAr
     void stolen_leases_pending() override {}
     void instances_changed(std::span<const ChangedInstance>) override {}
     void unknown_instances_changed() override {}
-  } ear;
-  const auto subscription = store->subscribe("n", ear);  // on a separate connection
+  } listener;
+  const auto subscription = store->subscribe("n", listener);  // on a separate connection
   detail::Connection aside{detail::ConnInfo{certified->server.conninfo()}, 30s, false, nullptr};
   const std::string of_ours =
       "SELECT count(*) FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid) WHERE a.application_name = "

@@ -12,7 +12,7 @@ using duramen::test::FailingMemory;
 /// Allocates memory, as a listener that posts does.
 class AllocatingListener final : public ProviderListener {
  public:
-  void turns_ready() override { heard_.push_back(std::make_unique<int>(1)); }
+  void turns_ready() override { received_.push_back(std::make_unique<int>(1)); }
   void activities_ready() override {}
   void leases_stolen(std::span<const StolenLease>) override {}
   void stolen_leases_pending() override {}
@@ -20,7 +20,7 @@ class AllocatingListener final : public ProviderListener {
   void unknown_instances_changed() override {}
 
  private:
-  std::vector<std::unique_ptr<int>> heard_;
+  std::vector<std::unique_ptr<int>> received_;
 };
 
 class OutOfMemory : public ::testing::Test {
