@@ -72,7 +72,7 @@ endfunction()
 # duramen_precompiled_header(<name> [<target>...]): compiles cmake/<name>_pch.hpp with the headers of the targets.
 function(duramen_precompiled_header name)
   set(target duramen_${name}_pch)
-  add_library(${target} OBJECT "${PROJECT_SOURCE_DIR}/cmake/pch.cpp")
+  add_library(${target} OBJECT EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/cmake/pch.cpp")
   duramen_compile_settings(${target})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include")
   target_link_libraries(${target} PRIVATE ${ARGN})
