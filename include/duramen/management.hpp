@@ -165,7 +165,7 @@ struct DeleteResult {
 /// Selects the executions of an instance to remove. The current one always stays, as do the instance's
 /// key-values. At least one part must be given; an execution is removed if all given parts allow it.
 struct PruneOptions {
-  /// The newest executions, including the current one; 0 means 1.
+  /// Number of newest executions to keep, including the current one; 0 means 1.
   std::optional<std::uint32_t> keep_last;
   std::optional<TimePoint> ended_before;
 };
