@@ -62,7 +62,7 @@ class StopNotifier {
 
   std::mutex mutex_;
   // Guarded by mutex_.
-  Notices under_way_;                 // one per thread of the lane at most, the oldest first
+  Notices under_way_;                 // at most one per thread of the lane, the oldest first
   std::optional<LeaseTime> planned_;  // the next check; there is never more than one
   std::size_t replaced_ = 0;          // threads
 };

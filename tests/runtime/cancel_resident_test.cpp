@@ -56,9 +56,9 @@ class Watched final : public ForwardingProvider {
 
  private:
   void wait_for(const std::stop_token& preempt) {
-    std::binary_semaphore hurried{0};
-    const std::stop_callback go_on{preempt, [&] { hurried.release(); }};
-    if (!hurried.try_acquire_for(60s)) ADD_FAILURE() << "nobody was in a hurry";
+    std::binary_semaphore preempted{0};
+    const std::stop_callback go_on{preempt, [&] { preempted.release(); }};
+    if (!preempted.try_acquire_for(60s)) ADD_FAILURE() << "the call was not preempted";
   }
 
   std::mutex maintaining_;

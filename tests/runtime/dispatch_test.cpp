@@ -1,4 +1,4 @@
-// Which node runs an activity or a turn: tags, sessions, versions, too many attempts. And the metrics.
+// Which node runs an activity or a turn: tags, sessions, versions, repeated attempts. And the metrics.
 #include "runtime/clocked_world.hpp"
 #include <duramen/metrics.hpp>
 

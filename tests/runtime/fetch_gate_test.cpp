@@ -59,7 +59,7 @@ TEST(FetchGate, HintsWhileTheStoreIsBusyArmOneTimer) {
   options.node = "node";
   options.log = [](const LogRecord&) {};
   Node node(env, store, registry, options);
-  // So many turns are being stored that the node asks for no more.
+  // The node fetches no more turns while this many are being stored.
   for (int i = 0; i < 2048; ++i) {
     StartRequest request;
     request.instance = InstanceId("i" + std::to_string(i));

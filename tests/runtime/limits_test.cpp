@@ -75,7 +75,7 @@ TEST_F(Limits, AnActivityWithHeartbeatsMayTakeLong) {
   world.registry.add("Steady", [&](ActivityContext& ctx, int value) -> ActivityTask<int> {
     for (int i = 0; i < 10; ++i) {
       ctx.heartbeat(i);
-      if (!co_await ctx.sleep(10s)) throw std::runtime_error("told to stop");
+      if (!co_await ctx.sleep(10s)) throw std::runtime_error("asked to stop");
     }
     co_return value;
   });

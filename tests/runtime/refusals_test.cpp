@@ -49,7 +49,7 @@ class Picky final : public ForwardingProvider {
   using ForwardingProvider::ForwardingProvider;
   std::atomic<int> refused{0};
   std::atomic<bool> refuse_turns_without_events{false};
-  std::atomic<int> refuse_ends{0};            ///< so many failed ends cannot be held either
+  std::atomic<int> refuse_ends{0};            ///< this many failed ends are refused as well
   std::optional<CommitOutcome> start_answer;  ///< to every fused start, nothing stored; set before it runs
 
   Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,

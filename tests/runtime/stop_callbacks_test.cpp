@@ -44,7 +44,7 @@ class StopCallbacks : public ::testing::Test {
       : world([this](std::shared_ptr<Provider> inner) {
           return store = std::make_shared<HangingRenewals>(std::move(inner));
         }) {
-    // The callback outlives the frame: while it runs, nobody could destroy it there.
+    // The callback outlives the frame: while it runs, it cannot be destroyed there.
     world.registry.add("Blocks", [this](ActivityContext& ctx, int value) -> ActivityTask<int> {
       {
         std::lock_guard lock(mutex);
@@ -143,7 +143,7 @@ TEST_F(StopCallbacks, TwoThatBlockDoNotDelayAnotherCancel) {
 }
 
 // The thread that renews leases hung in the store, and nothing else noticed that the callbacks blocked.
-TEST_F(StopCallbacks, TwoThatBlockDoNotHoldUpTheCancelOfAnotherWhileARenewalHangs) {
+TEST_F(StopCallbacks, TwoThatBlockDoNotDelayAnotherCancelWhileARenewalHangs) {
   options.cancel_grace = 2h;
   world.run(options);
   start("renewed", "Listens");

@@ -156,7 +156,7 @@ TEST_F(WaitingOnTheLoop, ACallbackOfAClientWithoutARuntimeMustNotWaitForThatClie
 }
 
 // A wait kept the thread of all coroutine activities. An instance that needed one of them never ended.
-TEST_F(WaitingOnTheLoop, ACoroutineActivityThatWaitsGetsAnErrorAndTheOthersGoOn) {
+TEST_F(WaitingOnTheLoop, ACoroutineActivityThatWaitsGetsAnErrorAndTheOthersContinue) {
   Signal<std::vector<Error>> errors;
   world.registry.add("Careless", [this, &errors](ActivityContext&) -> ActivityTask<int> {
     std::vector<Error> seen;
