@@ -23,8 +23,6 @@ void take_decisions(core::TurnOutcome& outcome, TurnCommit& commit) {
       commit.change.parent = started->parent;
     }
   }
-  turn.after =
-      outcome.events.empty() ? execution.last_event_id() : EventId{outcome.events.front().id.value - 1};
   commit.events = std::move(outcome.events);
   commit.messages = std::move(outcome.messages);
   commit.cancelled_activities = std::move(outcome.cancelled_activities);
@@ -61,6 +59,8 @@ PendingTurn TurnBuilder::run(core::Execution& execution, std::span<const Event> 
     log_(LogLevel::warning, warning, {{"instance_id", execution.identity().instance.value}});
   }
   PendingTurn turn;
+  turn.after =
+      outcome.events.empty() ? execution.last_event_id() : EventId{outcome.events.front().id.value - 1};
   turn.traces = std::move(outcome.traces);
   if (instruments_.on()) {
     turn.stats = {.replayed = outcome.replayed_events,
