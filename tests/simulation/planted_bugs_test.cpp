@@ -201,7 +201,7 @@ class ForgetsTombstones final : public PassThrough {
     void instances_changed(std::span<const ChangedInstance> instances) override {
       target_.instances_changed(instances);
     }
-    void unknown_instances_changed() override { told_.unknown_instances_changed(); }
+    void unknown_instances_changed() override { target_.unknown_instances_changed(); }
 
    private:
     ProviderListener& target_;
