@@ -1,5 +1,5 @@
-// What every test includes, compiled once for all of them. No header of ours: the tests of the lower layers must include
-// what they use.
+// What every test includes, compiled once for all of them. No header of ours: the tests of the lower layers
+// must include what they use.
 #pragma once
 
 #include <gmock/gmock.h>

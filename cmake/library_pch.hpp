@@ -1,5 +1,5 @@
-// What most sources of the libraries include. Each source still includes what it uses: without this header, or with
-// another one, it must compile as well.
+// What most sources of the libraries include. Each source still includes what it uses: without this header,
+// or with another one, it must compile as well.
 #pragma once
 
 #include <duramen/history.hpp>

@@ -8,12 +8,12 @@
 // non-empty UTF-8 without NUL, at most max_name_bytes (<duramen/limits.hpp>); payloads at most
 // ClientOptions::max_payload_bytes.
 //
-// Calls that wait for a runtime (start and the waits) return `invalid_argument` immediately if they would wait
-// for the calling thread itself: the loop of a runtime on the same store (orchestrations, most log records,
-// callbacks of the _async calls), its store thread, or this client's callback thread. The waits also do so in
-// a coroutine activity of such a runtime, because all coroutine activities share one thread. A function
-// activity may wait. A client of another store may be called on all these threads, but blocks the runtime
-// until the call returns.
+// Calls that wait for a runtime (start and the waits) return `invalid_argument` immediately if they would
+// wait for the calling thread itself: the loop of a runtime on the same store (orchestrations, most log
+// records, callbacks of the _async calls), its store thread, or this client's callback thread. The waits also
+// do so in a coroutine activity of such a runtime, because all coroutine activities share one thread. A
+// function activity may wait. A client of another store may be called on all these threads, but blocks the
+// runtime until the call returns.
 #pragma once
 
 #include <duramen/bulk.hpp>

@@ -1,4 +1,5 @@
-// The code of docs/guides/testing-a-provider.md, compiled and run. A test checks that the page shows this code.
+// The code of docs/guides/testing-a-provider.md, compiled and run. A test checks that the page shows this
+// code.
 #include <duramen/testing/conformance.hpp>
 #include <duramen/testing/manual_clock.hpp>
 #include <duramen/testing/memory_provider.hpp>
