@@ -1,5 +1,5 @@
-// What most tests of the engine include: googletest and <duramen/duramen.hpp> without its JSON, which few need
-// and every source would load.
+// What most tests of the engine include: googletest and <duramen/duramen.hpp> without its JSON, which few
+// need and every source would load.
 #pragma once
 
 #include "gtest_pch.hpp"

@@ -1,5 +1,5 @@
-// What most sources of the command line and of the benchmarks include. JSON is left out: few need it, and every
-// source would load it.
+// What most sources of the command line and of the benchmarks include. JSON is left out: few need it, and
+// every source would load it.
 #pragma once
 
 #include <duramen/activity.hpp>
