@@ -178,6 +178,7 @@ void print_ways_to_look_around(const Terminal& terminal, const fs::path& directo
     terminal.line(duramen + "history " + express_order + "    # who won the race, who was cancelled");
     terminal.line(duramen + "explain " + regretted_order + "    # why it ended");
   } else {
+    terminal.line("  ./dev build release duramen_cli    # the command line; then run the demo again");
     terminal.line("  sqlite3 " + store + " 'SELECT instance_id, status, last_event_id FROM instances'");
   }
   terminal.line("  less " + shortened(fs::absolute(directory / "ledger.txt", error)) +
