@@ -92,7 +92,8 @@ class ActivityContext {
   [[nodiscard]] const std::optional<std::string>& session_id() const noexcept;
   /// The node that runs it.
   [[nodiscard]] const NodeId& node() const noexcept;
-  /// 1 for the first attempt.
+  /// 1 for the first attempt. An attempt that a shutdown released does not count; fencing_token() grows with
+  /// every attempt.
   [[nodiscard]] std::uint32_t attempt() const noexcept;
   /// Equal for every attempt at this activity and different for any other activity, even in another instance
   /// with the same id.
@@ -111,8 +112,8 @@ class ActivityContext {
     send_heartbeat(encode_payload<T>(details));
   }
   void heartbeat(std::string_view details) { send_heartbeat(Payload::text(std::string(details))); }
-  /// The details of the last heartbeat of an earlier attempt; absent on the first attempt. Throws DecodeError
-  /// if they are not a T.
+  /// The details of the last heartbeat of an earlier attempt, if there was one. Throws DecodeError if they
+  /// are not a T.
   template <class T>
   [[nodiscard]] std::optional<T> heartbeat_details() const {
     const std::optional<Payload>& left = last_heartbeat();
@@ -143,11 +144,11 @@ class ActivityContext {
     return block(round_up(delay));
   }
 
-  /// In a coroutine activity: `bool rested = co_await ctx.sleep(5s);`. Returns false if a stop was requested
-  /// during the sleep; this happens once. Later sleeps run in full, so that clean-up can wait. If the grace
-  /// period or the runtime ends during a sleep, the coroutine is destroyed there. Resumes on the runtime's
-  /// activity thread. A coroutine is destroyed as a whole: while one part of it sleeps, no other part may
-  /// wait for something else.
+  /// In a coroutine activity: `bool rested = co_await ctx.sleep(5s);`. Returns false, once, when a stop is
+  /// requested, even if it was before the sleep; cancelled() uses this up. Later sleeps run in full, so that
+  /// clean-up can wait. If the grace period or the runtime ends during a sleep, the coroutine is destroyed
+  /// there. Resumes on the runtime's activity thread. A coroutine is destroyed as a whole: do not wait in two
+  /// awaitables at once.
   template <class Rep, class Period>
   [[nodiscard]] detail::PauseAwaiter sleep(std::chrono::duration<Rep, Period> delay) {
     return detail::PauseAwaiter(state_, round_up(delay));

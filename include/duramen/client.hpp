@@ -8,12 +8,13 @@
 // non-empty UTF-8 without NUL, at most max_name_bytes (<duramen/limits.hpp>); payloads at most
 // ClientOptions::max_payload_bytes.
 //
-// Calls that wait for a runtime (start and the waits) return `invalid_argument` immediately if they would
-// wait for the calling thread itself: the loop of a runtime on the same store (orchestrations, most log
+// Calls that wait for a runtime (start and the waits) return `invalid_argument` immediately if the calling
+// thread is one that must answer them: the loop of a runtime on the same store (orchestrations, most log
 // records, callbacks of the _async calls), its store thread, or this client's callback thread. The waits also
-// do so in a coroutine activity of such a runtime, because all coroutine activities share one thread. A
-// function activity may wait. A client of another store may be called on all these threads, but blocks the
-// runtime until the call returns.
+// do so on the thread of such a runtime's coroutine activities, because all of them share it. A function
+// activity may wait. A client of another store may be called on all these threads, but blocks the runtime
+// until the call returns. Copies of a Store are the same store; a second one that you open on the same file
+// or database is another store, so that the call is not refused and waits until its timeout.
 #pragma once
 
 #include <duramen/bulk.hpp>
@@ -48,7 +49,7 @@ template <class Signature>
 class Orchestration;
 
 struct StartOptions {
-  std::optional<std::string> version;  ///< absent: the highest registered version
+  std::optional<std::string> version = std::nullopt;  ///< absent: the highest registered version
   IdReuse reuse = IdReuse::reject;
 };
 

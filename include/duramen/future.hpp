@@ -141,7 +141,7 @@ class [[nodiscard("a dropped DurableFuture does nothing, or cancels what it star
   }
   /// Limits on the time an activity may wait for a worker, run, or go without a heartbeat
   /// (ActivityContext::heartbeat). On expiry the activity fails with kind `timeout` and its worker is asked
-  /// to stop. Limits apply to each attempt. Set them before the first poll.
+  /// to stop. Limits apply to each attempt; zero or less is no limit. Set them before the first poll.
   template <class Rep, class Period>
   DurableFuture schedule_to_start(std::chrono::duration<Rep, Period> limit) && {
     activity().options.schedule_to_start = round_up(limit);

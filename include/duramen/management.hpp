@@ -65,17 +65,17 @@ struct ExecutionInfo {
 
 /// Every given part must match.
 struct InstanceFilter {
-  std::optional<std::vector<InstanceId>> ids;  ///< absent: any; empty: none
-  std::optional<std::string> id_prefix;
-  std::optional<std::string> name;  ///< name of the orchestration
-  std::optional<std::string> version;
-  std::vector<Status> statuses;      ///< empty: any
-  std::optional<InstanceId> parent;  ///< only direct children of this instance
-  bool roots_only = false;           ///< only instances without a parent
-  std::optional<TimePoint> created_from;
-  std::optional<TimePoint> created_before;
+  std::optional<std::vector<InstanceId>> ids = std::nullopt;  ///< absent: any; empty: none
+  std::optional<std::string> id_prefix = std::nullopt;
+  std::optional<std::string> name = std::nullopt;  ///< name of the orchestration
+  std::optional<std::string> version = std::nullopt;
+  std::vector<Status> statuses;                     ///< empty: any
+  std::optional<InstanceId> parent = std::nullopt;  ///< only direct children of this instance
+  bool roots_only = false;                          ///< only instances without a parent
+  std::optional<TimePoint> created_from = std::nullopt;
+  std::optional<TimePoint> created_before = std::nullopt;
   /// Only instances that ended before this time.
-  std::optional<TimePoint> ended_before;
+  std::optional<TimePoint> ended_before = std::nullopt;
 };
 
 enum class InstanceOrder : std::uint8_t { newest_first, oldest_first };

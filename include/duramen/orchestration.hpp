@@ -5,11 +5,11 @@
 // use a clock, randomness, I/O, threads or the order of a hash map. Activities do everything else. Parameters
 // are passed by value. All calls happen on the runtime's loop; an orchestration must not block.
 //
-// Names and ids are UTF-8 text without NUL and at most max_name_bytes long (<duramen/limits.hpp>); names of
-// orchestrations, activities, events and queues, tags, and ids of instances must not be empty. A name that is
-// too long is a LimitError, any other invalid one a DurableError of type "InvalidName". Calls that act
-// immediately throw it; calls that return a future throw it when the future is awaited. Nothing is recorded
-// then, and a replay does the same.
+// Names and ids are UTF-8 text without NUL and at most max_name_bytes long, tags max_tag_bytes
+// (<duramen/limits.hpp>); names of orchestrations, activities, events and queues, tags, and ids of instances
+// must not be empty. A name that is too long is a LimitError, any other invalid one a DurableError of type
+// "InvalidName". Calls that act immediately throw it; calls that return a future throw it when the future is
+// awaited. Nothing is recorded then, and a replay does the same.
 #pragma once
 
 #include <duramen/codec.hpp>

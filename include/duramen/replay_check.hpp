@@ -25,7 +25,7 @@
 
 namespace duramen::inline v0 {
 
-/// A history that this build would not continue unchanged, or only with a difference.
+/// A history that this build cannot replay, or replays with a difference.
 struct ReplayFinding {
   enum class Kind : std::uint8_t {
     /// The code does something other than history records.

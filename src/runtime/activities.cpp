@@ -3,7 +3,7 @@
 #include "base/bounded_failure.hpp"
 #include "base/check.hpp"
 #include "base/longest_wait.hpp"
-#include "runtime/condemned.hpp"
+#include "runtime/poison.hpp"
 #include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
@@ -180,13 +180,22 @@ std::shared_ptr<detail::ActivityState> Activities::begin(const std::weak_ptr<det
   const ActivityLease& lease = state->work().lease;
   const Standing standing = host_.leases.standing(lease);
   if (standing == Standing::over && !detail::mutant("activity_begins_without_its_lease")) {
-    env_.loop().post([this, lease] { stop(lease, StopCause::lease_lost, {}); });
+    env_.loop().post([this, lease] { drop_expired(lease); });
     return nullptr;
   }
   // The loop knows already, or is about to.
   if (standing == Standing::not_kept && !detail::mutant("queued_activity_begins_though_stopped"))
     return nullptr;
   return state->begin() ? state : nullptr;
+}
+
+/// The lease of a queued activity is over by our clock. The store may have renewed it in a call that has not
+/// returned yet: then only a release lets another attempt begin before that lease ends.
+void Activities::drop_expired(const ActivityLease& lease) {
+  const auto found = running_.find(lease.key);
+  if (found == running_.end() || found->second.lease().token != lease.token) return;
+  stop(lease, StopCause::lease_lost, {});
+  if (!detail::mutant("a_dropped_activity_keeps_its_lease")) events_.activity_released({lease, std::nullopt});
 }
 
 void Activities::run_function(const Running& running) {
@@ -296,9 +305,6 @@ void Activities::ask_to_stop(const ActivityKey& key, StopCause cause, CancelReas
   switch (state->ask_to_stop(cause, reason)) {
     case detail::StopAnswer::not_begun:
       if (detail::mutant("dropped_activity_is_waited_for")) break;
-      // Over by our clock; the store may have renewed it in a call that has not returned yet.
-      if (cause == StopCause::lease_lost && !detail::mutant("a_dropped_activity_keeps_its_lease"))
-        events_.activity_released({lease, std::nullopt});
       return ended(lease, Failure::application("NotStarted", "stopped before it began"));
     case detail::StopAnswer::runs:
       break;

@@ -131,6 +131,7 @@ class Activities {
   void run_coroutine(const Running& running);
   [[nodiscard]] std::shared_ptr<detail::ActivityState> begin(
       const std::weak_ptr<detail::ActivityState>& queued);
+  void drop_expired(const ActivityLease& lease);
   void ask_to_stop(const ActivityKey& key, StopCause cause, CancelReason reason,
                    std::optional<LeaseTime> decided);
   void ended(const ActivityLease& lease, Outcome result);

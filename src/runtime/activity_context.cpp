@@ -52,6 +52,9 @@ void ActivityContext::heartbeat() {
 }
 void ActivityContext::send_heartbeat(Payload details) {
   if (const Result<void> fits = check_payload(details, state_->link().max_payload_bytes()); !fits) {
+    const bool too_large = fits.error().code == ErrorCode::limit_exceeded;
+    if (too_large && !detail::mutant("large_heartbeats_are_application_errors"))
+      throw LimitError(fits.error().message);
     throw ApplicationError("InvalidHeartbeat", fits.error().message, false);
   }
   state_->link().use([this, &details](const detail::ActivityHost& host) {

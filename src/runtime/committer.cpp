@@ -154,7 +154,9 @@ void Committer::finish(const std::shared_ptr<Batch>& batch) {
                        : !batch->ack_results  ? &batch->ack_results.error()
                                               : nullptr;
   if (error != nullptr && retry(batch, *error)) return;
-  if (error != nullptr) log_(LogLevel::error, "a commit failed for good", {{"error", error->describe()}});
+  if (error != nullptr)
+    log_(LogLevel::error, "a commit failed and is not retried; its instances are fetched again",
+         {{"error", error->describe()}});
 
   in_flight_ = false;
   in_flight_size_ = 0;

@@ -18,10 +18,6 @@
 
 namespace duramen::inline v0::runtime {
 
-/// The failure of an instance or an activity that was handed out too often or is unreadable.
-[[nodiscard]] Failure poison_failure(const LeasedInstance& leased, std::uint32_t max_attempts);
-[[nodiscard]] Failure poison_failure(const LeasedActivity& leased, std::uint32_t max_attempts);
-
 struct Condemned {
   std::optional<std::vector<Event>> history;  ///< absent: it is unreadable
   std::string why_not;                        ///< without a history

@@ -268,19 +268,30 @@ void Node::instance_ended(const InstanceId& instance, const detail::EndedInstanc
 
 void Node::activity_finished(FinishedActivity activity) { turns_.take(std::move(activity)); }
 
+/// Gathers: a pause of the process or a shutdown can release thousands at once.
 void Node::activity_released(ActivityRenewal activity) {
-  env_.run_elsewhere(Lane::store,
-                     [this, activity = std::move(activity)] { call_release_activity(activity); });
+  if (released_.empty()) env_.loop().post([this] { release_gathered(); });
+  released_.push_back(std::move(activity));
 }
 
-void Node::call_release_activity(const ActivityRenewal& activity) {
-  // The next attempt can read the last heartbeat.
-  if (activity.heartbeat) std::ignore = provider_.renew_activities({&activity, 1}, options_.activity_lease);
-  const ActivityRelease release{.lease = activity.lease, .delay = {}, .count_attempt = false};
-  const Result<void> result = provider_.release_activities(std::span(&release, 1));
+void Node::release_gathered() {
+  if (released_.empty()) return;
+  env_.run_elsewhere(Lane::store,
+                     [this, released = std::exchange(released_, {})] { call_release_activities(released); });
+}
+
+void Node::call_release_activities(const std::vector<ActivityRenewal>& released) {
+  std::vector<ActivityRenewal> heartbeats;  // the next attempts can read them
+  std::vector<ActivityRelease> releases;
+  for (const ActivityRenewal& activity : released) {
+    if (activity.heartbeat) heartbeats.push_back(activity);
+    releases.push_back({.lease = activity.lease, .delay = {}, .count_attempt = false});
+  }
+  if (!heartbeats.empty()) std::ignore = provider_.renew_activities(heartbeats, options_.activity_lease);
+  const Result<void> result = provider_.release_activities(releases);
   if (!result) {
-    log_(LogLevel::warning, "releasing an activity failed; its lease ends at its deadline",
-         {{"error", result.error().describe()}});
+    log_(LogLevel::warning, "releasing activities failed; their leases end at their deadlines",
+         {{"count", std::to_string(releases.size())}, {"error", result.error().describe()}});
   }
 }
 
@@ -418,6 +429,7 @@ void Node::finish_if_drained() {
   if (!drained_) return;
   if (is_drained()) {
     activities_.release_abandoned();
+    release_gathered();
     leases_.stop();
     watchdog_.stop();
     // Behind all earlier calls to the store.

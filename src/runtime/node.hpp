@@ -97,6 +97,7 @@ class Node final : public ProviderListener,
 
   // Other work: the loop.
   void stop_lost(const ActivityLease& lease, const RenewResult& why);
+  void release_gathered();
   void stop_stolen(const std::vector<StolenLease>& stolen);
   void run_cancel(detail::LocalCancel& request);
   void sweep_at(TimePoint due);
@@ -114,7 +115,7 @@ class Node final : public ProviderListener,
   void call_fetch_activities(std::size_t places, std::optional<SessionClaim> claim);
   void call_read_stolen_leases();
   void call_sweep();
-  void call_release_activity(const ActivityRenewal& activity);
+  void call_release_activities(const std::vector<ActivityRenewal>& released);
   void call_release_sessions(UniqueFunction<void()> done);
   void check_drained_later();
 
@@ -144,8 +145,9 @@ class Node final : public ProviderListener,
   FetchGate activity_gate_;
   // A timer will fetch turns, when fewer are being stored.
   bool fetching_later_ = false;
-  std::optional<TimePoint> wake_;   // when the next timer is due
-  std::optional<TimePoint> sweep_;  // when the next sweep is due
+  std::optional<TimePoint> wake_;          // when the next timer is due
+  std::optional<TimePoint> sweep_;         // when the next sweep is due
+  std::vector<ActivityRenewal> released_;  // not sent to the store yet
   bool sweeping_ = false;
   bool stopping_ = false;
   UniqueFunction<void()> drained_;

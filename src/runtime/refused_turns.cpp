@@ -11,8 +11,9 @@ void RefusedTurns::remember(const PendingTurn& turn, const std::string& why) {
   if (refused_.size() > max_remembered_) refused_.clear();
   const TurnCommit& commit = turn.commit;
   const bool forgets = commit.events.empty() && detail::mutant("refused_turns_need_events");
-  refused_.insert_or_assign(commit.instance, RefusedTurn{commit.incarnation, commit.execution,
-                                                         forgets ? EventId{} : turn.after, why});
+  refused_.insert_or_assign(
+      commit.instance, RefusedTurn{commit.incarnation, commit.execution, forgets ? EventId{} : turn.after,
+                                   commit.events.empty(), why});
 }
 
 std::optional<Failure> RefusedTurns::take(const LeasedInstance& leased) {
@@ -22,7 +23,9 @@ std::optional<Failure> RefusedTurns::take(const LeasedInstance& leased) {
   refused_.erase(found);
   const bool same = refused.incarnation == leased.incarnation &&
                     refused.execution == identity_of(leased).execution &&
-                    refused.after == (is_fresh(leased) ? EventId{} : leased.last_event_id);
+                    refused.after == (is_fresh(leased) ? EventId{} : leased.last_event_id) &&
+                    // The history does not show whether another node has stored it; the attempts do.
+                    (!refused.without_events || leased.attempt > 1);
   if (!same && !detail::mutant("a_refusal_outlives_its_turn")) return std::nullopt;
   Failure failure;
   failure.kind = FailureKind::infrastructure;

@@ -30,6 +30,7 @@ class RefusedTurns {
     Incarnation incarnation;
     ExecutionId execution;
     EventId after;  // the last event before the turn
+    bool without_events = false;
     std::string why;
   };
   const std::size_t max_remembered_;

@@ -1,6 +1,7 @@
 #include "runtime/turns.hpp"
 
 #include "runtime/fetched_instance.hpp"
+#include "runtime/poison.hpp"
 #include "store/answers.hpp"
 #include <duramen/detail/mutant.hpp>
 
@@ -378,7 +379,8 @@ void Turns::refused(PendingTurn& turn, const std::string& why) {
   // The finished activities do not run again: their results are stored without the turn, and cause the fetch.
   for (ActivityAck& ack : commit.activity_acks) committer_.add(std::move(ack));
   if (const auto* held = std::get_if<HeldLease>(&commit.basis))
-    release({commit.incarnation, held->token}, {}, Attempt::uncounted);
+    release({commit.incarnation, held->token}, {},
+            commit.events.empty() ? Attempt::counted : Attempt::uncounted);
 }
 
 }  // namespace duramen::inline v0::runtime

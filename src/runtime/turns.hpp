@@ -3,10 +3,12 @@
 // An instance that this node works on has a slot (ResidentInstances). A slot holds the live coroutine between
 // turns, at most one uncommitted turn, and what arrived meanwhile. All on the loop.
 //
-//   finished activity ─┐                               ┌─ committed ─▶ activities begin, waiters are
-//   notified, fetched messages ──┼─▶ slot ─▶ run_turn ─▶ commit ─┤               the next turn start, cancel
-//   ─────┘                               └─ refused ───▶ the coroutine ran ahead: it is dropped;
+// clang-format off
+//   finished activity ─┐                               ┌─ committed ─▶ activities begin, waiters are notified,
+//   fetched messages ──┼─▶ slot ─▶ run_turn ─▶ commit ─┤               the next turn
+//   start, cancel ─────┘                               └─ refused ───▶ the coroutine ran ahead: it is dropped;
 //                                                                      the store hands the messages out again
+// clang-format on
 #pragma once
 
 #include "runtime/activities.hpp"

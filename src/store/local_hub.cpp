@@ -40,7 +40,7 @@ void LocalHub::end_count(const std::optional<StoreGauges>& gauges) {
     if (!mutant("a_restarted_runtime_skips_a_count")) last_count_began_.reset();
     return;
   }
-  last_count_ = gauges;
+  last_count_ = gauges;  // for runtimes that attach later: the one that counted may not be attached yet
   for (LocalRuntime* runtime : runtimes_) runtime->counted(*gauges);
 }
 

@@ -74,7 +74,7 @@ class LocalHub {
   /// One runtime counts the store for all runtimes here. True: the caller counts now and then calls
   /// end_count. False: another runtime counts, or the last count began less than `interval` before `now`.
   [[nodiscard]] bool begin_count(LeaseTime now, Duration interval);
-  /// Passes the count on to every runtime here. Absent: counting failed, and the next begin_count
+  /// Passes the count on to every runtime here. Absent: the caller stopped, and the next begin_count
   /// is true.
   void end_count(const std::optional<StoreGauges>& gauges);
 

@@ -119,6 +119,22 @@ TEST_F(PayloadBounds, TheOptionCanLowerTheLimit) {
   EXPECT_EQ(client.start("i", "echo", std::string(11, 'x')).error().code, ErrorCode::limit_exceeded);
 }
 
+// Its kind was `application`, and code could not distinguish it from a failure of its own.
+TEST_F(PayloadBounds, HeartbeatDetailsThatAreTooLargeAreALimit) {
+  world.registry.add("Beat", [](ActivityContext& ctx, int bytes) {
+    ctx.heartbeat(std::string(static_cast<std::size_t>(bytes), 'x'));
+    return 1;
+  });
+  world.registry.add("beat", [](OrchestrationContext& ctx, int bytes) -> Task<int> {
+    co_return co_await ctx.schedule_activity<int>("Beat", bytes);
+  });
+  RuntimeOptions options;
+  options.max_payload_bytes = 1000;
+  world.run(options);
+  EXPECT_EQ(world.finish("fits", "beat", 1000).status, Status::completed);
+  EXPECT_EQ(world.finish("too large", "beat", 1001).failure.value().kind, FailureKind::limit);
+}
+
 TEST_F(PayloadBounds, ALimitOfZeroOrAboveTheCeilingIsRefused) {
   for (const std::size_t wrong : {std::size_t{0}, payload_ceiling + 1}) {
     RuntimeOptions options;

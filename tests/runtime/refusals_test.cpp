@@ -225,8 +225,8 @@ TEST_F(Refusals, ManyAreEachRefusedOnceEvenIfNothingIsResident) {
   EXPECT_EQ(store->refused, 4);
 }
 
-/// Cannot hold turns of the node "one" that write the key "huge", and gives it no turn after that until
-/// `again`.
+/// Cannot hold turns of the node "one" that write the key "huge" or have no events, and gives it no turn
+/// after that until `again`.
 class PickyWithOneNode final : public ForwardingProvider {
  public:
   using ForwardingProvider::ForwardingProvider;
@@ -240,7 +240,8 @@ class PickyWithOneNode final : public ForwardingProvider {
   Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
                                                  const std::stop_token& preempt) override {
     const TurnCommit& commit = commits.front();
-    if (commits.size() > 1 || commit.node != NodeId("one") || commit.change.key_values.empty())
+    const bool fits = commit.change.key_values.empty() && !commit.events.empty();
+    if (commits.size() > 1 || commit.node != NodeId("one") || fits)
       return ForwardingProvider::commit_turns(commits, preempt);
     refused = true;
     return std::vector<CommitResult>{{.outcome = CommitOutcome::invalid, .message = "it is too long"}};
@@ -273,6 +274,42 @@ TEST(RefusedByOneNode, AnInstanceThatContinuedElsewhereDoesNotFail) {
   other.shutdown(Duration{0});
   store->again = true;
   world.client.raise_event("i", "second", 2).value();
+  const InstanceState state = world.wait("i", [&] { world.clock.advance(100ms); });
+  EXPECT_EQ(state.status, Status::completed) << (state.failure ? state.failure->message : "");
+}
+
+// Its history is the same after the turn as before it.
+TEST(RefusedByOneNode, ATurnWithoutEventsThatAnotherNodeStoredDoesNotFailTheInstance) {
+  PickyWithOneNode* store = nullptr;
+  ClockedWorld world([&](std::shared_ptr<Provider> inner) {
+    auto wrapped = std::make_shared<PickyWithOneNode>(std::move(inner));
+    store = wrapped.get();
+    return wrapped;
+  });
+  world.registry.add("after_a_timer", [](OrchestrationContext& ctx) -> Task<int> {
+    co_await ctx.schedule_timer(1s);
+    co_return co_await ctx.schedule_wait<int>("go");
+  });
+  RuntimeOptions one;
+  one.node = NodeId("one");
+  world.run(one);
+  world.client.start("i", "after_a_timer").value();
+  world.until([&] { return world.provider->read_history("i", ExecutionId{1}, {}).value().size() >= 3; },
+              [&] { world.clock.advance(100ms); });
+  const OutboundMessage again{.target = "i",
+                              .body = message::TimerFired{ExecutionId{1}, EventId{2}, world.clock.now()}};
+  ASSERT_EQ(world.provider->enqueue_messages({&again, 1}).value().at(0), EnqueueOutcome::enqueued);
+  world.until([&] { return store->refused.load(); }, [&] { world.clock.advance(100ms); });
+  Runtime& other = world.run();
+  world.until(
+      [&] {
+        const QueueDepths depths = world.provider->get_queue_depths().value();
+        return depths.orchestrator_due + depths.orchestrator_leased + depths.orchestrator_later == 0;
+      },
+      [&] { world.clock.advance(100ms); });
+  other.shutdown(Duration{0});
+  store->again = true;
+  world.client.raise_event("i", "go", 2).value();
   const InstanceState state = world.wait("i", [&] { world.clock.advance(100ms); });
   EXPECT_EQ(state.status, Status::completed) << (state.failure ? state.failure->message : "");
 }

@@ -63,7 +63,7 @@ struct SimulationOptions {
   double crash_rate = 0;
   /// Limits crashes, so that nodes make progress.
   std::size_t max_crashes = 8;
-  std::optional<CrashPoint> crash_at;
+  std::optional<CrashPoint> crash_at = std::nullopt;
   /// The chance that a call to the store fails, before it is made or by losing its answer.
   double fault_rate = 0;
   /// The chance, per job, that a node stalls for up to two leases: a paused machine, a slow disk.

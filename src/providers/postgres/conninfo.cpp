@@ -59,11 +59,9 @@ ConnInfo::ConnInfo(const std::string& text) {
   const bool odd_port = port.find_first_not_of("0123456789,") != std::string::npos;
   if (odd_host || odd_port || has_at_in_path(text)) {
     refuse(
-        "the connection string is ambiguous (it is not shown: a part of a password may be in the "
+        "the connection string is ambiguous (it is not shown: a part of a password may be in the place of "
         "the "
-        "place of the host, the port or the database); in a URI write an @ as %40, a / as %2F, a : as %3A "
-        "and a ? "
-        "as %3F");
+        "host, the port or the database); in a URI write an @ as %40, a / as %2F, a : as %3A and a ? as %3F");
   }
   const auto has = [&](const std::string& keyword) {
     for (const auto& [known, value] : values_) {

@@ -38,9 +38,9 @@ OrchestratorQueue::OrchestratorQueue(Connection& connection)
       tag_(connection,
            "UPDATE orchestrator_queue SET attempt = attempt + 1, lease_token = ?3 "
            "WHERE instance_key = ?1 AND visible_at <= ?2"),
-      give_back_(connection,
-                 "UPDATE orchestrator_queue SET lease_token = NULL, attempt = max(attempt - ?3, 0) "
-                 "WHERE instance_key = ?1 AND lease_token = ?2"),
+      release_(connection,
+               "UPDATE orchestrator_queue SET lease_token = NULL, attempt = max(attempt - ?3, 0) "
+               "WHERE instance_key = ?1 AND lease_token = ?2"),
       erase_fetched_(connection, "DELETE FROM orchestrator_queue WHERE instance_key = ? AND lease_token = ?"),
       erase_timer_(
           connection,
@@ -184,8 +184,8 @@ TurnBatch OrchestratorQueue::fetch(const TransactionTime& time, const TurnFetch&
   return batch;
 }
 
-void OrchestratorQueue::give_back(Incarnation key, LeaseToken token, bool count_attempt) {
-  give_back_.execute(key.value, token.value, count_attempt ? 0 : 1);
+void OrchestratorQueue::release(Incarnation key, LeaseToken token, bool count_attempt) {
+  release_.execute(key.value, token.value, count_attempt ? 0 : 1);
 }
 
 void OrchestratorQueue::erase_fetched(Incarnation key, LeaseToken token) {

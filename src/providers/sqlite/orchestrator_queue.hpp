@@ -41,7 +41,7 @@ class OrchestratorQueue {
   [[nodiscard]] TurnBatch fetch(const TransactionTime& time, const TurnFetch& request, Instances& instances,
                                 KeyValueTable& key_values, const std::function<LeaseToken()>& new_token);
   /// Undoes the changes of a fetch to the messages that it returned.
-  void give_back(Incarnation key, LeaseToken token, bool count_attempt);
+  void release(Incarnation key, LeaseToken token, bool count_attempt);
 
   void erase_fetched(Incarnation key, LeaseToken token);
   void erase_timer(Incarnation key, ExecutionId execution, EventId timer);
@@ -70,7 +70,7 @@ class OrchestratorQueue {
   Statement candidates_;
   Statement messages_;
   Statement tag_;
-  Statement give_back_;
+  Statement release_;
   Statement erase_fetched_;
   Statement erase_timer_;
   Statement erase_timers_;

@@ -231,7 +231,7 @@ Result<void> SqliteProvider::release_turns(std::span<const TurnRelease> items) {
         std::optional<std::int64_t> not_before;
         if (item.delay.count() > 0) not_before = time.later(item.delay);
         if (!tables_.instances.release_lease(time, item.lease, not_before)) continue;
-        tables_.queue.give_back(item.lease.incarnation, item.lease.token, item.count_attempt);
+        tables_.queue.release(item.lease.incarnation, item.lease.token, item.count_attempt);
         any = true;
       }
       return any;
@@ -317,7 +317,7 @@ Result<void> SqliteProvider::release_activities(std::span<const ActivityRelease>
     providers::Notices notices;
     notices.activities_ready = writer_.write(CommitSync::lease_only, [&](const TransactionTime& time) {
       bool any = false;
-      for (const ActivityRelease& item : items) any |= tables_.workers.abandon(time, item);
+      for (const ActivityRelease& item : items) any |= tables_.workers.release(time, item);
       return any;
     });
     announce(notices);

@@ -225,7 +225,7 @@ void TurnWriter::store_status_and_key_values(const InstanceChange& change, Incar
 /// Changes the worker queue: inserts the new activities, then deletes the cancelled ones.
 void TurnWriter::store_work(const TransactionTime& time, const TurnCommit& commit, Incarnation key,
                             CommitResult& result, providers::Notices& notices) {
-  insert_worker_items(time, commit, key, notices);
+  insert_activities(time, commit, key, notices);
   workers_.cancel(time, key, commit.execution, commit.cancelled_activities, commit.node, result.stolen);
   if (commit.cancel_rest) {
     workers_.cancel_execution(time, key, commit.execution, *commit.cancel_rest, commit.node, result.stolen);
@@ -236,8 +236,8 @@ void TurnWriter::store_work(const TransactionTime& time, const TurnCommit& commi
   notices.instances.push_back({commit.instance, commit.change.status, commit.node});
 }
 
-void TurnWriter::insert_worker_items(const TransactionTime& time, const TurnCommit& commit, Incarnation key,
-                                     providers::Notices& notices) {
+void TurnWriter::insert_activities(const TransactionTime& time, const TurnCommit& commit, Incarnation key,
+                                   providers::Notices& notices) {
   // An activity scheduled and cancelled in one turn is never inserted, and no lease is stolen.
   if (commit.cancel_rest || commit.new_activities.empty()) return;
   std::unordered_set<EventId> cancelled;

@@ -45,8 +45,8 @@ class TurnWriter {
   void store_status_and_key_values(const InstanceChange& change, Incarnation key, bool has_key_values);
   void store_work(const TransactionTime& time, const TurnCommit& commit, Incarnation key,
                   CommitResult& result, providers::Notices& notices);
-  void insert_worker_items(const TransactionTime& time, const TurnCommit& commit, Incarnation key,
-                           providers::Notices& notices);
+  void insert_activities(const TransactionTime& time, const TurnCommit& commit, Incarnation key,
+                         providers::Notices& notices);
   void send_messages(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
                      providers::Notices& notices);
   /// Sends one message. A refused start is answered to the instance of this turn, or reported in `result`.

@@ -140,7 +140,7 @@ WorkerQueue::WorkerQueue(Connection& connection, NumberAllocator& numbers, Stole
           "THEN overdue_at ELSE min(coalesce(close_by, ?5 + min(heartbeat, ?9)), ?5 + min(heartbeat, ?9)) "
           "END WHERE " +
               std::string(held)),
-      abandon_(connection,
+      release_(connection,
                "UPDATE worker_queue SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, "
                "close_by = NULL, overdue_at = NULL, attempt = max(attempt - ?6, 0), "
                "visible_at = coalesce(?7, visible_at), "
@@ -280,11 +280,11 @@ bool WorkerQueue::renew(const TransactionTime& time, const ActivityRenewal& rene
   return true;
 }
 
-bool WorkerQueue::abandon(const TransactionTime& time, const ActivityRelease& entry) {
+bool WorkerQueue::release(const TransactionTime& time, const ActivityRelease& entry) {
   const ActivityKey& key = entry.lease.key;
   std::optional<std::int64_t> visible_at;
   if (entry.delay.count() > 0) visible_at = time.later(entry.delay);
-  return abandon_.execute(key.incarnation.value, key.execution.value, key.activity.value,
+  return release_.execute(key.incarnation.value, key.execution.value, key.activity.value,
                           entry.lease.token.value, time.lease_now, entry.count_attempt ? 0 : 1, visible_at,
                           TransactionTime::longest_ms) == 1;
 }

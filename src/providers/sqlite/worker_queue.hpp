@@ -43,7 +43,7 @@ class WorkerQueue {
   [[nodiscard]] bool finish(const TransactionTime& time, const ActivityLease& lease);
   [[nodiscard]] bool renew(const TransactionTime& time, const ActivityRenewal& renewal, Duration extend);
   /// Releases the row; false if it is not held under that lease.
-  [[nodiscard]] bool abandon(const TransactionTime& time, const ActivityRelease& entry);
+  [[nodiscard]] bool release(const TransactionTime& time, const ActivityRelease& entry);
 
   /// Deletes rows even if they are leased. Leaves a tombstone for each lease and returns the leases. `by` is
   /// the node that takes them.
@@ -88,7 +88,7 @@ class WorkerQueue {
   Statement finish_;
   Statement renew_;
   Statement renew_alive_;
-  Statement abandon_;
+  Statement release_;
   Removal cancel_one_;
   Removal cancel_list_;
   Removal cancel_execution_;

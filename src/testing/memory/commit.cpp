@@ -182,12 +182,12 @@ void MemoryState::apply(const TurnCommit& commit, Instance& instance, CommitResu
   if (change.status != Status::continued_as_new) instance.engine_version = change.engine_version;
   instance.last_commit = commit.token;
 
-  insert_worker_items(commit, instance);
+  insert_activities(commit, instance);
   cancel(commit, instance, result);
   notices.instances.push_back({info.instance, info.status, commit.node});
 }
 
-void MemoryState::insert_worker_items(const TurnCommit& commit, const Instance& instance) {
+void MemoryState::insert_activities(const TurnCommit& commit, const Instance& instance) {
   std::set<EventId> cancelled;
   for (const CancelledActivity& entry : commit.cancelled_activities) cancelled.insert(entry.activity);
 

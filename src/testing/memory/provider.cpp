@@ -89,7 +89,7 @@ Result<std::vector<CommitResult>> MemoryProvider::commit_turns(std::span<const T
 
 Result<void> MemoryProvider::release_turns(std::span<const TurnRelease> items) {
   return impl_->run([&](MemoryState& state) {
-    for (const TurnRelease& item : items) state.abandon(item);
+    for (const TurnRelease& item : items) state.release(item);
     return Result<void>{};
   });
 }
@@ -115,7 +115,7 @@ Result<std::vector<RenewResult>> MemoryProvider::renew_activities(std::span<cons
 
 Result<void> MemoryProvider::release_activities(std::span<const ActivityRelease> items) {
   return impl_->run([&](MemoryState& state) {
-    for (const ActivityRelease& item : items) state.abandon(item);
+    for (const ActivityRelease& item : items) state.release(item);
     return Result<void>{};
   });
 }

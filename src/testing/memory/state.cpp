@@ -204,7 +204,7 @@ Instance* MemoryState::find_leased(const TurnLease& lease) {
   return held ? instance : nullptr;
 }
 
-void MemoryState::abandon(const TurnRelease& entry) {
+void MemoryState::release(const TurnRelease& entry) {
   Instance* instance = find_leased(entry.lease);
   if (!instance) return;
   for (auto& [position, message] : instance->inbox) {

@@ -27,12 +27,12 @@ class MemoryState : public MemoryTables {
 
   TurnBatch fetch_instances(const TurnFetch& request);
   std::vector<CommitResult> commit_all(std::span<const TurnCommit> commits);
-  void abandon(const TurnRelease& entry);
+  void release(const TurnRelease& entry);
   bool renew(const TurnLease& lease, Duration extend);
 
   ActivityBatch fetch_work(const ActivityFetch& request);
   AckResult ack(const ActivityAck& ack);
-  void abandon(const ActivityRelease& entry);
+  void release(const ActivityRelease& entry);
   RenewResult renew(const ActivityRenewal& renewal, Duration extend);
   std::vector<StolenLease> read_stolen(const NodeId& node);
 
@@ -83,7 +83,7 @@ class MemoryState : public MemoryTables {
   bool basis_holds(const TurnCommit& commit, Instance* instance, CommitResult& result);
   static bool continues(const TurnCommit& commit, const Instance* instance);
   void apply(const TurnCommit& commit, Instance& instance, CommitResult& result);
-  void insert_worker_items(const TurnCommit& commit, const Instance& instance);
+  void insert_activities(const TurnCommit& commit, const Instance& instance);
   void send_messages(const TurnCommit& commit, Instance& instance, CommitResult& result);
   static void drop_timers(const TurnCommit& commit, Instance& instance);
   void cancel(const TurnCommit& commit, const Instance& instance, CommitResult& result);

@@ -113,7 +113,7 @@ void MemoryState::deliver_end(const ActivityKey& key, const std::variant<Payload
   }
 }
 
-void MemoryState::abandon(const ActivityRelease& entry) {
+void MemoryState::release(const ActivityRelease& entry) {
   WorkRow* row = find_leased(entry.lease);
   if (!row) return;
   row->lease = {};
