@@ -1,4 +1,4 @@
-// What most tests of the engine include: googletest and <duramen/duramen.hpp> without its JSON, which few
+// The headers of most tests of the engine: googletest and <duramen/duramen.hpp> without its JSON, which few
 // need and every source would load.
 #pragma once
 

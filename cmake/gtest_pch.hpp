@@ -1,4 +1,4 @@
-// What every test includes, compiled once for all of them. No header of ours: the tests of the lower layers
+// The headers of every test, compiled once for all of them. No header of ours: the tests of the lower layers
 // must include what they use.
 #pragma once
 

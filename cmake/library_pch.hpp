@@ -1,4 +1,4 @@
-// What most sources of the libraries include. Each source still includes what it uses: without this header,
+// The headers of most sources of the libraries. Each source still includes what it uses: without this header,
 // or with another one, it must compile as well.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What most sources of the command line and of the benchmarks include. JSON is left out: few need it, and
+// The headers of most sources of the command line and of the benchmarks. JSON is left out: few need it, and
 // every source would load it.
 #pragma once
 
