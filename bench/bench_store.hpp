@@ -55,6 +55,8 @@ class BenchStore {
   [[nodiscard]] virtual double close_and_weigh() = 0;
   /// Its calls to a server; absent without a server.
   [[nodiscard]] virtual std::optional<std::uint64_t> queries() const { return std::nullopt; }
+  /// A reader that sees the store as it is now, until the result is destroyed. Null: the store has none.
+  [[nodiscard]] virtual std::shared_ptr<void> hold_snapshot() const { return nullptr; }
 };
 
 /// Makes fresh stores of one kind.

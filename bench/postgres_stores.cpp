@@ -82,6 +82,12 @@ class PostgresStore final : public BenchStore {
     return counters.queries + counters.listener_queries;
   }
 
+  [[nodiscard]] std::shared_ptr<void> hold_snapshot() const override {
+    std::shared_ptr<Connection> reader = connect(conninfo_);
+    reader->script("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1");
+    return reader;
+  }
+
   /// Every writing transaction uses a number, and is synced before its answer.
   [[nodiscard]] StoreCounts counts() const override {
     const auto rows = observer_->run(

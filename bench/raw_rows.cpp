@@ -52,16 +52,16 @@ void RawRow::Free::operator()(sqlite3_value* value) const { sqlite3_value_free(v
 RawRows::RawRows(const HelloTurns& turns, const std::filesystem::path& parent) {
   const SqliteStore store(parent);
   const auto created = commit_all(*store.provider(), {turns.first(0)});
-  running = read_row(store.file(), "instances");
-  first_turn = read_row(store.file(), "history");
-  work = read_row(store.file(), "worker_queue");
+  running = read_row(store.file(), "duramen_instances");
+  first_turn = read_row(store.file(), "duramen_history");
+  work = read_row(store.file(), "duramen_worker_queue");
   (void)commit_all(*store.provider(), {turns.second(0, created[0].incarnation)});
-  completed = read_row(store.file(), "instances");
-  second_turn = read_row(store.file(), "history");
+  completed = read_row(store.file(), "duramen_instances");
+  second_turn = read_row(store.file(), "duramen_history");
   const auto other = commit_all(*store.provider(), {turns.first(1)});
   const dm::ActivityAck ack = turns.ack(1, other[0].incarnation);
   (void)store.provider()->ack_activities({&ack, 1}).value();
-  message = read_row(store.file(), "orchestrator_queue");
+  message = read_row(store.file(), "duramen_queue");
 }
 
 /// Values stay bound from one run to the next.
@@ -82,7 +82,6 @@ class RawConnection::Statement {
     if (index > 0) sqlite3_bind_text(statement_, index, value.c_str(), -1, SQLITE_TRANSIENT);
   }
   void bind(int index, const sqlite3_value* value) { sqlite3_bind_value(statement_, index, value); }
-  void clear(int index) { sqlite3_bind_null(statement_, index); }
   void run() {
     const int code = sqlite3_step(statement_);
     sqlite3_reset(statement_);
@@ -99,11 +98,9 @@ class RawConnection::Insert {
   Insert(sqlite3* connection, const RawRow& row) : row_(row), statement_(connection, sql(row)) {
     for (std::size_t i = 0; i < row.values.size(); ++i)
       statement_.bind(static_cast<int>(i) + 1, row.values[i].get());
-    if (row.table == "orchestrator_queue") statement_.clear(index("id"));
-    key_ = row.table == "instances" ? index("key") : index("instance_key");
+    key_ = row.table == "duramen_instances" ? index("key") : index("instance_key");
     position_ = index("position");
-    token_ = row.table == "instances" ? index("commit_token") : index("lease_token");
-    if (row.table == "orchestrator_queue") token_ = 0;
+    token_ = row.table == "duramen_instances" ? index("commit_token") : index("lease_token");
     name_ = index("instance_id");
   }
   void run(std::uint64_t number) {
@@ -160,17 +157,17 @@ RawConnection::RawConnection(const std::string& file, const RawRows& rows, bool 
   };
   prepare("begin", "BEGIN IMMEDIATE");
   prepare("commit", "COMMIT");
-  prepare("finish", "DELETE FROM worker_queue WHERE instance_key = ? AND execution = 1 AND activity = 2");
-  prepare(
-      "renew",
-      "UPDATE worker_queue SET lease_until = ?2 WHERE instance_key = ?1 AND execution = 1 AND activity = 2");
+  prepare("finish",
+          "DELETE FROM duramen_worker_queue WHERE instance_key = ? AND execution = 1 AND activity = 2");
+  prepare("renew",
+          "UPDATE duramen_worker_queue SET lease_until = ?2 WHERE instance_key = ?1 AND execution = 1 AND "
+          "activity = 2");
   prepare("end",
-          "UPDATE instances SET status = ?2, last_event_id = ?3, updated_at = ?4, commit_token = ?5, output "
-          "= ?6, "
-          "output_encoding = ?7 WHERE key = ?1");
-  const char* changed[] = {"status",       "last_event_id", "updated_at",
-                           "commit_token", "output",        "output_encoding"};
-  for (int i = 0; i < 6; ++i) {
+          "UPDATE duramen_instances SET status = ?2, last_event_id = ?3, updated_at = ?4, commit_token = ?5, "
+          "output = ?6, output_encoding = ?7, ended_at = ?8, replay_token = ?9 WHERE key = ?1");
+  const char* changed[] = {"status", "last_event_id",   "updated_at", "commit_token",
+                           "output", "output_encoding", "ended_at",   "replay_token"};
+  for (int i = 0; i < 8; ++i) {
     const auto found = std::ranges::find(rows.completed.columns, changed[i]);
     const auto at = static_cast<std::size_t>(found - rows.completed.columns.begin());
     statements_["end"]->bind(i + 2, rows.completed.values.at(at).get());
@@ -258,7 +255,7 @@ void RawConnection::finished(std::uint64_t number, std::size_t count) {
       second.run(i);
     }
     // The numbers are used: the store continues after them.
-    execute(("UPDATE counters SET value = max(value, " + std::to_string(key_of(number + count) + 1) +
+    execute(("UPDATE duramen_counters SET value = max(value, " + std::to_string(key_of(number + count) + 1) +
              ") WHERE name = 'next_number'")
                 .c_str());
   });

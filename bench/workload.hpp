@@ -45,6 +45,7 @@ void run_events(Scene& scene);
 void run_processes(Scene& scene);
 void run_resident(Scene& scene);
 void run_fairness(Scene& scene);
+void run_scale(Scene& scene);
 void run_replay(Scene& scene);
 
 }  // namespace bench

@@ -223,6 +223,12 @@ class Parser {
     });
   }
 
+  static void add_by(App* app, std::optional<std::string>& to) {
+    app->add_option("--by", to, "The requester; default: your login name")
+        ->envname("DURAMEN_BY")
+        ->type_name("NAME");
+  }
+
   // -- the commands -------------------------------------------------------------------------------
 
   void add_looking() {
@@ -302,6 +308,7 @@ class Parser {
       app->add_option("--version", to->version, "A version; default: the highest")->type_name("VERSION");
       app->add_flag("--replace", to->replace, "Replace an instance of that id that has ended");
       app->add_flag("--create", to->create_store, "Make the store if there is none");
+      add_by(app, to->by);
       app->add_flag("--wait", to->wait, "Wait until it has ended");
       add_duration(app, "--timeout", to->timeout, "Wait at most TIME");
     }
@@ -314,6 +321,7 @@ class Parser {
       auto [app, to] = command<CancelArguments>("cancel", "Ask instances to end");
       add_selection(app, to->which);
       app->add_option("--reason", to->reason, "Shown to code and people")->type_name("TEXT");
+      add_by(app, to->by);
       app->add_option_function<std::string>(
              "--mode",
              [target = to](const std::string& mode) {
@@ -332,6 +340,7 @@ class Parser {
       app->add_option("EVENT", to->event, "Its name")->required()->type_name("");
       add_payload(app, to->data, "--data", "What it carries");
       app->add_option("--message-id", to->message_id, "Sending it again changes nothing")->type_name("TEXT");
+      add_by(app, to->by);
     }
     {
       auto [app, to] = command<EnqueueArguments>("enqueue", "Send a message to a queue of an instance");
@@ -339,6 +348,7 @@ class Parser {
       app->add_option("QUEUE", to->queue, "Its name")->required()->type_name("");
       add_payload(app, to->data, "--data", "The message");
       app->add_option("--message-id", to->message_id, "Sending it again changes nothing")->type_name("TEXT");
+      add_by(app, to->by);
     }
   }
 
@@ -359,6 +369,7 @@ class Parser {
       add_bulk(app, to->bulk);
     }
     command<StatsArguments>("stats", "Count instances and queued work");
+    command<NodesArguments>("nodes", "List the runtimes that work on the store");
     {
       auto [app, to] = command<TopArguments>("top", "Watch the store, live");
       add_duration(app, "--interval", to->interval, "Refresh every TIME; default 2s");
@@ -371,6 +382,10 @@ class Parser {
       app->add_option("--limit", to->limit, "Check N open instances; default 1000")
           ->type_name("N")
           ->check(at_least_one);
+    }
+    {
+      auto [app, to] = command<UpgradeArguments>("upgrade", "Show or end the upgrade of the nodes");
+      app->add_flag("--finish", to->finish, "Begin new executions at the newest engine version");
     }
   }
 

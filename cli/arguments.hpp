@@ -68,6 +68,7 @@ struct StartArguments {
   bool replace = false;
   bool create_store = false;
   bool wait = false;
+  std::optional<std::string> by;  ///< absent: the user
   std::optional<Duration> timeout;
 };
 struct WaitArguments {
@@ -78,6 +79,7 @@ struct CancelArguments {
   Selection which;
   std::string reason;
   CancelMode mode = CancelMode::graceful;
+  std::optional<std::string> by;  ///< absent: the user
   BulkOptions bulk;
 };
 struct RaiseArguments {
@@ -85,12 +87,14 @@ struct RaiseArguments {
   std::string event;
   PayloadSource data;
   std::optional<std::string> message_id;
+  std::optional<std::string> by;  ///< absent: the user
 };
 struct EnqueueArguments {
   InstanceId instance;
   std::string queue;
   PayloadSource data;
   std::optional<std::string> message_id;
+  std::optional<std::string> by;  ///< absent: the user
 };
 struct KvArguments {
   InstanceId instance;
@@ -109,6 +113,10 @@ struct PruneArguments {
   BulkOptions bulk;
 };
 struct StatsArguments {};
+struct NodesArguments {};
+struct UpgradeArguments {
+  bool finish = false;
+};
 struct TopArguments {
   Duration interval = std::chrono::seconds{2};
   std::optional<std::uint64_t> rounds;
@@ -148,11 +156,12 @@ struct CompletionArguments {
   std::string shell;
 };
 
-using Command = std::variant<ListArguments, ShowArguments, HistoryArguments, TreeArguments, ExplainArguments,
-                             StartArguments, WaitArguments, CancelArguments, RaiseArguments, EnqueueArguments,
-                             KvArguments, DeleteArguments, PruneArguments, StatsArguments, TopArguments,
-                             DoctorArguments, ExportArguments, ImportArguments, ReplayArguments, RunArguments,
-                             VersionArguments, CompletionArguments>;
+using Command =
+    std::variant<ListArguments, ShowArguments, HistoryArguments, TreeArguments, ExplainArguments,
+                 StartArguments, WaitArguments, CancelArguments, RaiseArguments, EnqueueArguments,
+                 KvArguments, DeleteArguments, PruneArguments, StatsArguments, NodesArguments, TopArguments,
+                 UpgradeArguments, DoctorArguments, ExportArguments, ImportArguments, ReplayArguments,
+                 RunArguments, VersionArguments, CompletionArguments>;
 
 struct Invocation {
   Globals globals;

@@ -17,6 +17,7 @@ namespace duramen::cli {
 [[nodiscard]] Result<Answer> run(Session& session, const ExplainArguments& arguments);
 [[nodiscard]] Result<Answer> run(Session& session, const KvArguments& arguments);
 [[nodiscard]] Result<Answer> run(Session& session, const StatsArguments& arguments);
+[[nodiscard]] Result<Answer> run(Session& session, const NodesArguments& arguments);
 [[nodiscard]] Result<Answer> run(Session& session, const TopArguments& arguments);
 [[nodiscard]] Result<Answer> run(Session& session, const DoctorArguments& arguments);
 
@@ -30,6 +31,7 @@ namespace duramen::cli {
 // Managing, moving.
 [[nodiscard]] Result<Answer> run(Session& session, const DeleteArguments& arguments);
 [[nodiscard]] Result<Answer> run(Session& session, const PruneArguments& arguments);
+[[nodiscard]] Result<Answer> run(Session& session, const UpgradeArguments& arguments);
 [[nodiscard]] Result<Answer> run(Session& session, const ExportArguments& arguments);
 [[nodiscard]] Result<Answer> run(Session& session, const ImportArguments& arguments);
 

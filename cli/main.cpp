@@ -2,6 +2,7 @@
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "requester.hpp"
 #include "session.hpp"
 #include "store.hpp"
 #include "terminal.hpp"
@@ -81,7 +82,13 @@ Result<Answer> run_command(Context& context, const Arguments& arguments) {
   } else {
     Result<Store> store = open_store(context.globals.store, access_of(arguments));
     if (!store) return store.error();
-    Session session{context, *std::move(store)};
+    std::optional<std::string> requested_by;
+    if constexpr (requires { arguments.by; }) {
+      Result<std::optional<std::string>> name = requester(arguments.by);
+      if (!name) return name.error();
+      requested_by = *std::move(name);
+    }
+    Session session{context, *std::move(store), std::move(requested_by)};
     return run(session, arguments);
   }
 }

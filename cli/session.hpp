@@ -8,6 +8,7 @@
 #include <duramen/store.hpp>
 
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace duramen::cli {
@@ -22,7 +23,8 @@ struct Context {
 struct Session {
   Context& context;
   Store store;
-  Client client{store};
+  std::optional<std::string> requested_by = std::nullopt;
+  Client client{store, {.requested_by = requested_by}};
 
   [[nodiscard]] Provider& provider() { return *store.provider(); }
   [[nodiscard]] TimePoint now() { return provider().clock().now(); }

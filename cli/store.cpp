@@ -38,7 +38,7 @@ Result<Store> open_sqlite(const std::string& path, StoreAccess access) {
       return unavailable(path + " is empty: no store was made in it yet; " + advice);
     }
   }
-  auto provider = sqlite::open_provider({.path = path});
+  auto provider = sqlite::open_provider({.path = path, .migrate = false});
   if (!provider) return provider.error();
   return Store{*std::move(provider)};
 }

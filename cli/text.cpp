@@ -42,6 +42,10 @@ void leave_out_unreadable(Answer& answer, const InstanceInfo& info) {
   }
 }
 
+std::string_view mode_name(CancelMode mode) {
+  return mode == CancelMode::graceful ? "graceful" : "terminate";
+}
+
 std::string code_of(const std::string& name, const std::string& version) {
   return version.empty() ? name : name + " " + version;
 }
@@ -105,7 +109,9 @@ Json to_json(const InstanceInfo& info, bool with_results) {
       .add("created_at", info.created_at)
       .add("updated_at", info.updated_at)
       .add("parent_instance_id", info.parent ? Json(info.parent->instance) : Json())
-      .add("custom_status", info.custom_status);
+      .add("custom_status", info.custom_status)
+      .add("cancel_asked", info.cancel_asked ? Json(mode_name(*info.cancel_asked)) : Json())
+      .add("ended_at", info.ended_at);
   if (info.unreadable) object.add("unreadable", *info.unreadable);
   if (with_results) {
     add_payload(object, "output", info.output);

@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace duramen::cli {
 
@@ -17,6 +18,8 @@ namespace duramen::cli {
 [[nodiscard]] bool is_damage(const Error& error);
 /// Reports an unreadable instance as left out.
 void leave_out_unreadable(Answer& answer, const InstanceInfo& info);
+/// "graceful" or "terminate".
+[[nodiscard]] std::string_view mode_name(CancelMode mode);
 /// "Checkout 1.2.0".
 [[nodiscard]] std::string code_of(const std::string& name, const std::string& version);
 /// A payload on one line: JSON unchanged, text in quotes; about `limit` bytes at most.

@@ -1,4 +1,4 @@
-// duramen_instructions WORK COUNT: does so many hellos, or steps of a chain, on one thread and nothing else.
+// duramen_instructions WORK COUNT: does COUNT times one kind of work, on one thread and nothing else.
 //
 // To be run under callgrind: with one thread, a clock that stands still and chance that is seeded, the number
 // of instructions depends on the code alone, so that it can be compared from one change to the next on any
@@ -30,9 +30,30 @@ dm::Task<int> chain(dm::OrchestrationContext& ctx, int steps) {
   co_return done;
 }
 
+dm::Task<int> timers(dm::OrchestrationContext& ctx, int count) {
+  for (int i = 0; i < count; ++i) co_await ctx.schedule_timer(std::chrono::milliseconds{1});
+  co_return count;
+}
+
+dm::Task<int> events(dm::OrchestrationContext& ctx, int count) {
+  for (int i = 0; i < count; ++i) (void)co_await ctx.dequeue_event("jobs");
+  co_return count;
+}
+
+dm::Task<int> child(dm::OrchestrationContext&, int i) { co_return i; }
+
+dm::Task<int> children(dm::OrchestrationContext& ctx, int count) {
+  for (int i = 0; i < count; ++i) (void)co_await ctx.schedule_sub_orchestration<int>("Child", i);
+  co_return count;
+}
+
 dm::Registry registry() {
   dm::Registry all = bench::greeting_registry();
   all.add("Chain", chain);
+  all.add("Timers", timers);
+  all.add("Events", events);
+  all.add("Children", children);
+  all.add("Child", child);
   all.add("Step", [](dm::ActivityContext&, int i) { return i; });
   return all;
 }
@@ -48,8 +69,9 @@ class OneThread {
     settle();
   }
 
-  /// Returns whether the instance has ended, when nothing is left to do.
-  bool run(const std::string& instance, const std::string& orchestration, dm::Payload input) {
+  /// Returns whether the instance has ended, when nothing is left to do. Sends it `messages`, one by one.
+  bool run(const std::string& instance, const std::string& orchestration, dm::Payload input,
+           int messages = 0) {
     bool ended = false;
     std::ignore = store_.local_hub()->await_end(
         instance, [&](const auto& end) { ended = end.status == dm::Status::completed; });
@@ -60,12 +82,19 @@ class OneThread {
     node_.start(std::move(request), [](const auto&) {});
     for (int tries = 0; !ended && tries < 100'000; ++tries) {
       settle();
+      if (messages-- > 0) send(instance);
       clock_.advance(std::chrono::milliseconds{1});  // a thread may take a while to come
     }
     return ended;
   }
 
  private:
+  void send(const std::string& instance) {
+    dm::OutboundMessage message;
+    message.target = instance;
+    message.body = dm::message::QueueMessage{.name = "jobs", .data = dm::Payload::text("job")};
+    (void)store_.provider()->enqueue_messages({&message, 1}).value();
+  }
   static dm::RuntimeOptions options() {
     dm::RuntimeOptions options;
     options.node = "one";
@@ -83,7 +112,7 @@ class OneThread {
 };
 
 int usage() {
-  std::fputs("usage: duramen_instructions hello|chain COUNT\n", stderr);
+  std::fputs("usage: duramen_instructions hello|chain|timers|events|children COUNT\n", stderr);
   return 2;
 }
 
@@ -99,6 +128,9 @@ int main(int argc, char** argv) {
 
   OneThread world;
   if (work == "chain") return world.run("chain", "Chain", dm::encode_payload(count)) ? 0 : 1;
+  if (work == "timers") return world.run("timers", "Timers", dm::encode_payload(count)) ? 0 : 1;
+  if (work == "events") return world.run("events", "Events", dm::encode_payload(count), count) ? 0 : 1;
+  if (work == "children") return world.run("children", "Children", dm::encode_payload(count)) ? 0 : 1;
   if (work != "hello") return usage();
   for (int i = 0; i < count; ++i) {
     if (!world.run("hello-" + std::to_string(1000 + i), "Hello", dm::Payload::text("world"))) return 1;

@@ -66,7 +66,7 @@ class FilledStore {
     last.node = "bench";
     last.instance = first[0].instance;
     last.incarnation = created[0].incarnation;
-    last.basis = dm::HeldLease{batch.items[0].lease};
+    last.basis = dm::HeldLease::all_of(batch.items[0]);
     last.execution = dm::ExecutionId{1};
     last.events = {{batch.items[0].last_event_id.next(), {}, {}, dm::event::OrchestrationFailed{}}};
     last.change.status = dm::Status::cancelled;

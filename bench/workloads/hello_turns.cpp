@@ -49,6 +49,7 @@ dm::TurnCommit HelloTurns::second(std::uint64_t number, dm::Incarnation incarnat
   commit.token = dm::CommitToken{2 * number + 2};
   commit.instance = name(number);
   commit.incarnation = incarnation;
+  std::get<dm::ConditionalLease>(commit.basis).replay_token = first(number).token;
   commit.activity_acks.at(0) = ack(number, incarnation);
   return commit;
 }

@@ -55,6 +55,11 @@ const std::vector<Workload>& all_workloads() {
        "a fetch, a commit and a cancel next to 1000 and 1000000 finished instances (`count`: instead of the "
        "latter)",
        where_kept, run_growth},
+      {"scale",
+       "fetches and a commit beside very much that they do not want, against an empty store (`count`: at "
+       "most "
+       "that much)",
+       where_kept, run_scale},
       {"fairness",
        "the wait of a writer of one row next to a process that commits batches of `width` all the time",
        on_sqlite, run_fairness},

@@ -32,8 +32,8 @@ class Doctor {
       : session_(session), arguments_(arguments), now_(session.now()) {}
 
   Result<std::vector<Finding>> examine() {
-    for (const auto check :
-         {&Doctor::schema, &Doctor::clock, &Doctor::open_instances, &Doctor::queues, &Doctor::poison}) {
+    for (const auto check : {&Doctor::schema, &Doctor::levels, &Doctor::clock, &Doctor::open_instances,
+                             &Doctor::queues, &Doctor::poison}) {
       if (Result<void> done = (this->*check)(); !done) return done.error();
     }
     return std::move(findings_);
@@ -70,6 +70,33 @@ class Doctor {
               " and can work with it, but everything should be brought to the newer one; " + holds);
     } else {
       add("schema", Grade::bad, "version " + stored + ", but this duramen needs " + known);
+    }
+    return {};
+  }
+
+  /// The engine version at which executions begin, and the nodes that cannot read it.
+  Result<void> levels() {
+    Result<std::uint32_t> level = session_.provider().get_write_level();
+    if (!level) return level.error();
+    Result<std::vector<NodeRecord>> nodes = session_.provider().list_nodes();
+    if (!nodes) return nodes.error();
+    std::erase_if(*nodes, [this](const NodeRecord& node) { return !node.is_live(now_); });
+    const std::uint32_t wanted = std::max(*level, engine_version);
+    std::string behind;
+    for (const NodeRecord& node : *nodes) {
+      if (node.max_engine_version < wanted) behind += (behind.empty() ? "" : ", ") + node.node.value;
+    }
+    const std::string now = "write level " + std::to_string(*level);
+    if (*level < engine_version) {
+      add("levels", Grade::warning,
+          now + ", and this duramen knows " + std::to_string(engine_version) +
+              (behind.empty() ? "; duramen upgrade --finish raises it"
+                              : "; nodes that read less hold it back: " + behind));
+    } else if (!behind.empty()) {
+      add("levels", Grade::warning,
+          now + "; nodes that read less take only what began before it; upgrade them: " + behind);
+    } else {
+      add("levels", Grade::good, now + "; " + count(nodes->size(), "live node"));
     }
     return {};
   }

@@ -29,8 +29,9 @@ Json json_of(const Waiting& wait) {
 Json json_of(const CancelRequest& request) {
   JsonObject object;
   object.add("reason", request.reason)
-      .add("mode", request.mode == CancelMode::graceful ? "graceful" : "terminate")
+      .add("mode", mode_name(request.mode))
       .add("by", request.by == CancelOrigin::client ? "client" : "parent")
+      .add("requested_by", request.requested_by)
       .add("parent_instance_id", request.parent)
       .add("at", request.at);
   return object;

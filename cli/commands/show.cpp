@@ -12,7 +12,34 @@ struct ShownInstance {
   std::vector<ExecutionInfo> executions;
   PendingWork pending;
   std::size_t keys = 0;
+  /// The requesters of its start and of its cancel, if they gave their names.
+  std::optional<std::string> started_by;
+  std::optional<std::string> cancelled_by;
 };
+
+/// From the histories of the first execution and of the current one. `history` reports one that cannot be
+/// read.
+void read_requesters(Session& session, ShownInstance& found) {
+  if (!found.executions.empty()) {
+    const auto first = session.client.read_history(found.info.instance, found.executions.front().execution);
+    if (first && !first->empty()) {
+      if (const auto* started = std::get_if<event::OrchestrationStarted>(&first->front().body))
+        found.started_by = started->requested_by;
+    }
+  }
+  if (!found.info.cancel_asked && found.info.status != Status::cancelled &&
+      found.info.status != Status::cancelling)
+    return;
+  const auto current = session.client.read_history(found.info.instance, found.info.execution);
+  if (!current) return;
+  for (const Event& event : *current) {
+    if (const auto* started = std::get_if<event::OrchestrationStarted>(&event.body);
+        started && started->cancel)
+      found.cancelled_by = started->cancel->requested_by;
+    if (const auto* cancel = std::get_if<event::OrchestrationCancelRequested>(&event.body))
+      found.cancelled_by = cancel->requested_by;
+  }
+}
 
 Result<ShownInstance> read_instance(Session& session, const InstanceId& instance) {
   ShownInstance found;
@@ -33,6 +60,7 @@ Result<ShownInstance> read_instance(Session& session, const InstanceId& instance
   Result<KeyValues> values = session.client.get_key_values(instance);
   if (!values) return values.error();
   found.keys = values->size();
+  read_requesters(session, found);
   return found;
 }
 
@@ -51,14 +79,20 @@ Fields fields_of(const ShownInstance& found, TimePoint now) {
     fields.add("Failure", {info.failure->describe(), Tone::bad});
   }
   if (info.failure && !info.failure->type.empty()) fields.add("Failure type", info.failure->type);
+  if (info.cancel_asked) fields.add("Cancel asked", std::string(mode_name(*info.cancel_asked)));
+  if (found.cancelled_by) fields.add("Cancelled by", *found.cancelled_by);
   if (info.parent) fields.add("Parent", info.parent->instance.value);
+  if (found.started_by) fields.add("Started by", *found.started_by);
   fields.add("Created", date_and_time(info.created_at) + " UTC (" + ago(info.created_at, now) + ")");
+  const TimePoint last = info.ended_at.value_or(info.updated_at);
   fields.add(is_final(info.status) ? "Ended" : "Last turn",
-             date_and_time(info.updated_at) + " UTC (" + ago(info.updated_at, now) + ")");
+             date_and_time(last) + " UTC (" + ago(last, now) + ")");
   fields.add("Execution",
              std::to_string(info.execution.value) + ", " + count(info.last_event_id.value, "event"));
   if (found.keys != 0) fields.add("Key-values", std::to_string(found.keys));
   if (found.pending.leased) fields.add("Turn", "a node works on it now");
+  if (found.pending.attempt != 0)
+    fields.add("Handed out", count(found.pending.attempt, "time") + " since its last turn");
   return fields;
 }
 
@@ -93,11 +127,10 @@ Table activities_table(const std::vector<PendingActivity>& activities, TimePoint
 
 Table messages_table(const std::vector<PendingMessage>& messages, TimePoint now) {
   Table table;
-  table.columns = {
-      {.title = "MESSAGE", .may_shrink_to = 12}, {.title = "DUE"}, {.title = "HANDED OUT", .right = true}};
+  table.columns = {{.title = "MESSAGE", .may_shrink_to = 12}, {.title = "DUE"}};
   for (const PendingMessage& m : messages) {
     table.rows.push_back({m.unreadable ? Cell("cannot be read: " + *m.unreadable, Tone::bad) : Cell(m.type),
-                          ago(m.visible_at, now), std::to_string(m.attempt)});
+                          ago(m.visible_at, now)});
   }
   return table;
 }
@@ -129,13 +162,14 @@ Json json_of(const ShownInstance& found) {
              }));
   object.add("messages", json_array(found.pending.messages, [](const PendingMessage& m) -> Json {
                JsonObject message;
-               message.add("type", m.type)
-                   .add("visible_at", m.visible_at)
-                   .add("attempt", m.attempt)
-                   .add("unreadable", m.unreadable);
+               message.add("type", m.type).add("visible_at", m.visible_at).add("unreadable", m.unreadable);
                return message;
              }));
-  object.add("leased", found.pending.leased).add("key_values", found.keys);
+  object.add("leased", found.pending.leased)
+      .add("attempt", found.pending.attempt)
+      .add("key_values", found.keys)
+      .add("started_by", found.started_by)
+      .add("cancelled_by", found.cancelled_by);
   return object;
 }
 

@@ -22,7 +22,7 @@ _duramen_address() {
 }
 
 _duramen() {
-  local commands="list show history tree explain kv start wait cancel raise enqueue delete prune stats top doctor export import replay run version completion"
+  local commands="list show history tree explain kv start wait cancel raise enqueue delete prune stats nodes top doctor upgrade export import replay run version completion"
   local common="--store --json --yes --color --help"
   # Not COMP_WORDS: there bash has taken addresses apart at every colon.
   local line="${COMP_LINE:0:COMP_POINT}" words=()
@@ -64,16 +64,18 @@ _duramen() {
     tree) options="" ;;
     explain) options="--stuck-after --attempts" ;;
     kv) options="--wait --timeout" ;;
-    start) options="--id --input --text --version --replace --create --wait --timeout" ;;
+    start) options="--id --input --text --version --replace --create --by --wait --timeout" ;;
     wait) options="--timeout" ;;
-    cancel) options="--status --name --version --prefix --parent --roots --since --before --ended-before --all --reason --mode --dry-run --limit" ;;
-    raise) options="--data --text --message-id" ;;
-    enqueue) options="--data --text --message-id" ;;
+    cancel) options="--status --name --version --prefix --parent --roots --since --before --ended-before --all --reason --by --mode --dry-run --limit" ;;
+    raise) options="--data --text --message-id --by" ;;
+    enqueue) options="--data --text --message-id --by" ;;
     delete) options="--status --name --version --prefix --parent --roots --since --before --ended-before --all --force --dry-run --limit" ;;
     prune) options="--status --name --version --prefix --parent --roots --since --before --ended-before --all --keep-last --older-than --dry-run --limit" ;;
     stats) options="" ;;
+    nodes) options="" ;;
     top) options="--interval --rounds --rows" ;;
     doctor) options="--stuck-after --attempts --limit" ;;
+    upgrade) options="--finish" ;;
     export) options="--status --name --version --prefix --parent --roots --since --before --ended-before --all --output" ;;
     import) options="--replace --dry-run --create" ;;
     replay) options="--status --name --version --prefix --parent --roots --since --before --ended-before --tolerate-inputs" ;;

@@ -179,7 +179,8 @@ void print_ways_to_look_around(const Terminal& terminal, const fs::path& directo
     terminal.line(duramen + "explain " + regretted_order + "    # why it ended");
   } else {
     terminal.line("  ./dev build release duramen_cli    # the command line; then run the demo again");
-    terminal.line("  sqlite3 " + store + " 'SELECT instance_id, status, last_event_id FROM instances'");
+    terminal.line("  sqlite3 " + store +
+                  " 'SELECT instance_id, status, last_event_id FROM duramen_instances'");
   }
   terminal.line("  less " + shortened(fs::absolute(directory / "ledger.txt", error)) +
                 "    # what the outside world saw");

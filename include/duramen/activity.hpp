@@ -92,20 +92,26 @@ class ActivityContext {
   [[nodiscard]] const std::optional<std::string>& session_id() const noexcept;
   /// The node that runs it.
   [[nodiscard]] const NodeId& node() const noexcept;
-  /// 1 for the first attempt. An attempt that a shutdown released does not count; fencing_token() grows with
-  /// every attempt.
+  /// 1 for the first attempt; counted over the tries of a RetryPolicy. An attempt that a shutdown released
+  /// does not count; fencing_token() grows with every attempt.
   [[nodiscard]] std::uint32_t attempt() const noexcept;
-  /// Equal for every attempt at this activity and different for any other activity, even in another instance
-  /// with the same id.
+  /// Equal for every attempt at this step, all tries of its RetryPolicy included, and different for any other
+  /// step, even in another instance with the same id. A service that has seen the key answers as it did then.
+  /// So a charge that reached the service and timed out is not made twice by a retry.
   [[nodiscard]] std::string idempotency_key() const;
+  /// Like idempotency_key(), but different for each try of a RetryPolicy. For a service that keeps a refusal
+  /// under its key and has to decide anew with each try.
+  [[nodiscard]] std::string attempt_key() const;
   /// Increases with every attempt, even where attempt() does not because an attempt was released without
-  /// being counted. A receiver that rejects numbers lower than the highest it has seen is safe from an
-  /// attempt that lost its lease without noticing. Compare only tokens with the same idempotency_key(): each
-  /// try of a RetryPolicy is a separate activity, whose tokens start again.
+  /// being counted, with every try of a RetryPolicy, and with every activity that the instance schedules
+  /// later, in later executions too. A receiver that rejects numbers lower than the highest it has seen is
+  /// safe from an attempt that lost its lease without noticing. If activities of the instance run at the same
+  /// time, compare only tokens with the same idempotency_key().
   [[nodiscard]] std::uint64_t fencing_token() const noexcept;
 
   /// Reports progress. Required if the activity has a heartbeat limit. Sent with the next lease renewal, or
-  /// earlier if the limit requires it. The next attempt can read `details`.
+  /// earlier if the limit requires it. The next attempt can read `details`. A try of a RetryPolicy receives
+  /// those of the try that failed before, if they have at most max_retry_details_bytes.
   void heartbeat();
   template <class T>
   void heartbeat(const T& details) {

@@ -64,6 +64,10 @@ struct ClientOptions {
   /// The largest input or event data that this client sends, in bytes; from 1 to payload_ceiling. A larger
   /// payload fails with `limit_exceeded`. Give the runtimes of the store the same limit.
   std::size_t max_payload_bytes = default_payload_limit;
+  /// The person or program that this client acts for: UTF-8 without NUL, at most max_name_bytes. Stored with
+  /// every start, cancel, event and message that this client sends and that names no other. Duramen does not
+  /// check it.
+  std::optional<std::string> requested_by = std::nullopt;
 };
 
 /// Access to a store. Cheap to keep, thread-safe; one per process is enough.

@@ -55,6 +55,8 @@ struct CancelRequest {
   CancelOrigin by = CancelOrigin::client;
   std::optional<InstanceId> parent;  ///< the parent, with CancelOrigin::parent
   TimePoint at;
+  /// The person or program that asked, if it said so.
+  std::optional<std::string> requested_by = std::nullopt;
 };
 
 /// A step that the instance had requested and no longer wanted.

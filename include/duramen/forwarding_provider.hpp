@@ -36,6 +36,9 @@ class ForwardingProvider : public Provider {
   [[nodiscard]] Result<TurnBatch> fetch_turns(const TurnFetch& request) override;
   [[nodiscard]] Result<std::vector<Event>> read_history(const InstanceId& instance, ExecutionId execution,
                                                         EventId after) override;
+  /// Asks the other provider about tokens, and reads by read_history().
+  [[nodiscard]] std::vector<Result<std::vector<Event>>> read_histories(
+      std::span<const HistoryRequest> requests) override;
   using Provider::commit_turns;
   [[nodiscard]] Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
                                                                const std::stop_token& preempt) override;
@@ -52,6 +55,11 @@ class ForwardingProvider : public Provider {
                                                    Duration idle_timeout) override;
   [[nodiscard]] Result<std::size_t> release_sessions(const std::string& owner) override;
   [[nodiscard]] Result<SweepResult> sweep(std::size_t limit) override;
+  [[nodiscard]] Result<void> write_node(const NodeRecord& record) override;
+  [[nodiscard]] Result<void> remove_node(const NodeId& node) override;
+  [[nodiscard]] Result<std::vector<NodeRecord>> list_nodes() override;
+  [[nodiscard]] Result<std::uint32_t> get_write_level() override;
+  [[nodiscard]] Result<WriteLevelRaise> raise_write_level(std::uint32_t level, Duration live_within) override;
   [[nodiscard]] Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) override;
   [[nodiscard]] Result<KeyValues> get_key_values(const InstanceId& instance) override;
   [[nodiscard]] Result<InstancePage> list_instances(const InstanceQuery& query) override;

@@ -8,6 +8,7 @@
 
 #include <duramen/failure.hpp>
 #include <duramen/ids.hpp>
+#include <duramen/limits.hpp>
 #include <duramen/payload.hpp>
 #include <duramen/result.hpp>
 #include <duramen/time.hpp>
@@ -25,7 +26,11 @@ namespace duramen::inline v0 {
 /// The version of the replay rules of this build. An execution is pinned to the number it started with; a
 /// node takes only executions whose number it supports. Increases when replay changes its meaning, not with
 /// every release.
+#ifdef DURAMEN_TEST_LEVEL_2  // a build for tests only: version 2 has one more kind of event, TestMark
+inline constexpr std::uint32_t engine_version = 2;
+#else
 inline constexpr std::uint32_t engine_version = 1;
+#endif
 
 /// The way a client wants an instance to end.
 enum class CancelMode : std::uint8_t {
@@ -64,11 +69,28 @@ struct ActivityOptions {
   friend bool operator==(const ActivityOptions&, const ActivityOptions&) = default;
 };
 
+/// The attempt that an activity's end came from. Empty if the activity ended without one.
+struct AttemptInfo {
+  TimePoint started_at{};
+  std::uint32_t attempt = 0;  ///< counted over the retries of a step
+  NodeId node;
+  friend bool operator==(const AttemptInfo&, const AttemptInfo&) = default;
+};
+
 /// The kinds of events. Comments state when each is written.
 namespace event {
 
 // -- inbound: something reached the instance ------------------------------------------------------
 
+/// A cancel reached the instance.
+struct OrchestrationCancelRequested {
+  std::string reason;
+  CancelMode mode = CancelMode::graceful;
+  CancelOrigin origin = CancelOrigin::client;
+  /// The person or program that asked, if it said so.
+  std::optional<std::string> requested_by;
+  friend bool operator==(const OrchestrationCancelRequested&, const OrchestrationCancelRequested&) = default;
+};
 /// First event of every execution.
 struct OrchestrationStarted {
   std::string name;
@@ -80,21 +102,28 @@ struct OrchestrationStarted {
   std::uint32_t engine_version = duramen::engine_version;
   /// The orchestration cleans up when it is cancelled.
   bool graceful = false;
+  /// A cancel that arrived before the execution began: it applies before the code runs.
+  std::optional<OrchestrationCancelRequested> cancel = std::nullopt;
+  /// The person or program that started the instance, if it said so.
+  std::optional<std::string> requested_by = std::nullopt;
+  /// The number of ancestors: 0 for an instance without a parent.
+  std::uint32_t depth = 0;
+  /// The number of events of all earlier executions of the instance.
+  std::uint64_t events_before = 0;
+  /// RuntimeOptions::max_depth of the node on which the execution began: all its turns follow this one.
+  std::uint32_t max_depth = default_max_depth;
   friend bool operator==(const OrchestrationStarted&, const OrchestrationStarted&) = default;
-};
-/// A cancel reached the instance.
-struct OrchestrationCancelRequested {
-  std::string reason;
-  CancelMode mode = CancelMode::graceful;
-  CancelOrigin origin = CancelOrigin::client;
-  friend bool operator==(const OrchestrationCancelRequested&, const OrchestrationCancelRequested&) = default;
 };
 struct ActivityCompleted {
   Payload result;
+  AttemptInfo ran;
   friend bool operator==(const ActivityCompleted&, const ActivityCompleted&) = default;
 };
 struct ActivityFailed {
   Failure details;
+  AttemptInfo ran;
+  /// The last details of a heartbeat of the failed attempt; the next attempt receives them.
+  std::optional<Payload> heartbeat;
   friend bool operator==(const ActivityFailed&, const ActivityFailed&) = default;
 };
 struct TimerFired {
@@ -112,12 +141,14 @@ struct SubOrchestrationFailed {
 struct ExternalEvent {
   std::string name;
   Payload data;
+  std::optional<std::string> requested_by = std::nullopt;
   friend bool operator==(const ExternalEvent&, const ExternalEvent&) = default;
 };
 /// JSON type "ExternalEventPersistent".
 struct QueueEventDelivered {
   std::string name;
   Payload data;
+  std::optional<std::string> requested_by = std::nullopt;
   friend bool operator==(const QueueEventDelivered&, const QueueEventDelivered&) = default;
 };
 
@@ -129,6 +160,13 @@ struct ActivityScheduled {
   std::optional<std::string> session_id;
   std::optional<std::string> tag;
   ActivityOptions options;
+  // The following are not compared on replay.
+  /// With a further attempt of a retry: the event that scheduled the first one.
+  EventId retry_of = {};
+  /// The number of attempts made before at this step.
+  std::uint32_t attempts_before = 0;
+  /// The last heartbeat details of the attempt that failed before this one.
+  std::optional<Payload> heartbeat = std::nullopt;
   friend bool operator==(const ActivityScheduled&, const ActivityScheduled&) = default;
 };
 struct TimerCreated {
@@ -177,6 +215,12 @@ struct KeyValueCleared {
 struct KeyValuesCleared {
   friend bool operator==(const KeyValuesCleared&, const KeyValuesCleared&) = default;
 };
+#ifdef DURAMEN_TEST_LEVEL_2
+struct TestMark {
+  std::string name;
+  friend bool operator==(const TestMark&, const TestMark&) = default;
+};
+#endif
 
 // -- cancel decisions: the code no longer wants something -----------------------------------------
 
@@ -186,6 +230,9 @@ struct ActivityCancelRequested {
 };
 struct SubOrchestrationCancelRequested {
   CancelReason reason;
+  /// The words and the mode that the child receives.
+  std::string text = {};
+  CancelMode mode = CancelMode::graceful;
   friend bool operator==(const SubOrchestrationCancelRequested&,
                          const SubOrchestrationCancelRequested&) = default;
 };
@@ -224,7 +271,12 @@ using EventBody = std::variant<
     event::OrchestrationChained, event::CustomStatusUpdated, event::KeyValueSet, event::KeyValueCleared,
     event::KeyValuesCleared, event::ActivityCancelRequested, event::SubOrchestrationCancelRequested,
     event::ExternalSubscribedCancelled, event::QueueSubscriptionCancelled, event::OrchestrationCompleted,
-    event::OrchestrationFailed, event::OrchestrationContinuedAsNew>;
+    event::OrchestrationFailed, event::OrchestrationContinuedAsNew
+#ifdef DURAMEN_TEST_LEVEL_2
+    ,
+    event::TestMark
+#endif
+    >;
 
 /// One step of a history. Its place in the store determines the instance and the execution.
 struct Event {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace duramen::inline v0 {
 
@@ -23,9 +24,14 @@ inline constexpr std::size_t max_keys = 100;
 inline constexpr std::size_t max_key_value_bytes = std::size_t{16} << 10u;
 /// Maximum stored bytes of a Failure's message, and of its details.
 inline constexpr std::size_t max_failure_bytes = std::size_t{64} << 10u;
+/// Maximum bytes of heartbeat details that a retry of the activity receives.
+inline constexpr std::size_t max_retry_details_bytes = std::size_t{64} << 10u;
 /// Maximum bytes of a payload (an input, a result, the data of an event): 2 MiB by default.
 /// RuntimeOptions::max_payload_bytes and ClientOptions::max_payload_bytes change it, up to payload_ceiling.
 inline constexpr std::size_t default_payload_limit = std::size_t{2} << 20u;
 inline constexpr std::size_t payload_ceiling = std::size_t{128} << 20u;
+/// Maximum number of ancestors of an instance. RuntimeOptions::max_depth changes it. The number never
+/// changes: a history does not store it.
+inline constexpr std::uint32_t default_max_depth = 100;
 
 }  // namespace duramen::inline v0

@@ -37,6 +37,11 @@ struct InstanceInfo {
   std::optional<std::string> custom_status;
   /// Increases with every turn that changed it.
   std::uint64_t custom_status_version = 0;
+  /// The strongest cancel that was asked for.
+  std::optional<CancelMode> cancel_asked;
+  /// The current execution cleans up when it is cancelled.
+  bool graceful = false;
+  std::optional<TimePoint> ended_at;
   /// In lists and trees: the part of the instance that this Duramen cannot read, and what to do. Then
   /// `status` and the result are meaningless. Absent if everything was read.
   std::optional<std::string> unreadable;
@@ -119,7 +124,6 @@ struct PendingMessage {
   /// With a timer or a completion: the schedule event in that execution.
   EventId event;
   TimePoint visible_at;
-  std::uint32_t attempt = 0;              ///< number of times it was handed out
   std::optional<std::string> unreadable;  ///< the reason, if it cannot be read
   friend bool operator==(const PendingMessage&, const PendingMessage&) = default;
 };
@@ -131,6 +135,8 @@ struct PendingWork {
   std::vector<PendingMessage> messages;     ///< the first max_messages, in queue order
   bool more_messages = false;
   bool leased = false;  ///< a node holds its turn lease
+  /// Number of times the instance was handed out since its last commit.
+  std::uint32_t attempt = 0;
   /// The instance was released with a delay: no turn before this time.
   TimePoint not_before{};
 };

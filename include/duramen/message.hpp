@@ -24,6 +24,8 @@ struct StartOrchestration {
   Payload input;
   std::optional<std::string> version;
   std::optional<ParentLink> parent;
+  std::optional<std::string> requested_by = std::nullopt;
+  std::uint32_t depth = 0;  ///< the number of ancestors
   friend bool operator==(const StartOrchestration&, const StartOrchestration&) = default;
 };
 struct ContinueAsNew {
@@ -33,18 +35,24 @@ struct ContinueAsNew {
   std::vector<CarriedEvent> carry_forward;
   std::optional<std::string> initial_custom_status;
   std::optional<ParentLink> parent;
+  std::uint32_t depth = 0;
+  std::uint64_t events_before = 0;                         ///< of all earlier executions
+  std::optional<std::string> requested_by = std::nullopt;  ///< of the start of the instance
   friend bool operator==(const ContinueAsNew&, const ContinueAsNew&) = default;
 };
 struct ActivityCompleted {
   ExecutionId execution;
   EventId id;
   Payload result;
+  AttemptInfo ran = {};
   friend bool operator==(const ActivityCompleted&, const ActivityCompleted&) = default;
 };
 struct ActivityFailed {
   ExecutionId execution;
   EventId id;
   Failure details;
+  AttemptInfo ran = {};
+  std::optional<Payload> heartbeat = std::nullopt;
   friend bool operator==(const ActivityFailed&, const ActivityFailed&) = default;
 };
 struct TimerFired {
@@ -66,19 +74,22 @@ struct SubOrchestrationFailed {
 struct ExternalRaised {
   std::string name;
   Payload data;
+  std::optional<std::string> requested_by = std::nullopt;
   friend bool operator==(const ExternalRaised&, const ExternalRaised&) = default;
 };
 struct QueueMessage {
   std::string name;
   Payload data;
+  std::optional<std::string> requested_by = std::nullopt;
   friend bool operator==(const QueueMessage&, const QueueMessage&) = default;
 };
 struct CancelInstance {
   std::string reason;
   CancelMode mode = CancelMode::graceful;
   CancelOrigin origin = CancelOrigin::client;
-  /// From a parent: ignored unless it started this very instance.
+  /// From a parent: refused unless it started this very instance.
   std::optional<ParentLink> parent;
+  std::optional<std::string> requested_by = std::nullopt;
   friend bool operator==(const CancelInstance&, const CancelInstance&) = default;
 };
 
@@ -103,6 +114,14 @@ struct ActivityRequest {
   ActivityOptions options;
   std::string orchestration_name;
   std::string orchestration_version;
+  /// With a further attempt of a retry: the event that scheduled the first one.
+  EventId retry_of = {};
+  /// The number of attempts made before at this step.
+  std::uint32_t attempts_before = 0;
+  /// The last heartbeat details of the attempt before this activity.
+  std::optional<Payload> heartbeat = std::nullopt;
+  /// The fences of its leases are above this number << 32. It grows with every activity of the instance.
+  std::uint64_t fence_base = 0;
   friend bool operator==(const ActivityRequest&, const ActivityRequest&) = default;
 };
 

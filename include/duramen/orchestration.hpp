@@ -245,6 +245,10 @@ class OrchestrationContext {
   void set_custom_status(std::string status, std::source_location where = std::source_location::current());
   void reset_custom_status(std::source_location where = std::source_location::current());
   [[nodiscard]] const std::optional<std::string>& get_custom_status() const noexcept;
+#ifdef DURAMEN_TEST_LEVEL_2
+  /// Only in the build that tests engine versions: records an event that a node of version 1 cannot read.
+  void test_mark(std::string name, std::source_location where = std::source_location::current());
+#endif
 
   /// Key-values belong to the instance and survive continue-as-new. Throws LimitError above max_keys keys or
   /// max_key_value_bytes for a value.

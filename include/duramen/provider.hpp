@@ -24,6 +24,7 @@
 #include <duramen/status.hpp>
 #include <duramen/time.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -32,6 +33,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -60,10 +62,17 @@ enum class StartOutcome : std::uint8_t {
 };
 
 /// A message to an instance, now or at a later time.
+///
+/// A cancel with a parent link goes down the tree: if it is stored, the same call stores it for the children
+/// of its target, then for theirs, with their own links, each by the rules for a cancel. It passes only
+/// through instances whose cancel needs no code, and reaches at most 1,024 instances per call; turns reach
+/// the others.
 struct OutboundMessage {
   InstanceId target;
   MessageBody body;
-  TimePoint visible_at{};  ///< in the past or zero: now
+  /// With a start: no turn before this time; with a timer: its `fire_at`. Any other message is visible at
+  /// once.
+  TimePoint visible_at{};
   /// Unique per instance: a second message with that id is not stored.
   std::optional<std::string> message_id;
   /// With a StartOrchestration in a TurnCommit: delivered to the committing instance if the id is taken.
@@ -72,8 +81,10 @@ struct OutboundMessage {
 
 enum class EnqueueOutcome : std::uint8_t {
   enqueued,
-  duplicate,  ///< a message with that id was stored before
-  /// The instance does not exist, and the message is of a kind that is not parked (a cancel).
+  /// A message with that id was stored before, or a cancel that was at least as strong.
+  duplicate,
+  /// The instance does not exist, and the message is of a kind that is not parked (a cancel); or it is meant
+  /// for another instance of that id (a cancel that names another parent).
   not_found,
   /// The instance does not exist yet: the message is kept for a limited time (events, queue messages).
   parked,
@@ -87,6 +98,7 @@ enum class EnqueueOutcome : std::uint8_t {
 struct RegisteredOrchestration {
   std::string name;
   std::vector<std::string> versions = {};  ///< empty: any
+  friend bool operator==(const RegisteredOrchestration&, const RegisteredOrchestration&) = default;
 };
 
 struct TurnFetch {
@@ -95,9 +107,15 @@ struct TurnFetch {
   Duration lease{};
   std::uint32_t min_engine_version = 0;  ///< both ends inclusive
   std::uint32_t max_engine_version = duramen::engine_version;
-  /// Only instances of these orchestrations; absent: any. The version is compared once a turn has resolved
-  /// it: an instance that is pending or has continued as new is matched by name alone.
+  /// Only instances of these orchestrations; absent: any. An execution that has not begun and asks for no
+  /// version is matched by name alone. An instance whose cancel can be decided without its code is returned
+  /// to every fetch that reads its engine version.
   std::optional<std::vector<RegisteredOrchestration>> orchestrations;
+  /// At most this many messages of one instance, and at most this many bytes of messages of one instance and
+  /// of all together. The first message of an instance is returned whatever its size.
+  std::size_t max_messages = 1000;
+  std::size_t max_bytes = std::size_t{8} << 20u;
+  std::size_t max_total_bytes = std::size_t{64} << 20u;
 };
 
 /// The events of one execution after `after`.
@@ -105,13 +123,16 @@ struct HistoryRequest {
   InstanceId instance;
   ExecutionId execution;
   EventId after;
+  /// The token of the commit that stored event `after`; none: any. If another commit stored that event, or
+  /// none did, the answer is the error `conflict`.
+  CommitToken token = {};
 };
 
 /// A message as delivered.
 struct InboxMessage {
   MessageBody body;
-  /// Number of times it was handed out, including this one.
-  std::uint32_t attempt = 1;
+  /// Its place in the queue of its instance, unique among the queued messages of the instance.
+  std::int64_t place = 0;
 };
 
 /// An instance with new messages, leased to the caller.
@@ -123,15 +144,19 @@ struct LeasedInstance {
   ExecutionId execution;
   Status status = Status::pending;
   std::string name;
-  std::string version;                 ///< empty while pending
-  EventId last_event_id;               ///< none while pending
-  std::uint32_t attempt = 1;           ///< the highest of its messages
+  std::string version;    ///< empty while pending
+  EventId last_event_id;  ///< none while pending
+  /// Number of times it was handed out since its last commit, including this one.
+  std::uint32_t attempt = 1;
   std::vector<InboxMessage> messages;  ///< in queue order
   /// The problems of messages that cannot be read. These messages are not in `messages`, but they are under
   /// the lease, and a commit deletes them like the others.
   std::optional<std::string> unreadable;
+  std::vector<std::int64_t> unreadable_places = {};
   /// As left by earlier executions: replay repeats the changes of this one.
   KeyValues key_values;
+  /// The token of the commit that stored `last_event_id`.
+  CommitToken replay_token = {};
 };
 
 struct TurnBatch {
@@ -154,6 +179,9 @@ struct ActivityAck {
   ActivityLease lease;
   InstanceId instance;
   std::optional<std::variant<Payload, Failure>> completion;  ///< absent: delete only
+  AttemptInfo ran = {};
+  /// With a failure: the last details of a heartbeat of the attempt; absent: those in the row.
+  std::optional<Payload> heartbeat = std::nullopt;
 };
 
 /// A new row for the worker queue.
@@ -168,16 +196,21 @@ struct CancelledActivity {
   CancelReason reason;
 };
 
-/// The commit uses a lease that a fetch granted; the lease ends with the commit. The messages of that fetch
-/// are deleted with it, later ones stay.
+/// The commit uses a lease that a fetch granted; the lease ends with the commit. The commit deletes the
+/// messages at the places `taken`; all others stay.
 struct HeldLease {
   LeaseToken token;
+  std::vector<std::int64_t> taken = {};
+
+  /// Takes all messages of the fetch.
+  [[nodiscard]] static HeldLease all_of(const LeasedInstance& leased);
 };
 /// Takes the lease and commits in one step. Requires: the instance is unleased, its last event is
-/// `last_event_id`, no visible message is queued for it, and every row of `activity_acks` is still held under
-/// its lease.
+/// `last_event_id` and was stored by the commit `replay_token` (none: any), no message and no due timer is
+/// queued for it, and every row of `activity_acks` is still held under its lease.
 struct ConditionalLease {
   EventId last_event_id;
+  CommitToken replay_token = {};
 };
 /// The commit creates the instance: its start and its first turn are one step. The store fills in the new
 /// incarnation in keys of worker rows and parent links of messages that have none.
@@ -198,6 +231,10 @@ struct InstanceChange {
   /// With the first turn of an execution: the version that the name resolved to.
   std::optional<std::string> version;
   std::uint32_t engine_version = duramen::engine_version;
+  /// With the first turn of an execution: it cleans up when it is cancelled.
+  bool graceful = false;
+  /// A cancel that this turn took although none was queued for it.
+  std::optional<CancelMode> cancel_asked;
   std::optional<Payload> output;     ///< with completed
   std::optional<Failure> failure;    ///< with failed, cancelled
   std::optional<ParentLink> parent;  ///< with the first turn
@@ -222,8 +259,10 @@ struct TurnCommit {
   InstanceChange change;
   std::vector<NewActivity> new_activities;
   Duration activity_lease{};  ///< for rows born leased
-  /// Timers, child starts, cancels, answers to the parent.
+  /// Timers, child starts, cancels, answers to the parent, the beginning of the next execution.
   std::vector<OutboundMessage> messages;
+  /// Mail of this instance that the next execution takes before everything else in its queue, in this order.
+  std::vector<MessageBody> put_back;
 
   /// Removed from the worker queue after `new_activities` was inserted, whichever node holds them.
   std::vector<CancelledActivity> cancelled_activities;
@@ -411,6 +450,46 @@ struct SweepResult {
   std::optional<TimePoint> next_due;
 };
 
+// -- nodes ----------------------------------------------------------------------------------------
+
+/// A node that is not seen for this long counts as gone. A runtime reports three times as often.
+inline constexpr Duration node_live_within = std::chrono::seconds{90};
+
+/// A runtime that works on the store, as it describes itself.
+struct NodeRecord {
+  NodeId node;
+  std::string host;
+  std::int64_t pid = 0;
+  std::string version;  ///< of the Duramen it is linked with
+  std::string build;    ///< of its program: the linker's build id; empty: unknown
+  std::uint32_t min_engine_version = 0;
+  std::uint32_t max_engine_version = duramen::engine_version;
+  std::vector<RegisteredOrchestration> orchestrations;
+  std::vector<std::string> activities;  ///< names
+  TagFilter tags;
+  std::uint64_t capacity = 0;   ///< activities that it holds at most
+  std::uint64_t running = 0;    ///< activities that it holds now
+  std::uint64_t resident = 0;   ///< instances that it keeps in memory
+  std::uint64_t abandoned = 0;  ///< activities that did not stop when asked
+  TimePoint started_at{};
+  /// The time of its last report; set by the store.
+  TimePoint seen_at{};
+
+  /// True if it runs this orchestration. Without a version: any.
+  [[nodiscard]] bool runs(std::string_view orchestration, std::string_view with_version) const;
+  [[nodiscard]] bool is_live(TimePoint now, Duration within = node_live_within) const {
+    return now - seen_at < within;
+  }
+  friend bool operator==(const NodeRecord&, const NodeRecord&) = default;
+};
+
+/// The answer to raise_write_level.
+struct WriteLevelRaise {
+  std::uint32_t level = 0;  ///< the write level after the call
+  /// Live nodes that read less than the wanted level. If there is one, the level was left as it was.
+  std::vector<NodeId> held_back_by;
+};
+
 // -- push -----------------------------------------------------------------------------------------
 
 struct ChangedInstance {
@@ -464,8 +543,8 @@ class Provider {
   [[nodiscard]] virtual Result<std::vector<EnqueueOutcome>> enqueue_messages(
       std::span<const OutboundMessage> messages) = 0;
 
-  /// Leases unleased instances that have visible messages, longest waiting first, and counts an attempt for
-  /// each message. An instance whose messages were handed out before without finishing is returned alone.
+  /// Leases unleased instances that have messages or due timers, longest waiting first, and counts an attempt
+  /// for each. An instance that was handed out before without finishing is returned alone.
   [[nodiscard]] virtual Result<TurnBatch> fetch_turns(const TurnFetch& request) = 0;
   /// The events of one execution after `after`, oldest first. Empty for an unknown instance or execution.
   [[nodiscard]] virtual Result<std::vector<Event>> read_history(const InstanceId& instance,
@@ -516,6 +595,23 @@ class Provider {
   /// (their holders are cancelled with `timeout`), deletes expired parked messages, removes sessions without
   /// owner and activities.
   [[nodiscard]] virtual Result<SweepResult> sweep(std::size_t limit) = 0;
+
+  /// Stores or replaces the record of a node; the store sets `seen_at`. The record need not survive a power
+  /// loss. Records of nodes that were not seen for a day are forgotten.
+  [[nodiscard]] virtual Result<void> write_node(const NodeRecord& record) = 0;
+  /// Removes the record of a node that ends. Nothing happens if there is none.
+  [[nodiscard]] virtual Result<void> remove_node(const NodeId& node) = 0;
+  /// The records, by node id. A node without an end in order is listed until its record is forgotten: see
+  /// NodeRecord::is_live.
+  [[nodiscard]] virtual Result<std::vector<NodeRecord>> list_nodes() = 0;
+
+  /// The write level: the engine version at which new executions begin. A new store begins with the newest
+  /// that the build which created it knows.
+  [[nodiscard]] virtual Result<std::uint32_t> get_write_level() = 0;
+  /// Raises the write level, unless a node that was seen within `live_within` reads less. It never falls: a
+  /// lower level changes nothing.
+  [[nodiscard]] virtual Result<WriteLevelRaise> raise_write_level(std::uint32_t level,
+                                                                  Duration live_within) = 0;
 
   /// Absent for an unknown instance; the error `corrupt` for one that cannot be read.
   [[nodiscard]] virtual Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) = 0;

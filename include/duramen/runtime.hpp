@@ -36,13 +36,17 @@ struct RuntimeOptions {
   std::size_t max_resident_instances = 10'000;
   /// Maximum number of turns in one transaction.
   std::size_t max_commit_batch = 250;
-  /// Maximum number of actions of one turn: operations scheduled or started, values set.
+  /// Maximum number of actions that an orchestration takes before it waits: operations scheduled or started,
+  /// values set. A wait for an event or a message that has arrived already does not count.
   std::size_t max_actions_per_turn = 10'000;
   /// The largest payload, in bytes, that orchestrations and activities of this node may produce: inputs,
   /// results, heartbeat details; from 1 to payload_ceiling. A larger one fails its activity or orchestration
   /// with kind `limit`. Checked when a payload is created, never when it is read: nodes and clients of one
   /// store may differ, and a lower limit leaves stored data valid.
   std::size_t max_payload_bytes = default_payload_limit;
+  /// Maximum number of ancestors of an instance. A call of a child beyond it throws LimitError. An execution
+  /// keeps the value of the node on which it began, so a change counts for executions that begin later.
+  std::uint32_t max_depth = default_max_depth;
 
   // -- leases and intervals ---
 
@@ -71,6 +75,10 @@ struct RuntimeOptions {
   /// The range of replay rule versions that this node supports.
   std::uint32_t min_engine_version = 0;
   std::uint32_t max_engine_version = engine_version;
+  /// Raises the store's write level to the newest that this node supports when it starts, like `duramen
+  /// upgrade --finish`. For a program that is alone with its store and is never rolled back: an older build
+  /// cannot continue what it begins. Refused, with a warning, while another node reads less.
+  bool raise_write_level = false;
 
   // -- failures ---
 

@@ -54,10 +54,15 @@ Result<void> check_instance(const char* operation, const InstanceId& instance) {
   return check_name(operation, "an instance id", instance.value);
 }
 
+Result<void> check_requester(const char* operation, const std::optional<std::string>& requested_by) {
+  return check_optional(operation, "the name of a requester", requested_by);
+}
+
 Result<void> check_start(const StartRequest& request, std::size_t max_payload_bytes) {
   return check_all({check_instance("start", request.instance),
                     check_name("start", "the name of an orchestration", request.start.orchestration),
                     check_optional("start", "a version", request.start.version),
+                    check_requester("start", request.start.requested_by),
                     check_data("start", request.start.input, max_payload_bytes)});
 }
 

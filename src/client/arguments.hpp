@@ -15,6 +15,9 @@ namespace duramen::inline v0::client {
 /// `what` is a noun like "an instance id".
 [[nodiscard]] Result<void> check_name(const char* operation, const char* what, std::string_view name);
 [[nodiscard]] Result<void> check_instance(const char* operation, const InstanceId& instance);
+/// The person or program that asks for something.
+[[nodiscard]] Result<void> check_requester(const char* operation,
+                                           const std::optional<std::string>& requested_by);
 [[nodiscard]] Result<void> check_start(const StartRequest& request, std::size_t max_payload_bytes);
 [[nodiscard]] Result<void> check_message(const OutboundMessage& message, std::size_t max_payload_bytes);
 [[nodiscard]] Result<void> check_cancel(const char* operation, std::string_view reason);

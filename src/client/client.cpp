@@ -76,7 +76,9 @@ Client::Client(Store store, ClientOptions options) {
     throw std::invalid_argument("ClientOptions: max_payload_bytes must be from 1 to " +
                                 std::to_string(payload_ceiling));
   }
-  impl_ = std::make_unique<Impl>(std::move(store), options);
+  if (Result<void> ok = client::check_requester("Client", options.requested_by); !ok)
+    throw std::invalid_argument("ClientOptions: " + ok.error().message);
+  impl_ = std::make_unique<Impl>(std::move(store), std::move(options));
 }
 Client::~Client() { impl_->waits->close(); }
 
@@ -135,6 +137,7 @@ Result<StartOutcome> Client::start_payload(InstanceId instance, std::string_view
 }
 
 void Client::start_async(StartRequest request, StartDone done) {
+  if (!request.start.requested_by) request.start.requested_by = impl_->options.requested_by;
   if (Result<void> ok = client::check_start(request, impl_->options.max_payload_bytes); !ok)
     return done(ok.error());
   const InstanceId instance = request.instance;
@@ -200,7 +203,8 @@ Result<Payload> Client::wait_for_key_value(const InstanceId& instance, const std
 Result<bool> Client::cancel(const InstanceId& instance, std::string reason, CancelMode mode) {
   if (Result<void> ok = client::check_instance("cancel", instance); !ok) return ok.error();
   if (Result<void> ok = client::check_cancel("cancel", reason); !ok) return ok.error();
-  message::CancelInstance request{std::move(reason), mode, CancelOrigin::client, {}};
+  message::CancelInstance request{
+      std::move(reason), mode, CancelOrigin::client, {}, impl_->options.requested_by};
   if (cancel_resident(*impl_->store.local_hub(), instance, request)) return true;
   OutboundMessage message;
   message.target = instance;
@@ -208,11 +212,19 @@ Result<bool> Client::cancel(const InstanceId& instance, std::string reason, Canc
   const auto outcome = base::the_one("cancel", impl_->provider.enqueue_messages(std::span(&message, 1)));
   if (!outcome) return outcome.error();
   if (*outcome == EnqueueOutcome::not_found) return client::no_instance("cancel", instance);
+  // A duplicate was asked for before: the instance is being cancelled.
   return *outcome != EnqueueOutcome::finished;
 }
 
 Result<EnqueueOutcome> Client::send(const InstanceId& instance, MessageBody item,
                                     std::optional<std::string> message_id) {
+  std::visit(
+      [this](auto& body) {
+        if constexpr (requires { body.requested_by; }) {
+          if (!body.requested_by) body.requested_by = impl_->options.requested_by;
+        }
+      },
+      item);
   OutboundMessage message;
   message.target = instance;
   message.body = std::move(item);

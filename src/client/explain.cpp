@@ -7,6 +7,7 @@
 #include "client/history_scan.hpp"
 #include "client/impl.hpp"
 #include <duramen/client.hpp>
+#include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -73,6 +74,8 @@ class Explainer {
         if (Result<void> told = tell(wait, result.info.execution, queues); !told) return told.error();
       }
       if (auto finding = hindrance(result, queues, depth)) result.findings.push_back(*std::move(finding));
+      if (queues && waiting_message(*queues) && needs_other_nodes(result.info))
+        result.status = "; it waits for a node that has " + orchestration_of(result.info);
       if (depth == 0 && result.info.parent) {
         if (auto reason = orphaned(*result.info.parent))
           add(result, Finding::Kind::orphan, *std::move(reason));
@@ -90,7 +93,7 @@ class Explainer {
     return finished(std::move(result));
   }
   [[nodiscard]] Explanation finished(Explanation result) const {
-    result.status = client::status_sentence(result.info, now_);
+    result.status.insert(0, client::status_sentence(result.info, now_));
     for (const Finding& finding : result.findings) {
       if (finding.kind == Finding::Kind::stuck) result.stuck = finding.text;
     }
@@ -229,31 +232,64 @@ class Explainer {
            (info.version.empty() ? "" : " in version " + info.version);
   }
 
-  std::optional<std::string> stuck_messages(const InstanceInfo& info, const PendingWork& queues) const {
-    const PendingMessage* waiting = nullptr;  // the one that has been due longest
-    std::uint32_t attempts = 0;
+  /// True if nodes are known to be live, and none of them fits.
+  template <class Fits>
+  bool missing_on_live_nodes(Fits fits) {
+    if (!nodes_) {
+      // Without an answer no node is known.
+      if (auto listed = provider_.list_nodes())
+        nodes_ = *std::move(listed);
+      else
+        nodes_.emplace();
+      std::erase_if(*nodes_, [&](const NodeRecord& node) { return !node.is_live(now_); });
+    }
+    return !nodes_->empty() && std::ranges::none_of(*nodes_, fits);
+  }
+
+  /// True if nodes are live, and none of them can take its next turn.
+  bool needs_other_nodes(const InstanceInfo& info) {
+    const bool by_any_node = info.cancel_asked && (info.cancel_asked == CancelMode::terminate ||
+                                                   !info.graceful || info.status == Status::pending);
+    return !by_any_node &&
+           missing_on_live_nodes([&](const NodeRecord& node) { return node.runs(info.name, info.version); });
+  }
+
+  /// The message that a node could take now and that has been due longest.
+  [[nodiscard]] const PendingMessage* waiting_message(const PendingWork& queues) const {
+    if (queues.leased || queues.not_before > now_) return nullptr;
+    const auto due = [this](const PendingMessage& message) { return message.visible_at <= now_; };
+    const auto found = std::ranges::find_if(queues.messages, due);
+    return found == queues.messages.end() ? nullptr : &*found;
+  }
+
+  std::optional<std::string> stuck_messages(const InstanceInfo& info, const PendingWork& queues) {
     for (const PendingMessage& message : queues.messages) {
       if (message.unreadable) {
         return "a message to it cannot be read: " + *message.unreadable +
                "; was it written by another program or a newer Duramen?";
       }
-      if (message.visible_at <= now_ && !waiting) waiting = &message;
-      attempts = std::max(attempts, message.attempt);
     }
-    if (attempts >= options_.many_attempts) {
-      return "its messages were handed out " + times(attempts) +
-             " and no turn was stored: the log of the runtime that took them has the reason (code that is "
+    if (queues.attempt >= options_.many_attempts) {
+      return "it was handed out " + times(queues.attempt) +
+             " and no turn was stored: the log of the runtime that took it has the reason (code that is "
              "not "
              "registered, a crash, a turn that never ends)";
     }
-    if (!waiting || queues.leased || queues.not_before > now_) return std::nullopt;
-    if (!long_ago(std::max(waiting->visible_at, queues.not_before))) return std::nullopt;
-    return "a message to it (" + waiting->type + ") has been waiting for " +
-           base::in_words(now_ - waiting->visible_at) +
-           " and no node has taken it: is a runtime up that has " + orchestration_of(info) + " registered?";
+    const PendingMessage* waiting = waiting_message(queues);
+    if (waiting == nullptr) return std::nullopt;
+    // Nodes may be about to start, or to take it.
+    const bool patient = !detail::mutant("explain_has_no_patience") || !needs_other_nodes(info);
+    if (patient && !long_ago(std::max(waiting->visible_at, queues.not_before))) return std::nullopt;
+    std::string text = "a message to it (" + waiting->type + ") has been waiting for " +
+                       base::in_words(now_ - waiting->visible_at) + " and no node has taken it: ";
+    if (!needs_other_nodes(info))
+      return text + "is a runtime up that has " + orchestration_of(info) + " registered?";
+    text += "no live node has " + orchestration_of(info);
+    if (info.cancel_asked) text += "; its clean-up needs the code, and a cancel with mode terminate does not";
+    return text;
   }
 
-  std::optional<std::string> stuck_activity(const Waiting& wait, const PendingWork* queues) const {
+  std::optional<std::string> stuck_activity(const Waiting& wait, const PendingWork* queues) {
     const std::string activity = name_of(wait.kind, wait.event, wait.name);
     if (wait.attempt >= options_.many_attempts) {
       return activity + " was handed out " + times(wait.attempt) +
@@ -265,8 +301,15 @@ class Explainer {
       return row.activity == wait.event && row.name == wait.name;
     });
     if (!queued) return std::nullopt;
-    std::string reason = "no worker has taken " + activity + " in " + base::in_words(now_ - wait.since) +
-                         ": is a runtime up that has it registered";
+    std::string reason =
+        "no worker has taken " + activity + " in " + base::in_words(now_ - wait.since) + ": ";
+    const auto takes = [&](const NodeRecord& node) {
+      return node.tags.accepts(wait.tag) &&
+             std::ranges::find(node.activities, wait.name) != node.activities.end();
+    };
+    if (missing_on_live_nodes(takes))
+      return reason + "no live node has it" + (wait.tag ? " and takes the tag '" + *wait.tag + "'" : "");
+    reason += "is a runtime up that has it registered";
     if (wait.tag) reason += " and takes the tag '" + *wait.tag + "'";
     if (wait.session) reason += ", and is the owner of session '" + *wait.session + "' free";
     return reason + "?";
@@ -333,6 +376,7 @@ class Explainer {
   Provider& provider_;
   const ExplainOptions& options_;
   const TimePoint now_;
+  std::optional<std::vector<NodeRecord>> nodes_;  // the live ones, once asked for
 };
 
 }  // namespace

@@ -47,7 +47,7 @@ std::string_view in_words(Waiting::Kind kind) {
 std::string describe(const CancelRequest& request, TimePoint now) {
   std::string text = "It was asked to stop ";
   if (request.by == CancelOrigin::client) {
-    text += "by a client";
+    text += "by " + request.requested_by.value_or("a client");
   } else {
     text += "by its parent";
     if (request.parent) text += " \"" + request.parent->value + "\"";
@@ -55,6 +55,12 @@ std::string describe(const CancelRequest& request, TimePoint now) {
   text += " " + ago(request.at, now) + " (" + base::to_iso8601(request.at) + ")";
   if (request.mode == CancelMode::terminate) text += ", without clean-up";
   return text + ": " + (request.reason.empty() ? "no reason given" : request.reason);
+}
+
+/// The store has a request to end it that is stronger than the one in its history.
+bool cancel_is_queued(const Explanation& e) {
+  if (!e.info.cancel_asked || is_final(e.info.status)) return false;
+  return !e.cancel_request || e.cancel_request->mode < *e.info.cancel_asked;
 }
 
 }  // namespace
@@ -145,6 +151,12 @@ std::string full_text(const Explanation& e, TimePoint now) {
   if (!e.waits.empty()) text += "It waits for\n";
   for (const Waiting& wait : e.waits) text += "  - " + wait.text + "\n";
   if (e.cancel_request) text += describe(*e.cancel_request, now) + "\n";
+  if (cancel_is_queued(e)) {
+    text += "It was asked to stop";
+    if (e.info.cancel_asked == CancelMode::terminate) text += ", without clean-up";
+    text += e.cancel_request ? ": no turn has taken this second request yet\n"
+                             : ", and no turn has taken the request yet\n";
+  }
   if (!e.cancelled.empty()) text += "It gave up\n";
   for (const CancelledStep& step : e.cancelled) {
     text += "  - " + name_of(step.kind, step.event, step.name) + " " + ago(step.at, now) + ": " +

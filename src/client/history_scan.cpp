@@ -18,11 +18,11 @@ class Reader {
  public:
   void read(const Event& event) {
     std::visit(Overloaded{
-                   [&](const event::OrchestrationStarted& e) { started(e); },
-                   [&](const event::OrchestrationCancelRequested& e) {
-                     steps_.cancel_request =
-                         CancelRequest{e.reason, e.mode, e.origin, std::nullopt, event.timestamp};
+                   [&](const event::OrchestrationStarted& e) {
+                     started(e);
+                     if (e.cancel) cancel_asked(*e.cancel, event.timestamp);
                    },
+                   [&](const event::OrchestrationCancelRequested& e) { cancel_asked(e, event.timestamp); },
                    [&](const event::ActivityScheduled& e) {
                      Waiting& wait = open(event, WaitKind::activity, e.name);
                      wait.tag = e.tag;
@@ -67,6 +67,10 @@ class Reader {
     std::size_t kept = 0;
     std::set<EventId> waits;
   };
+
+  void cancel_asked(const event::OrchestrationCancelRequested& e, TimePoint at) {
+    steps_.cancel_request = CancelRequest{e.reason, e.mode, e.origin, std::nullopt, at, e.requested_by};
+  }
 
   void started(const event::OrchestrationStarted& e) {
     steps_.parent = e.parent;

@@ -12,7 +12,7 @@ namespace duramen::inline v0 {
 class Client::Impl {
  public:
   Impl(Store s, ClientOptions o)
-      : options(o),
+      : options(std::move(o)),
         store(std::move(s)),
         provider(*store.provider()),
         waits(std::make_shared<client::WaitRegistry>(store)) {}

@@ -41,9 +41,11 @@ class Effects {
               change.version = e.version;
               change.engine_version = e.engine_version;
               change.parent = e.parent;
+              change.graceful = e.graceful;
+              if (e.cancel) cancel_asked(e.cancel->mode);
               if (e.initial_custom_status) change.custom_status = CustomStatusChange{e.initial_custom_status};
             },
-            [&](const event::OrchestrationCancelRequested&) { cancel_requested_ = true; },
+            [&](const event::OrchestrationCancelRequested& e) { cancel_asked(e.mode); },
             [&](const event::CustomStatusUpdated& e) { change.custom_status = CustomStatusChange{e.status}; },
             [&](const event::KeyValueSet& e) {
               change.key_values.push_back({e.key, e.value, e.last_updated_at});
@@ -59,7 +61,7 @@ class Effects {
               change.output = e.output;
             },
             [&](const event::OrchestrationFailed& e) {
-              const bool cancelled = cancel_requested_ && e.details.kind == FailureKind::cancelled;
+              const bool cancelled = change.cancel_asked && e.details.kind == FailureKind::cancelled;
               change.status = cancelled ? Status::cancelled : Status::failed;
               change.failure = e.details;
             },
@@ -69,7 +71,9 @@ class Effects {
         event.body);
   }
 
-  bool cancel_requested_ = false;
+  void cancel_asked(CancelMode mode) {
+    change.cancel_asked = std::max(mode, change.cancel_asked.value_or(CancelMode::graceful));
+  }
 };
 
 const event::OrchestrationStarted* start_of(const RecordedExecution& execution) {
@@ -152,7 +156,8 @@ Result<ImportOutcome> Client::import_instance(RecordedInstance recorded) {
     if (first) {
       StartRequest request;
       request.instance = recorded.instance;
-      request.start = {started.name, started.input, started.version, started.parent};
+      request.start = {started.name,   started.input,        started.version,
+                       started.parent, started.requested_by, started.depth};
       commit.basis = FusedStart{std::move(request)};
     } else {
       commit.basis = ConditionalLease{before};

@@ -164,7 +164,8 @@ Result<CancelReport> Client::cancel_instances(InstanceFilter filter, std::string
     std::vector<OutboundMessage> messages(ids.size());
     for (std::size_t i = 0; i < ids.size(); ++i) {
       messages[i].target = ids[i];
-      messages[i].body = message::CancelInstance{reason, mode, CancelOrigin::client, {}};
+      messages[i].body =
+          message::CancelInstance{reason, mode, CancelOrigin::client, {}, impl_->options.requested_by};
     }
     const auto outcomes =
         base::one_for_each(operation, ids.size(), impl_->provider.enqueue_messages(messages));

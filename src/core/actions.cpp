@@ -4,7 +4,9 @@
 #include "base/utf8.hpp"
 #include "core/execution.hpp"
 #include "core/failures.hpp"
+#include "core/levels.hpp"
 #include "core/matching.hpp"
+#include "core/sizes.hpp"
 #include <duramen/codec.hpp>
 #include <duramen/detail/mutant.hpp>
 #include <duramen/limits.hpp>
@@ -105,8 +107,9 @@ const Event* Execution::emit(EventBody body, const std::source_location& where) 
   if (torn_down_ || stopped_) return nullptr;
   if (replaying_) return match(body, where);
   last_action_ = where;
-  if (!count_action()) return nullptr;
-  require_names(body);
+  if (!is_answered_at_once(body) && !count_action()) return nullptr;
+  require_fit(body);
+  if (!count_bytes(body, where)) return nullptr;
   if (auto failure = unfit_payload(body)) {
     stop(std::move(*failure));
     return nullptr;
@@ -114,12 +117,61 @@ const Event* Execution::emit(EventBody body, const std::source_location& where) 
   return &append(std::move(body));
 }
 
+/// Throws at the place where the code asks for something that can never be stored or started.
+void Execution::require_fit(const EventBody& body) const {
+  require_names(body);
+  require_level(body);
+  if (!std::holds_alternative<event::SubOrchestrationScheduled>(body) || depth_ < max_depth_) return;
+  if (detail::mutant("children_nest_without_bound")) return;
+  throw LimitError("a child of this instance would have " + std::to_string(depth_ + 1) +
+                   " ancestors; max_depth allows " + std::to_string(max_depth_));
+}
+
+/// Throws if a node that reads only the engine version of this execution could not read the event.
+void Execution::require_level(const EventBody& body) const {
+  const std::uint32_t needed = needed_engine_version(body);
+  if (needed <= engine_version_ || detail::mutant("emits_above_the_level")) return;
+  const std::string remedy =
+      options_.write_level < needed
+          ? "the store's write level is " + std::to_string(options_.write_level) +
+                "; `duramen upgrade --finish` raises it once every node reads " + std::to_string(needed)
+          : "an execution that begins now may use it: continue as new, or start another instance";
+  throw DurableError(engine_failure(
+      FailureKind::limit, "EngineVersion",
+      std::string(event_type(Event{{}, {}, {}, body})) + " needs engine version " + std::to_string(needed) +
+          ", and this execution began at " + std::to_string(engine_version_) + ": " + remedy));
+}
+
 /// False if the limit is exceeded, which ends the turn.
 bool Execution::count_action() {
   if (++actions_ <= options_.max_actions_per_turn) return true;
   stop(engine_failure(FailureKind::limit, "TooManyActions",
-                      "one turn took more than " + std::to_string(options_.max_actions_per_turn) +
-                          " actions; let the orchestration wait in between, or raise max_actions_per_turn"));
+                      "the code took more than " + std::to_string(options_.max_actions_per_turn) +
+                          " actions without waiting for one; let it wait in between, or raise "
+                          "max_actions_per_turn"));
+  return false;
+}
+
+/// An actor that works off its mail waits for each message, and may find thousands of them.
+bool Execution::is_answered_at_once(const EventBody& body) const {
+  if (detail::mutant("answered_waits_are_actions")) return false;
+  if (const auto* wait = std::get_if<event::ExternalSubscribed>(&body))
+    return mailboxes_.has_arrival(Mailboxes::Kind::external, wait->name);
+  if (const auto* dequeue = std::get_if<event::QueueSubscribed>(&body))
+    return mailboxes_.has_arrival(Mailboxes::Kind::queue, dequeue->name);
+  return false;
+}
+
+/// False if the actions of this segment become too large to be stored, which ends the turn. Counted per
+/// segment, like actions: the same message has the same effect in any batch.
+bool Execution::count_bytes(const EventBody& body, const std::source_location& where) {
+  action_bytes_ += estimated_bytes(body);
+  const std::size_t counted = detail::mutant("inbound_mail_counts_as_actions") ? bytes_ : action_bytes_;
+  if (counted <= max_action_bytes || detail::mutant("turns_grow_without_bound")) return true;
+  stop(engine_failure(FailureKind::limit, "TurnTooLarge",
+                      "the code took actions of more than " + std::to_string(max_action_bytes >> 20u) +
+                          " MiB without waiting for one, the last " + describe_place(where) +
+                          "; let the orchestration wait in between, or pass large data by reference"));
   return false;
 }
 
@@ -149,7 +201,7 @@ const Event* Execution::match(const EventBody& body, const std::source_location&
   const Event* recorded = cursor_ < recorded_.size() ? &recorded_[cursor_] : nullptr;
   if (recorded == nullptr || event_class(*recorded) != EventClass::action) {
     if (!count_action()) return nullptr;
-    require_names(body);  // it threw the first time as well
+    require_fit(body);  // it threw the first time as well
     mismatch(last_event_id_.next(),
              recorded ? "nothing more before " + std::string(event_type(*recorded)) : "nothing more",
              describe_action(body), &where);
@@ -167,7 +219,7 @@ const Event* Execution::match(const EventBody& body, const std::source_location&
       [[fallthrough]];
     case ActionMatch::different:
       if (!count_action()) return nullptr;
-      require_names(body);
+      require_fit(body);
       mismatch(recorded->id, describe_action(recorded->body), describe_action(body), &where);
       return nullptr;
   }
@@ -231,12 +283,14 @@ InstanceId Execution::child_id() const {
   const std::string& parent = identity_.instance.value;
   const std::string place = "::sub::" + std::to_string(identity_.execution.value) + "." +
                             std::to_string(last_event_id_.next().value);
-  if (parent.size() + place.size() <= max_name_bytes || detail::mutant("automatic_child_ids_grow")) {
+  constexpr std::size_t longest = 200;
+  if (parent.size() + place.size() <= longest || detail::mutant("automatic_child_ids_grow")) {
     return InstanceId(parent + place);
   }
   // Only the beginning, for people; the hash distinguishes two parents.
-  constexpr std::size_t kept = 200;
-  return InstanceId(base::excerpt(parent, kept) + hash_of(parent) + place);
+  const std::string rest = hash_of(parent) + place;
+  constexpr std::size_t dots = 3;
+  return InstanceId(base::excerpt(parent, longest - rest.size() - dots) + rest);
 }
 
 /// Scheduled and completed in one segment: two events, no message.
@@ -343,6 +397,12 @@ void Execution::clear_key_value(std::string key, const std::source_location& whe
 void Execution::clear_key_values(const std::source_location& where) {
   if (emit(event::KeyValuesCleared{}, where) != nullptr) key_values_.clear();
 }
+
+#ifdef DURAMEN_TEST_LEVEL_2
+void Execution::test_mark(std::string name, const std::source_location& where) {
+  emit(event::TestMark{std::move(name)}, where);
+}
+#endif
 
 void Execution::trace(LogLevel level, std::string text) {
   if (!replaying_ && !torn_down_ && !stopped_) traces_.push_back({level, std::move(text)});

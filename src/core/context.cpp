@@ -72,6 +72,11 @@ void OrchestrationContext::chain(event::OrchestrationChained start, std::source_
 void OrchestrationContext::set_custom_status(std::string status, std::source_location where) {
   execution_.set_custom_status(std::move(status), where);
 }
+#ifdef DURAMEN_TEST_LEVEL_2
+void OrchestrationContext::test_mark(std::string name, std::source_location where) {
+  execution_.test_mark(std::move(name), where);
+}
+#endif
 void OrchestrationContext::reset_custom_status(std::source_location where) {
   execution_.set_custom_status(std::nullopt, where);
 }

@@ -5,9 +5,11 @@
 #include "base/overloaded.hpp"
 #include "core/failures.hpp"
 #include "core/matching.hpp"
+#include "core/sizes.hpp"
 #include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace duramen::inline v0::core {
@@ -66,6 +68,7 @@ TurnOutcome Execution::run_turn(const TurnInput& input) {
   entropy_ = input.entropy;
   if (stopped_) {  // ended by an earlier turn
     ignored_ += input.messages.size();
+    take_rest(input);
     return finish_turn();
   }
   if (!last_event_id_ && (input.condemned != nullptr || decided_without_code(input))) handler_ = nullptr;
@@ -74,13 +77,35 @@ TurnOutcome Execution::run_turn(const TurnInput& input) {
   if (input.condemned != nullptr) {
     condemn(input);
   } else {
-    for (const MessageBody& message : input.messages) {
-      if (stopped_) break;
-      react(message);
-    }
+    take(input);
   }
-  if (stopped_) impose_failure();
+  if (stopped_) {
+    impose_failure();
+    take_rest(input);
+  }
   return finish_turn();
+}
+
+/// Reacts to the messages in order. The rest stays in the queue after a continue-as-new, because it belongs
+/// to the next execution, and once the turn is large.
+void Execution::take(const TurnInput& input) {
+  take_early_cancel(input);
+  for (std::size_t i = 0; i < input.messages.size() && !stopped_; ++i) {
+    const bool early = early_cancel_ && i == early_cancel_at_;
+    // Without the code, a cancel in the batch ends the execution, and what stands before it has no reader.
+    const bool cuts = handler_ != nullptr || detail::mutant("large_mail_hides_a_cancel");
+    const bool enough = (cuts && bytes_ > large_turn_bytes) || (continues() && !delta_.empty());
+    if (enough && !early && !detail::mutant("a_turn_takes_its_whole_batch")) continue;
+    taken_.push_back(i);
+    if (!early) react(input.messages[i]);
+  }
+  early_cancel_.reset();
+}
+
+/// An end takes everything.
+void Execution::take_rest(const TurnInput& input) {
+  taken_.resize(input.messages.size());
+  std::iota(taken_.begin(), taken_.end(), std::size_t{0});
 }
 
 // -- recorded segments ----------------------------------------------------------------------------
@@ -110,7 +135,6 @@ void Execution::replay(std::span<const Event> history) {
       break;
     }
     if (!check_completion(event)) break;
-    // This segment may have been recorded in a separate turn, within that turn's limit of actions.
     if (!detail::mutant("refused_names_add_up")) actions_ = 0;
     ++cursor_;
     last_event_id_ = event.id;
@@ -182,10 +206,8 @@ void Execution::read_rest() {
     }
     follow_mail(event);
     if (const auto* started = std::get_if<event::OrchestrationStarted>(&event.body)) {
-      name_ = started->name;
-      version_ = started->version;
-      parent_ = started->parent;
-      custom_status_ = started->initial_custom_status;
+      read_beginning(*started);
+      if (started->cancel) cancelling_ = started->cancel;
     } else if (const auto* request = std::get_if<event::OrchestrationCancelRequested>(&event.body)) {
       cancelling_ = *request;
     }
@@ -200,7 +222,7 @@ void Execution::read_end(const Event& terminal) {
     // Only an execution that was asked to stop was cancelled; code may pass on the cancellation of a child as
     // its own failure.
     if (cancelling_ && failed->details.kind == FailureKind::cancelled) {
-      end_ = Cancelled{failed->details.message, cancelling_->origin};
+      end_ = Cancelled{failed->details.message, cancelling_->origin, cancelling_->mode};
     } else {
       end_ = Threw{failed->details};
     }
@@ -321,7 +343,6 @@ void Execution::react(const MessageBody& message) {
   // A history begins with its start: earlier messages are ignored.
   const bool begins = std::holds_alternative<message::StartOrchestration>(message) ||
                       std::holds_alternative<message::ContinueAsNew>(message);
-  if (pass_on(message)) return;
   std::optional<Event> inbound =
       end_ || begins == static_cast<bool>(last_event_id_) ? std::nullopt : admit(message);
   if (!inbound) {
@@ -337,30 +358,19 @@ void Execution::react(const MessageBody& message) {
   close_new_segment();
 }
 
-/// Messages after a continue-as-new in its batch belong to the next execution: events are carried forward, a
-/// cancel follows.
-bool Execution::pass_on(const MessageBody& message) {
-  if (!end_ || !std::holds_alternative<Continued>(*end_) || delta_.empty()) return false;
-  if (const auto* raised = std::get_if<message::ExternalRaised>(&message)) {
-    arrive(Mailboxes::Kind::external, raised->name, raised->data);
-  } else if (const auto* queued = std::get_if<message::QueueMessage>(&message)) {
-    arrive(Mailboxes::Kind::queue, queued->name, queued->data);
-  } else if (std::holds_alternative<message::CancelInstance>(message)) {
-    passed_on_.push_back(message);
-  } else {
-    return false;
-  }
-  return true;
-}
+bool Execution::continues() const noexcept { return end_ && std::holds_alternative<Continued>(*end_); }
 
 void Execution::begin_segment(Event inbound) {
   segments_.push_back(delta_.size());
+  if (!detail::mutant("actions_add_up_over_a_turn")) actions_ = 0;
+  if (!detail::mutant("the_size_of_a_batch_counts")) action_bytes_ = 0;
   traces_before_ = traces_.size();
   append(std::move(inbound.body), inbound.source);
 }
 
 Event& Execution::append(EventBody body, EventId source) {
   last_event_id_ = last_event_id_.next();
+  bytes_ += estimated_bytes(body);
   delta_.push_back(Event{last_event_id_, source, now_, std::move(body)});
   schedules_.note(delta_.back());
   return delta_.back();
@@ -370,9 +380,27 @@ void Execution::close_new_segment() {
   if (end_) drop_what_is_open();
   for (const auto& [id, drop] : std::exchange(cancels_, {})) {
     mailboxes_.drop(id);
-    append(cancel_event(schedules_.kind(id), drop.reason), id);
+    EventBody body = cancel_event(schedules_.kind(id), drop.reason);
+    if (auto* child = std::get_if<event::SubOrchestrationCancelRequested>(&body)) pass_cancel_on(*child);
+    append(std::move(body), id);
   }
   if (end_) record_end();
+}
+
+/// A child is cancelled with the words and the mode of its parent's own cancel, if that is the cause.
+void Execution::pass_cancel_on(event::SubOrchestrationCancelRequested& child) const {
+  child.text = std::string(to_string(child.reason));
+  const bool by_cancel = child.reason == CancelReason::parent_cancelled ||
+                         child.reason == CancelReason::orchestration_terminal_cancelled;
+  if (!by_cancel || detail::mutant("children_are_cancelled_in_general_terms")) return;
+  const auto* end = end_ ? std::get_if<Cancelled>(&*end_) : nullptr;
+  if (end != nullptr) {
+    child.text = end->reason;
+    child.mode = end->mode;
+  } else if (cancelling_) {
+    child.text = cancelling_->reason;
+    child.mode = cancelling_->mode;
+  }
 }
 
 void Execution::drop_what_is_open() {
@@ -410,7 +438,7 @@ void Execution::apply(const Event& inbound) {
             begin(e);
           },
           [this, source](const event::ActivityCompleted& e) { resolve(source, e.result); },
-          [this, source](const event::ActivityFailed& e) { resolve(source, e.details); },
+          [this, source](const event::ActivityFailed& e) { resolve(source, e); },
           [this, source](const event::TimerFired&) { resolve(source, Payload::none()); },
           [this, source](const event::SubOrchestrationCompleted& e) { resolve(source, e.result); },
           [this, source](const event::SubOrchestrationFailed& e) { resolve(source, e.details); },
@@ -422,13 +450,30 @@ void Execution::apply(const Event& inbound) {
       inbound.body);
 }
 
-void Execution::begin(const event::OrchestrationStarted& started) {
+void Execution::read_beginning(const event::OrchestrationStarted& started) {
   name_ = started.name;
   version_ = started.version;
+  engine_version_ = started.engine_version;
   graceful_ = started.graceful;
   parent_ = started.parent;
+  depth_ = started.depth;
+  events_before_ = started.events_before;
+  requested_by_ = started.requested_by;
+  max_depth_ = detail::mutant("the_depth_limit_is_the_nodes") ? options_.max_depth : started.max_depth;
   custom_status_ = started.initial_custom_status;
+}
+
+void Execution::begin(const event::OrchestrationStarted& started) {
+  read_beginning(started);
   for (const CarriedEvent& carried : started.carry_forward) arrive(carried.kind, carried.name, carried.data);
+  if (started.cancel) {
+    const bool has_cleanup = graceful_ && handler_ && identity_.execution > ExecutionId{1};
+    if (!has_cleanup || started.cancel->mode == CancelMode::terminate) {
+      end_ = Cancelled{started.cancel->reason, started.cancel->origin, started.cancel->mode};
+      return;
+    }
+    cancelling_ = started.cancel;
+  }
   if (!handler_) return;
   root_.emplace(handler_->invoke(context_, started.input));
   root_->run_until_suspended(*this, false);
@@ -454,7 +499,7 @@ void Execution::resolve(EventId source, Outcome outcome) {
 
 void Execution::cancel(const event::OrchestrationCancelRequested& request) {
   if (!graceful_ || request.mode == CancelMode::terminate || !root_) {
-    end_ = Cancelled{request.reason, request.origin};
+    end_ = Cancelled{request.reason, request.origin, request.mode};
     return;
   }
   cancelling_ = request;
@@ -483,7 +528,10 @@ void Execution::run_code() {
     next->run();
   }
   if (stopped_ || end_) return;
-  if (continue_) {
+  if (continue_ && cancelling_ && !detail::mutant("a_shield_continues_as_new")) {
+    // The next execution would not know of the cancel: also shielded code ends here.
+    end_ = Cancelled{cancelling_->reason, cancelling_->origin, cancelling_->mode};
+  } else if (continue_) {
     end_ = std::move(*continue_);
   } else if (root_ && root_->promise().done()) {
     try {
@@ -494,7 +542,7 @@ void Execution::run_code() {
     const auto* threw = std::get_if<Threw>(&*end_);
     // The execution counts as cancelled however it cleaned up, unless the clean-up itself failed.
     if (cancelling_ && (threw == nullptr || threw->failure.kind == FailureKind::cancelled)) {
-      end_ = Cancelled{cancelling_->reason, cancelling_->origin};
+      end_ = Cancelled{cancelling_->reason, cancelling_->origin, cancelling_->mode};
     }
   }
   if (end_) refuse_unfit_end();

@@ -43,11 +43,16 @@ struct ExecutionIdentity {
 };
 
 struct ExecutionOptions {
+  /// Of one segment. A wait that is answered at once is no action.
   std::size_t max_actions_per_turn = 10'000;
+  /// Children of an instance at this depth cannot be scheduled. Recorded when the execution begins.
+  std::uint32_t max_depth = default_max_depth;
   std::size_t max_payload_bytes = default_payload_limit;
   /// The reaction to an input of a recorded activity or child that differs from the current one: a struct may
   /// have gained a field while instances run.
   enum class InputMismatch : std::uint8_t { error, warn } input_mismatch = InputMismatch::error;
+  /// The engine version at which a new execution begins.
+  std::uint32_t write_level = duramen::engine_version;
   /// The key-values of the instance as left by earlier executions.
   KeyValues key_values = {};
   /// True: a history that has ended is replayed to its end, and the code must reach the same end. False: an
@@ -76,7 +81,11 @@ class Execution {
   void set_incarnation(Incarnation incarnation) noexcept { identity_.incarnation = incarnation; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const std::string& version() const noexcept { return version_; }
+  /// The level at which the execution began.
+  [[nodiscard]] std::uint32_t engine_version() const noexcept { return engine_version_; }
   [[nodiscard]] TimePoint started_at() const noexcept { return started_at_; }
+  /// The number of events of all earlier executions of the instance.
+  [[nodiscard]] std::uint64_t events_before() const noexcept { return events_before_; }
   [[nodiscard]] bool is_replaying() const noexcept { return replaying_; }
   [[nodiscard]] OrchestrationContext& context() noexcept { return context_; }
 
@@ -90,6 +99,9 @@ class Execution {
   void chain(event::OrchestrationChained start, const std::source_location& where);
   void continue_as_new(Payload input, std::optional<std::string> version);
   void set_custom_status(std::optional<std::string> status, const std::source_location& where);
+#ifdef DURAMEN_TEST_LEVEL_2
+  void test_mark(std::string name, const std::source_location& where);
+#endif
   [[nodiscard]] const std::optional<std::string>& custom_status() const noexcept { return custom_status_; }
   void set_key_value(std::string key, Payload value, const std::source_location& where);
   void clear_key_value(std::string key, const std::source_location& where);
@@ -122,6 +134,7 @@ class Execution {
   struct Cancelled {
     std::string reason;
     CancelOrigin origin;
+    CancelMode mode;
   };
   struct Continued {
     Payload input;
@@ -140,12 +153,15 @@ class Execution {
   void read_rest();
   void read_end(const Event& terminal);
   void follow_mail(const Event& event);
+  void take(const TurnInput& input);
+  void take_rest(const TurnInput& input);
+  [[nodiscard]] bool continues() const noexcept;
   void react(const MessageBody& message);
-  [[nodiscard]] bool pass_on(const MessageBody& message);
 
   // The parts of a segment.
   void apply(const Event& inbound);
   void begin(const event::OrchestrationStarted& started);
+  void read_beginning(const event::OrchestrationStarted& started);
   void cancel(const event::OrchestrationCancelRequested& request);
   void arrive(Mailboxes::Kind kind, const std::string& name, const Payload& data);
   template <class Outcome>
@@ -156,6 +172,7 @@ class Execution {
   void compare_end(const Event& recorded);
   void drop_what_is_open();
   [[nodiscard]] EventBody end_event() const;
+  void pass_cancel_on(event::SubOrchestrationCancelRequested& child) const;
   void close_new_segment();
   void record_end();
   void begin_segment(Event inbound);
@@ -163,17 +180,23 @@ class Execution {
 
   // admission.cpp
   [[nodiscard]] std::optional<Event> admit(const MessageBody& message);
+  [[nodiscard]] std::optional<Payload> kept_details(const message::ActivityFailed& failed);
+  void take_early_cancel(const TurnInput& input);
+  [[nodiscard]] bool decided_without_code(const TurnInput& input) const;
   [[nodiscard]] std::optional<Event> admit_completion(ExecutionId execution, EventId source,
                                                       ScheduleKind kind, EventBody body);
   [[nodiscard]] std::optional<Event> admit_child(const ParentLink& parent, EventBody body);
   [[nodiscard]] std::optional<Event> admit_cancel(const message::CancelInstance& cancel);
   [[nodiscard]] bool is_mine(const ParentLink& link) const;
-  [[nodiscard]] bool decided_without_code(const TurnInput& input) const;
 
   // actions.cpp
   const Event* emit(EventBody body, const std::source_location& where);
   const Event* match(const EventBody& body, const std::source_location& where);
   [[nodiscard]] bool count_action();
+  [[nodiscard]] bool is_answered_at_once(const EventBody& body) const;
+  [[nodiscard]] bool count_bytes(const EventBody& body, const std::source_location& where);
+  void require_fit(const EventBody& body) const;
+  void require_level(const EventBody& body) const;
   [[nodiscard]] std::optional<Failure> unfit_payload(const EventBody& body) const;
   [[nodiscard]] InstanceId child_id() const;
   EventId schedule_recorded_value(detail::Leaf& leaf, detail::RecordedValue value);
@@ -192,6 +215,7 @@ class Execution {
   [[nodiscard]] TurnOutcome finish_turn();
   void fill_end(TurnOutcome& outcome) const;
   void send_end(TurnOutcome& outcome) const;
+  void send_next(TurnOutcome& outcome, const Continued& next) const;
   void fill_effects(TurnOutcome& outcome, const Event& event, EventId first_new) const;
   [[nodiscard]] OutboundMessage start_of(const event::SubOrchestrationScheduled& child, EventId event) const;
   [[nodiscard]] ParentLink link_to(EventId event) const;
@@ -205,8 +229,13 @@ class Execution {
   // The execution so far.
   std::string name_;
   std::string version_;
+  std::uint32_t engine_version_ = duramen::engine_version;
   TimePoint started_at_;
   std::optional<ParentLink> parent_;
+  std::uint32_t depth_ = 0;
+  std::uint64_t events_before_ = 0;
+  std::uint32_t max_depth_ = default_max_depth;
+  std::optional<std::string> requested_by_;
   EventId last_event_id_;
   bool graceful_ = false;
   std::optional<event::OrchestrationCancelRequested> cancelling_;
@@ -230,14 +259,18 @@ class Execution {
   std::vector<Event> delta_;
   std::vector<std::size_t> segments_;
   std::vector<EventId> dropped_timers_;
-  std::vector<MessageBody> passed_on_;  // to the next execution
   std::vector<TraceLine> traces_;
   std::vector<std::string> warnings_;
-  std::size_t actions_ = 0;
+  std::vector<std::size_t> taken_;
+  std::optional<event::OrchestrationCancelRequested> early_cancel_;  // becomes part of the beginning
+  std::size_t early_cancel_at_ = 0;
   std::size_t ignored_ = 0;
   std::size_t replayed_ = 0;
+  std::size_t bytes_ = 0;  // of delta_
 
   // This segment.
+  std::size_t actions_ = 0;
+  std::size_t action_bytes_ = 0;
   bool segment_open_ = false;
   std::size_t traces_before_ = 0;
   std::map<EventId, Drop> cancels_;

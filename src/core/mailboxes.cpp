@@ -36,6 +36,11 @@ void Mailboxes::drop(EventId wait) {
   waiting_.erase(found);
 }
 
+bool Mailboxes::has_arrival(Kind kind, const std::string& name) const {
+  const auto found = boxes_.find({kind, name});
+  return found != boxes_.end() && !found->second.arrivals.empty();
+}
+
 std::vector<CarriedEvent> Mailboxes::unclaimed() const {
   // Sorted in place and copied once: there may be very many.
   std::vector<std::pair<const Arrival*, const Name*>> ordered;

@@ -30,6 +30,8 @@ class Mailboxes {
   /// Takes the oldest kept arrival; if there is none, registers the wait.
   [[nodiscard]] std::optional<Payload> wait(Kind kind, const std::string& name, EventId wait);
   void drop(EventId wait);
+  /// True if a wait would be answered at once.
+  [[nodiscard]] bool has_arrival(Kind kind, const std::string& name) const;
 
   /// All undelivered arrivals, in order.
   [[nodiscard]] std::vector<CarriedEvent> unclaimed() const;

@@ -52,6 +52,9 @@ ActionMatch compare(const event::KeyValueCleared& a, const event::KeyValueCleare
 ActionMatch compare(const event::KeyValuesCleared&, const event::KeyValuesCleared&) {
   return ActionMatch::same;
 }
+#ifdef DURAMEN_TEST_LEVEL_2
+ActionMatch compare(const event::TestMark& a, const event::TestMark& b) { return plainly(a.name == b.name); }
+#endif
 template <class Other>
 ActionMatch compare(const Other&, const Other&) {
   return ActionMatch::different;  // not an action
@@ -121,19 +124,20 @@ std::string describe_action(const EventBody& body) {
       body);
 }
 
+std::string describe_place(const std::source_location& at) {
+  return std::string(at.file_name()) + ":" + std::to_string(at.line());
+}
+
 std::string describe_mismatch(EventId event, const std::string& recorded, const std::string& now,
                               const std::source_location* where, const std::source_location* last_action) {
-  const auto place = [](const std::source_location& at) {
-    return std::string(at.file_name()) + ":" + std::to_string(at.line());
-  };
   std::string text =
       "the code no longer does what history says it did, at event " + std::to_string(event.value);
   text += "\n  - recorded: " + recorded;
   text += "\n  + now:      " + now;
   if (where != nullptr) {
-    text += "\n  at " + place(*where);
+    text += "\n  at " + describe_place(*where);
   } else if (last_action != nullptr) {
-    text += "\n  after " + place(*last_action);
+    text += "\n  after " + describe_place(*last_action);
   }
   text +=
       "\n  What to do: run the code this instance was started with, and register the change as a new version "

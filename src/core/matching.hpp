@@ -34,6 +34,9 @@ enum class ActionMatch : std::uint8_t { same, other_input, different };
 /// One line for a person: `activity "Charge" with input {"id":7}`.
 [[nodiscard]] std::string describe_action(const EventBody& body);
 
+/// "orders.cpp:42".
+[[nodiscard]] std::string describe_place(const std::source_location& at);
+
 /// The text of a nondeterminism failure: a small diff, the place in the code, and what to do. A missing
 /// action has no place in the code; then `last_action` gives the place of the last action.
 [[nodiscard]] std::string describe_mismatch(EventId event, const std::string& recorded,

@@ -48,7 +48,10 @@ Leaf::~Leaf() {
   if (event_id_ && !done()) execution().forget(*this);
 }
 
-void Leaf::do_start() { event_id_ = execution().schedule(*this); }
+void Leaf::do_start() {
+  event_id_ = execution().schedule(*this);
+  if (record_ != nullptr) record_->event = event_id_;
+}
 
 void Leaf::drop(CancelReason reason) noexcept {
   if (!event_id_ || done() || std::exchange(let_go_, true)) return;
@@ -75,6 +78,14 @@ void Leaf::resolve(Payload result) {
 void Leaf::resolve(Failure failure) {
   outcome_ = std::move(failure);
   complete();
+}
+
+void Leaf::resolve(event::ActivityFailed failed) {
+  if (record_ != nullptr) {
+    record_->ran = std::move(failed.ran);
+    record_->heartbeat = std::move(failed.heartbeat);
+  }
+  resolve(std::move(failed.details));
 }
 
 void Leaf::refuse(std::exception_ptr why) {

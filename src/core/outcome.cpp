@@ -3,6 +3,8 @@
 #include "core/execution.hpp"
 #include "core/failures.hpp"
 #include "core/matching.hpp"
+#include "core/sizes.hpp"
+#include <duramen/detail/mutant.hpp>
 
 #include <utility>
 
@@ -36,16 +38,17 @@ TurnOutcome Execution::finish_turn() {
   for (EventId timer : std::exchange(dropped_timers_, {})) {
     if (timer < first_new) outcome.dropped_timers.push_back(timer);
   }
-  for (MessageBody& item : std::exchange(passed_on_, {})) {
-    outcome.messages.push_back(OutboundMessage{identity_.instance, std::move(item), {}, {}});
-  }
   outcome.events = std::exchange(delta_, {});
   outcome.segments = std::exchange(segments_, {});
   outcome.traces = std::exchange(traces_, {});
   outcome.warnings = std::exchange(warnings_, {});
+  outcome.taken = std::exchange(taken_, {});
   outcome.ignored_messages = std::exchange(ignored_, 0);
+  // Inputs are in the event and in the message or row that it causes.
+  outcome.bytes += 2 * std::exchange(bytes_, 0);
   outcome.replayed_events = std::exchange(replayed_, 0);
   actions_ = 0;
+  action_bytes_ = 0;
   return outcome;
 }
 
@@ -72,20 +75,39 @@ void Execution::fill_end(TurnOutcome& outcome) const {
 void Execution::send_end(TurnOutcome& outcome) const {
   outcome.cancel_rest = terminal_reason();
   if (const auto* continued = std::get_if<Continued>(&*end_)) {
-    message::ContinueAsNew next;
-    next.orchestration = name_;
-    next.input = continued->input;
-    next.version = continued->version;
-    next.carry_forward = mailboxes_.unclaimed();
-    next.initial_custom_status = custom_status_;
-    next.parent = parent_;
-    outcome.messages.push_back(OutboundMessage{identity_.instance, std::move(next), {}, {}});
+    send_next(outcome, *continued);
   } else if (parent_) {
     MessageBody answer = outcome.failure
                              ? MessageBody(message::SubOrchestrationFailed{*parent_, *outcome.failure})
                              : MessageBody(message::SubOrchestrationCompleted{*parent_, *outcome.output});
     outcome.messages.push_back(OutboundMessage{parent_->instance, std::move(answer), {}, {}});
   }
+}
+
+/// The beginning of the next execution, with the unclaimed mail.
+void Execution::send_next(TurnOutcome& outcome, const Continued& continued) const {
+  message::ContinueAsNew next;
+  next.orchestration = name_;
+  next.input = continued.input;
+  next.version = continued.version;
+  next.initial_custom_status = custom_status_;
+  next.parent = parent_;
+  next.depth = depth_;
+  next.events_before = events_before_ + last_event_id_.value;
+  if (!detail::mutant("the_next_execution_forgets_its_requester")) next.requested_by = requested_by_;
+  std::size_t bytes = 0;
+  for (CarriedEvent& mail : mailboxes_.unclaimed()) {
+    bytes += estimated_bytes(mail);
+    if (bytes <= max_carried_bytes || detail::mutant("all_mail_is_carried")) {
+      next.carry_forward.push_back(std::move(mail));
+    } else if (mail.kind == CarriedEvent::Kind::external) {
+      outcome.put_back.emplace_back(message::ExternalRaised{std::move(mail.name), std::move(mail.data)});
+    } else {
+      outcome.put_back.emplace_back(message::QueueMessage{std::move(mail.name), std::move(mail.data)});
+    }
+  }
+  outcome.bytes += bytes;
+  outcome.messages.push_back(OutboundMessage{identity_.instance, std::move(next), {}, {}});
 }
 
 void Execution::fill_effects(TurnOutcome& outcome, const Event& event, EventId first_new) const {
@@ -105,7 +127,11 @@ void Execution::fill_effects(TurnOutcome& outcome, const Event& event, EventId f
                                 e.tag,
                                 e.options,
                                 name_,
-                                version_});
+                                version_,
+                                e.retry_of,
+                                e.attempts_before,
+                                e.heartbeat,
+                                events_before() + event.id.value});
           },
           [&](const event::TimerCreated& e) {
             if (!leaves) return;
@@ -128,8 +154,7 @@ void Execution::fill_effects(TurnOutcome& outcome, const Event& event, EventId f
           [&](const event::SubOrchestrationCancelRequested& e) {
             const auto child = children_.find(event.source);
             if (!has_row || child == children_.end()) return;
-            message::CancelInstance cancel{std::string(to_string(e.reason)), CancelMode::graceful,
-                                           CancelOrigin::parent, link_to(event.source)};
+            message::CancelInstance cancel{e.text, e.mode, CancelOrigin::parent, link_to(event.source)};
             outcome.messages.push_back(OutboundMessage{child->second, std::move(cancel), {}, {}});
           },
           [&](const event::CustomStatusUpdated& e) { outcome.custom_status = CustomStatusChange{e.status}; },
@@ -155,11 +180,10 @@ OutboundMessage Execution::start_of(const event::SubOrchestrationScheduled& chil
   const ParentLink link = link_to(event);
   Failure taken = engine_failure(FailureKind::application, "AlreadyExists",
                                  "an instance \"" + child.instance.value + "\" exists already");
-  return OutboundMessage{child.instance,
-                         message::StartOrchestration{child.name, child.input, child.version, link},
-                         {},
-                         {},
-                         message::SubOrchestrationFailed{link, std::move(taken)}};
+  message::StartOrchestration start{child.name, child.input, child.version, link};
+  start.depth = depth_ + 1;
+  return OutboundMessage{
+      child.instance, std::move(start), {}, {}, message::SubOrchestrationFailed{link, std::move(taken)}};
 }
 
 std::vector<std::size_t> find_segments(std::span<const Event> history) {

@@ -46,13 +46,25 @@ namespace detail {
 
 namespace {
 
+/// Makes `request` the next attempt at the step that began with `first`.
+void follow(event::ActivityScheduled& request, EventId first, AttemptRecord failed) {
+  if (!mutant("a_retry_is_a_step_of_its_own")) request.retry_of = first;
+  // An attempt that the orchestration gave up has reported nothing about itself.
+  if (!mutant("attempts_start_again_with_a_retry"))
+    request.attempts_before = std::max(request.attempts_before + 1, failed.ran.attempt);
+  if (failed.heartbeat && !mutant("a_retry_forgets_the_details"))
+    request.heartbeat = std::move(failed.heartbeat);
+}
+
 /// One attempt after the other. Each is a separate activity; a limit on one attempt is a timer next to it.
 Task<Payload> try_repeatedly(core::Execution& execution, event::ActivityScheduled request, RetryPolicy policy,
                              std::source_location where) {
   OrchestrationContext& ctx = execution.context();
+  EventId first;
   for (std::uint32_t attempt = 1;; ++attempt) {
-    auto activity =
-        DurableFuture<Payload>(std::make_unique<Leaf>(execution, request, where), &read_leaf<Payload>);
+    AttemptRecord record;
+    auto activity = DurableFuture<Payload>(std::make_unique<Leaf>(execution, request, where, &record),
+                                           &read_leaf<Payload>);
     if (policy.attempt_timeout()) activity = ctx.with_timeout(*policy.attempt_timeout(), std::move(activity));
     Failure failure;
     try {
@@ -72,6 +84,8 @@ Task<Payload> try_repeatedly(core::Execution& execution, event::ActivitySchedule
       failure.timeout = TimeoutKind::start_to_close;  // the limit of one attempt
     }
     if (!policy.tries_again(failure, attempt)) throw ActivityError(std::move(failure));
+    if (attempt == 1) first = record.event;
+    follow(request, first, std::move(record));
     const Duration pause = policy.pause_after(attempt);
     if (pause > Duration::zero()) {
       auto timer = ctx.schedule_timer(pause, where);

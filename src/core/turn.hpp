@@ -56,14 +56,22 @@ struct TurnOutcome {
   std::vector<ActivityRequest> activities;
   /// Timers, child and detached starts, cancels, answers, the next execution.
   std::vector<OutboundMessage> messages;
+  /// With continued_as_new: unclaimed mail that the next execution takes first, beyond what its beginning
+  /// carries.
+  std::vector<MessageBody> put_back;
   std::vector<CancelledActivity> cancelled_activities;
   std::optional<CancelReason> cancel_rest;  ///< on terminal turns
   std::vector<EventId> dropped_timers;
 
   std::vector<TraceLine> traces;
   std::vector<std::string> warnings;  ///< for the log: what was tolerated
-  /// Duplicates, answers to an earlier execution, anything after the end.
+  /// The indexes of the messages that the turn took, in order. The others stay in the queue: those behind a
+  /// continue-as-new, and those behind a turn that has become large.
+  std::vector<std::size_t> taken;
+  /// Duplicates, answers to an earlier execution, anything after the end. They are taken as well.
   std::size_t ignored_messages = 0;
+  /// About the size of the events and of the mail that is carried or put back, in bytes.
+  std::size_t bytes = 0;
   std::size_t replayed_events = 0;
 
   [[nodiscard]] bool ended() const noexcept { return is_final(status) || status == Status::continued_as_new; }

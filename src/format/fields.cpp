@@ -1,6 +1,7 @@
 #include "format/fields.hpp"
 
 #include <array>
+#include <limits>
 #include <utility>
 
 namespace duramen::format {
@@ -131,6 +132,28 @@ void read_stored_parent(const JsonValue& value, ParentLink& out, std::string& pr
   }
   out =
       ParentLink{InstanceId{*instance}, Incarnation{*incarnation}, ExecutionId{*execution}, EventId{*event}};
+}
+
+void write_stored_attempt(base::JsonWriter& json, const AttemptInfo& ran) {
+  json.begin_array();
+  json.value(to_unix_ms(ran.started_at));
+  json.value(ran.attempt);
+  json.value(std::string_view{ran.node.value});
+  json.end_array();
+}
+
+void read_stored_attempt(const JsonValue& value, AttemptInfo& out, std::string& problem) {
+  if (!must_be(JsonKind::array, value, problem)) return;
+  JsonCursor parts{value};
+  const auto started_at = parts.next() ? parts.value().int64() : std::nullopt;
+  const auto attempt = parts.next() ? parts.value().uint64() : std::nullopt;
+  const auto node = parts.next() ? parts.value().string() : std::nullopt;
+  if (!started_at || !attempt || *attempt > std::numeric_limits<std::uint32_t>::max() || !node ||
+      node->find('\0') != std::string_view::npos) {
+    problem = "expected [start, attempt, node], found " + value.text();
+    return;
+  }
+  out = AttemptInfo{from_unix_ms(*started_at), static_cast<std::uint32_t>(*attempt), NodeId{*node}};
 }
 
 std::optional<CancelReason> read_reason(std::string_view text) noexcept {

@@ -11,6 +11,7 @@
 #include "format/failure_json.hpp"
 #include <duramen/history.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -48,9 +49,18 @@ void read_carried(const detail::JsonValue& value, std::vector<CarriedEvent>& out
 void write_stored_parent(base::JsonWriter& json, const ParentLink& parent);
 void read_stored_parent(const detail::JsonValue& value, ParentLink& out, std::string& problem);
 
+/// Stored: "ran":[start in Unix ms,attempt,"node"].
+void write_stored_attempt(base::JsonWriter& json, const AttemptInfo& ran);
+void read_stored_attempt(const detail::JsonValue& value, AttemptInfo& out, std::string& problem);
+
 /// The contract's `orchestration_terminal` has no detail about the end; it is read as
 /// `..._completed`.
 [[nodiscard]] std::optional<CancelReason> read_reason(std::string_view text) noexcept;
+
+/// The description of one kind: `tag`, and `visit(fields, body)`. Specialised in event_fields.hpp and
+/// message_fields.hpp.
+template <class Body>
+struct Describe;
 
 template <Form form>
 class FieldWriter {
@@ -87,6 +97,10 @@ class FieldWriter {
       json_.value(std::string_view{value.data});
     }
   }
+  /// Left out when absent.
+  void optional_payload(Key key, const std::optional<Payload>& value) {
+    if (value) payload(key, *value);
+  }
   void time(Key key, const TimePoint& value) { json_.field(key.in(form), to_unix_ms(value)); }
   void time_or_zero(Key key, const TimePoint& value) { time(key, value); }
   template <class Tag>
@@ -96,6 +110,15 @@ class FieldWriter {
   template <class Tag>
   void number_or_zero(Key key, const Number<Tag>& value) {
     if (value) number(key, value);
+  }
+  /// Left out when 0.
+  template <std::unsigned_integral T>
+  void count(Key key, const T& value) {
+    if (value != 0) json_.field(key.in(form), value);
+  }
+  /// Left out when it is `usual`.
+  void limit(Key key, const std::uint32_t& value, std::uint32_t usual) {
+    if (value != usual) json_.field(key.in(form), value);
   }
   void engine_version(Key key, const std::uint32_t& value) { json_.field(key.in(form), value); }
   /// Left out when false.
@@ -126,6 +149,27 @@ class FieldWriter {
     } else {
       write_stored_failure(json_, value);
     }
+  }
+  /// In interchange started_at_ms, attempt and node. Left out when empty.
+  void ran(const AttemptInfo& value) {
+    if (value == AttemptInfo{}) return;
+    if constexpr (form == Form::interchange) {
+      json_.field("started_at_ms", to_unix_ms(value.started_at));
+      json_.field("attempt", value.attempt);
+      json_.field("node", std::string_view{value.node.value});
+    } else {
+      json_.key("ran");
+      write_stored_attempt(json_, value);
+    }
+  }
+  /// The fields of another kind, as an object. Left out when absent.
+  template <class Body>
+  void object(Key key, const std::optional<Body>& value) {
+    if (!value) return;
+    json_.key(key.in(form));
+    json_.begin_object();
+    Describe<Body>::visit(*this, *value);
+    json_.end_object();
   }
   /// In interchange parent_instance and parent_id, null when absent; then our additional fields.
   void parent(const std::optional<ParentLink>& value) {
@@ -182,6 +226,11 @@ class FieldReader {
       fields_.required(std::string{key.stored}.append(json_suffix(form)), out.data);
     }
   }
+  void optional_payload(Key key, std::optional<Payload>& out) {
+    const std::string name{key.in(form)};
+    const bool found = fields_.find(name) || (form == Form::stored && fields_.find(name + "j"));
+    if (found) payload(key, out.emplace());
+  }
   void time(Key key, TimePoint& out) {
     std::int64_t ms = 0;
     fields_.required(key.in(form), ms);
@@ -199,6 +248,14 @@ class FieldReader {
   template <class Tag>
   void number_or_zero(Key key, Number<Tag>& out) {
     fields_.optional(key.in(form), out.value);
+  }
+  template <std::unsigned_integral T>
+  void count(Key key, T& out) {
+    fields_.optional(key.in(form), out);
+  }
+  void limit(Key key, std::uint32_t& out, std::uint32_t usual) {
+    out = usual;
+    fields_.optional(key.in(form), out);
   }
   /// Histories of other engines lack it; they follow version 1 of the replay rules.
   void engine_version(Key key, std::uint32_t& out) {
@@ -242,6 +299,25 @@ class FieldReader {
       }
     });
   }
+  void ran(AttemptInfo& out) {
+    if constexpr (form == Form::interchange) {
+      time_or_zero({"started_at_ms"}, out.started_at);
+      count({"attempt"}, out.attempt);
+      fields_.optional("node", out.node.value);
+    } else if (const auto value = fields_.find("ran")) {
+      nested({"ran", "ran"}, [&] { read_stored_attempt(*value, out, problem_); });
+    }
+  }
+  template <class Body>
+  void object(Key key, std::optional<Body>& out) {
+    const auto value = fields_.find(key.in(form));
+    if (!value) return;
+    nested(key, [&] {
+      base::ObjectReader members{*value, problem_};
+      FieldReader inner{members, problem_};
+      Describe<Body>::visit(inner, out.emplace());
+    });
+  }
   void parent(std::optional<ParentLink>& out) {
     ParentLink link;
     if constexpr (form == Form::interchange) {
@@ -271,11 +347,6 @@ class FieldReader {
   base::ObjectReader& fields_;
   std::string& problem_;
 };
-
-/// The description of one kind: `tag`, and `visit(fields, body)`. Specialised in event_fields.hpp and
-/// message_fields.hpp.
-template <class Body>
-struct Describe;
 
 /// Makes the alternative of `Variant` whose tag is `tag`; false if none has it.
 template <class Variant>

@@ -23,6 +23,8 @@ DURAMEN_MESSAGE(message::StartOrchestration, "StartOrchestration", true) {
   f.nullable_text({"version"}, w.version);
   f.parent(w.parent);
   f.constant({"execution_id"}, 1);
+  f.optional_text({"requested_by"}, w.requested_by);
+  f.count({"depth"}, w.depth);
 }
 DURAMEN_MESSAGE(message::ContinueAsNew, "ContinueAsNew", true) {
   f.text({"orchestration"}, w.orchestration);
@@ -31,16 +33,22 @@ DURAMEN_MESSAGE(message::ContinueAsNew, "ContinueAsNew", true) {
   f.carried_always({"carry_forward_events"}, w.carry_forward);
   f.optional_text({"initial_custom_status"}, w.initial_custom_status);
   f.optional_parent(w.parent);
+  f.count({"depth"}, w.depth);
+  f.count({"events_before"}, w.events_before);
+  f.optional_text({"requested_by"}, w.requested_by);
 }
 DURAMEN_MESSAGE(message::ActivityCompleted, "ActivityCompleted", true) {
   f.number({"execution_id"}, w.execution);
   f.number({"id"}, w.id);
   f.payload({"result"}, w.result);
+  f.ran(w.ran);
 }
 DURAMEN_MESSAGE(message::ActivityFailed, "ActivityFailed", true) {
   f.number({"execution_id"}, w.execution);
   f.number({"id"}, w.id);
   f.failure({"details"}, w.details, "ActivityFailed");
+  f.ran(w.ran);
+  f.optional_payload({"heartbeat"}, w.heartbeat);
 }
 DURAMEN_MESSAGE(message::TimerFired, "TimerFired", true) {
   f.number({"execution_id"}, w.execution);
@@ -64,16 +72,19 @@ DURAMEN_MESSAGE(message::SubOrchestrationFailed, "SubOrchFailed", false) {
 DURAMEN_MESSAGE(message::ExternalRaised, "ExternalRaised", true) {
   f.text({"name"}, w.name);
   f.payload({"data"}, w.data);
+  f.optional_text({"requested_by"}, w.requested_by);
 }
 DURAMEN_MESSAGE(message::QueueMessage, "QueueMessage", true) {
   f.text({"name"}, w.name);
   f.payload({"data"}, w.data);
+  f.optional_text({"requested_by"}, w.requested_by);
 }
 DURAMEN_MESSAGE(message::CancelInstance, "CancelInstance", true) {
   f.text({"reason"}, w.reason);
   f.choice({"mode"}, w.mode, CancelMode::graceful);
   f.choice({"origin"}, w.origin, CancelOrigin::client);
   f.optional_parent(w.parent);
+  f.optional_text({"requested_by"}, w.requested_by);
 }
 DURAMEN_MESSAGE(ActivityRequest, "ActivityExecute", true) {
   f.number({"execution_id"}, w.key.execution);
@@ -86,6 +97,10 @@ DURAMEN_MESSAGE(ActivityRequest, "ActivityExecute", true) {
   f.number_or_zero({"incarnation"}, w.key.incarnation);
   f.text_or_empty({"orchestration_name"}, w.orchestration_name);
   f.text_or_empty({"orchestration_version"}, w.orchestration_version);
+  f.number_or_zero({"retry_of"}, w.retry_of);
+  f.count({"attempts_before"}, w.attempts_before);
+  f.optional_payload({"heartbeat"}, w.heartbeat);
+  f.count({"fence_base"}, w.fence_base);
 }
 
 #undef DURAMEN_MESSAGE

@@ -186,7 +186,7 @@ std::shared_ptr<detail::ActivityState> Activities::begin(const std::weak_ptr<det
   // The loop knows already, or is about to.
   if (standing == Standing::not_kept && !detail::mutant("queued_activity_begins_though_stopped"))
     return nullptr;
-  return state->begin() ? state : nullptr;
+  return state->begin(env_.clock().now()) ? state : nullptr;
 }
 
 /// The lease of a queued activity is over by our clock. The store may have renewed it in a call that has not
@@ -451,9 +451,12 @@ void Activities::deliver(const Running& running, std::optional<Heartbeat> unsent
       return;
     case ActivityOutcome::released:
       return events_.activity_released({running.lease(), std::move(unsent)});
-    default:
-      events_.activity_finished(
-          FinishedActivity{running.state->request().instance, running.lease(), std::move(result)});
+    default: {
+      const bool failed = std::holds_alternative<Failure>(result);
+      events_.activity_finished(FinishedActivity{running.state->request().instance, running.lease(),
+                                                 std::move(result), running.state->ran(),
+                                                 failed ? running.state->last_details() : std::nullopt});
+    }
   }
 }
 

@@ -41,6 +41,8 @@ struct FinishedActivity {
   InstanceId instance;
   ActivityLease lease;
   std::variant<Payload, Failure> result;
+  AttemptInfo ran = {};
+  std::optional<Payload> heartbeat = std::nullopt;  ///< with a failure: its last details
 };
 
 /// The first of an activity's time limits that can pass; absent if it has none.

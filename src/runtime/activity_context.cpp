@@ -57,12 +57,13 @@ void ActivityContext::send_heartbeat(Payload details) {
       throw LimitError(fits.error().message);
     throw ApplicationError("InvalidHeartbeat", fits.error().message, false);
   }
+  state_->set_details(details);
   state_->link().use([this, &details](const detail::ActivityHost& host) {
     host.leases.beat(state_->work().lease, std::move(details));
   });
 }
 const std::optional<Payload>& ActivityContext::last_heartbeat() const noexcept {
-  return state_->work().heartbeat;
+  return state_->earlier_details();
 }
 
 void ActivityContext::trace(LogLevel level, std::string text) {
@@ -89,10 +90,20 @@ bool ActivityContext::block(Duration delay) {
   return waited;
 }
 
-std::string ActivityContext::idempotency_key() const {
-  const ActivityKey& key = state_->request().key;
+namespace {
+std::string key_of(const ActivityKey& key, EventId event) {
   return std::to_string(key.incarnation.value) + "-" + std::to_string(key.execution.value) + "-" +
-         std::to_string(key.activity.value);
+         std::to_string(event.value);
+}
+}  // namespace
+
+std::string ActivityContext::idempotency_key() const {
+  const ActivityRequest& request = state_->request();
+  return key_of(request.key, request.retry_of ? request.retry_of : request.key.activity);
+}
+std::string ActivityContext::attempt_key() const {
+  const ActivityKey& key = state_->request().key;
+  return key_of(key, key.activity);
 }
 
 std::stop_token ActivityContext::stop_token() const noexcept { return state_->stop_token(); }

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <utility>
@@ -33,13 +34,34 @@ class ActivityState {
 
   [[nodiscard]] const ActivityRequest& request() const noexcept { return work_.request; }
   [[nodiscard]] const LeasedActivity& work() const noexcept { return work_; }
-  [[nodiscard]] std::uint32_t attempt() const noexcept { return work_.attempt; }
+  /// Counted over the retries of the step.
+  [[nodiscard]] std::uint32_t attempt() const noexcept {
+    return work_.request.attempts_before + work_.attempt;
+  }
+  /// Left by an earlier attempt at the step.
+  [[nodiscard]] const std::optional<Payload>& earlier_details() const noexcept {
+    return work_.heartbeat ? work_.heartbeat : work_.request.heartbeat;
+  }
+  /// The last details of this attempt, or those of an earlier one. Any thread.
+  [[nodiscard]] std::optional<Payload> last_details() const {
+    const std::lock_guard lock(details_mutex_);
+    return details_ ? details_ : earlier_details();
+  }
+  void set_details(Payload details) {
+    const std::lock_guard lock(details_mutex_);
+    details_ = std::move(details);
+  }
   /// The link to the node that runs it.
   [[nodiscard]] ActivityLink& link() const noexcept { return *link_; }
   [[nodiscard]] std::stop_token stop_token() const noexcept { return stop_.get_token(); }
 
   /// Called once, by the thread that is about to run the activity's code. False if the code must not run.
-  [[nodiscard]] bool begin() noexcept { return (progress_.fetch_or(begun) & dropped) == 0; }
+  [[nodiscard]] bool begin(TimePoint now) noexcept {
+    started_at_.store(now);
+    return (progress_.fetch_or(begun) & dropped) == 0;
+  }
+  /// This attempt, once it has begun.
+  [[nodiscard]] AttemptInfo ran() const { return {started_at_.load(), attempt(), link_->node()}; }
   /// The activity's code has returned or thrown.
   void set_returned() noexcept { progress_.fetch_or(returned); }
   [[nodiscard]] bool has_returned() const noexcept { return (progress_.load() & returned) != 0; }
@@ -105,10 +127,13 @@ class ActivityState {
   static constexpr std::uint32_t returned = 1u << 17u;
   static constexpr std::uint32_t dropped = 1u << 18u;
   std::atomic<std::uint32_t> progress_{0};
+  std::atomic<TimePoint> started_at_{TimePoint{}};
   std::atomic<LeaseTime> notified_at_{LeaseTime::max()};
   std::atomic<bool> stop_noticed_{false};
   std::atomic<bool> pausing_{false};
   std::weak_ptr<std::optional<ActivityTask<Payload>>> frame_;
+  mutable std::mutex details_mutex_;
+  std::optional<Payload> details_;
 };
 
 }  // namespace duramen::inline v0::detail

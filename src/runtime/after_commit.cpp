@@ -99,6 +99,9 @@ void AfterCommit::run_activities(PendingTurn& turn, const CommitResult& result) 
     LeasedActivity leased;
     leased.lease = {activity.request.key, *activity.born_leased};
     leased.request = std::move(activity.request);
+    // The first of its row: every later lease of the row counts on from here.
+    leased.fence = (leased.request.fence_base << 32u) + 1;
+    if (detail::mutant("a_fence_at_birth_has_no_base")) leased.fence = 1;
     activities_.run(std::move(leased), turn.sent);
   }
 }

@@ -2,6 +2,7 @@
 
 #include "base/check.hpp"
 #include "store/answers.hpp"
+#include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -23,6 +24,15 @@ constexpr std::size_t few = 8;
 // A small batch waits for at most this many rounds of the loop.
 constexpr int most_rounds = 4;
 constexpr Duration longest_pause{1000};
+// A batch above this size takes nothing more. A larger one would hold up the store for long.
+constexpr std::size_t large_batch = std::size_t{8} << 20u;
+
+std::size_t estimated_bytes(const ActivityAck& ack) {
+  constexpr std::size_t frame = 256;
+  if (!ack.completion) return frame;
+  const auto* result = std::get_if<Payload>(&*ack.completion);
+  return frame + (result != nullptr ? result->data.size() : 0);
+}
 }  // namespace
 
 Committer::Committer(Env& env, Provider& provider, Options options, CommitEvents& events, const Log& log,
@@ -99,15 +109,21 @@ std::shared_ptr<Committer::Batch> Committer::next_batch() {
   const std::size_t most = std::min(urgent_.size() + turns_.size(), limit);
   batch->commits.reserve(most);
   batch->turns.reserve(most);
+  std::size_t bytes = 0;
   while (batch->commits.size() < limit && !(urgent_.empty() && turns_.empty())) {
     auto& from = urgent_.empty() ? turns_ : urgent_;
+    bytes += from.front().bytes;
+    if (bytes > large_batch && !batch->commits.empty() && !detail::mutant("batches_have_any_size")) break;
     batch->commits.push_back(std::move(from.front().commit));
     batch->turns.push_back(std::move(from.front()));
     from.pop_front();
   }
   const std::size_t most_acks = urgent ? joining_urgent : options_.max_batch;
-  for (; batch->acks.size() < most_acks && !acks_.empty(); acks_.pop_front())
+  std::size_t ack_bytes = 0;
+  for (; batch->acks.size() < most_acks && ack_bytes <= large_batch && !acks_.empty(); acks_.pop_front()) {
+    ack_bytes += estimated_bytes(acks_.front());
     batch->acks.push_back(std::move(acks_.front()));
+  }
   if (!urgent_.empty()) preempt_.request_stop();
   batch->retry_until = env_.clock().lease_now() + options_.retry_for;
   in_flight_ = true;

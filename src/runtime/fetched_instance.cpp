@@ -1,5 +1,7 @@
 #include "runtime/fetched_instance.hpp"
 
+#include "core/cancels.hpp"
+
 #include <iterator>
 #include <utility>
 
@@ -41,6 +43,32 @@ bool put_beginning_first(LeasedInstance& leased) {
   if (first == leased.messages.end()) return false;
   std::rotate(leased.messages.begin(), first, std::next(first));
   return true;
+}
+
+bool ends_without_code(const LeasedInstance& leased, std::span<const Event> history) {
+  // A first execution that has not begun has nothing to clean up.
+  std::optional<ParentLink> parent;
+  bool graceful = false;
+  if (!history.empty()) {
+    const auto* started = std::get_if<event::OrchestrationStarted>(&history.front().body);
+    if (started == nullptr) return false;
+    graceful = started->graceful;
+    parent = started->parent;
+  }
+  for (const InboxMessage& message : leased.messages) {
+    if (const auto* start = std::get_if<message::StartOrchestration>(&message.body)) parent = start->parent;
+  }
+  return std::any_of(leased.messages.begin(), leased.messages.end(), [&](const InboxMessage& message) {
+    const auto* cancel = std::get_if<message::CancelInstance>(&message.body);
+    return cancel != nullptr && core::counts(*cancel, parent) && core::needs_no_code(*cancel, graceful);
+  });
+}
+
+HeldLease held_lease(const LeasedInstance& leased, std::span<const std::size_t> taken) {
+  HeldLease held{leased.lease};
+  held.taken.reserve(taken.size());
+  for (const std::size_t index : taken) held.taken.push_back(leased.messages[index].place);
+  return held;
 }
 
 std::vector<MessageBody> take_bodies(LeasedInstance& leased) {

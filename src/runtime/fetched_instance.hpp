@@ -5,7 +5,9 @@
 #include <duramen/provider.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -31,6 +33,13 @@ struct CodeName {
 /// orders messages by wall time, so a clock that was set back puts later messages first. Returns false if the
 /// beginning is not visible yet.
 [[nodiscard]] bool put_beginning_first(LeasedInstance& leased);
+
+/// True if a fetched cancel ends the instance without its code. `history`: of the last execution that has
+/// begun.
+[[nodiscard]] bool ends_without_code(const LeasedInstance& leased, std::span<const Event> history);
+
+/// The lease of a commit that takes the messages with these indexes.
+[[nodiscard]] HeldLease held_lease(const LeasedInstance& leased, std::span<const std::size_t> taken);
 
 /// Moves the bodies out of the messages.
 [[nodiscard]] std::vector<MessageBody> take_bodies(LeasedInstance& leased);

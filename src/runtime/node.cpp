@@ -37,6 +37,7 @@ Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
       log_(options_.log),
       orchestrations_(registered(registry_)),
       activity_names_(registry_.activity_names()),
+      reporter_(provider_, options_, orchestrations_, activity_names_, log_),
       watchdog_(env, options_.slow_turn, log_),
       leases_(env, provider_, options_.activity_lease, *this, log_),
       sessions_(env, provider_, session_owner(), options_.session_lease, options_.session_idle, log_),
@@ -63,11 +64,13 @@ TurnOptions Node::turn_options() const {
           .max_resident = options_.max_resident_instances + one_more,
           .max_actions = options_.max_actions_per_turn,
           .max_payload_bytes = options_.max_payload_bytes,
+          .max_depth = options_.max_depth,
           .activity_lease = options_.activity_lease,
           .tags = options_.tags,
           .max_attempts = options_.max_attempts,
           .unregistered_pause = options_.unregistered_pause,
-          .longest_unregistered_pause = options_.longest_unregistered_pause};
+          .longest_unregistered_pause = options_.longest_unregistered_pause,
+          .write_level = &reporter_.write_level()};
 }
 
 Node::~Node() { subscription_.reset(); }
@@ -75,15 +78,22 @@ Node::~Node() { subscription_.reset(); }
 void Node::run() {
   subscription_ = provider_.subscribe(options_.node, *this);
   leases_.start();
-  env_.loop().post([this] { begin_work(); });
+  const LeaseTime listed = env_.clock().lease_now();
+  // Before the first turn: a node is listed, and an execution records the level at which it begins.
+  reporter_.begin();
+  env_.loop().post([this, listed] { begin_work(listed); });
   if (instruments_.on() && options_.gauge_interval > Duration{})
     env_.loop().post([this] { gauges_.start(); });
 }
 
-void Node::begin_work() {
+void Node::begin_work(LeaseTime listed) {
   poll();
   sweep();
+  report_later(listed);
 }
+
+/// Work waits until the record of this node is stored.
+bool Node::may_work() const noexcept { return !stopping_ && reporter_.listed(); }
 
 std::string Node::session_owner() const {
   return options_.session_owner.empty() ? options_.node.value : options_.session_owner;
@@ -101,7 +111,9 @@ void Node::follow_turn_hint() {
 }
 
 void Node::fetch_turns() {
-  if (stopping_ || orchestrations_.empty() || !turn_gate_.try_begin()) return;
+  // Also without orchestrations: every node decides cancels that need no code.
+  if (orchestrations_.empty() && detail::mutant("a_node_without_orchestrations_decides_nothing")) return;
+  if (!may_work() || !turn_gate_.try_begin()) return;
   if (turns_.busy() >= busy_turns) {
     turn_gate_.cancel();
     return fetch_turns_later();
@@ -137,7 +149,7 @@ void Node::turns_arrived(Result<TurnBatch> batch) {
          {{"error", batch.error().describe()}});
     return turn_fetch_finished(false);
   }
-  if (batch->next_due) wake_at(*batch->next_due);
+  if (batch->next_due) wake_at(for_turns_, *batch->next_due);
   const bool more = !batch->items.empty();
   instruments_.fetched(batch->items.size(), 0);
   turns_.take(std::move(batch->items));
@@ -161,7 +173,7 @@ void Node::follow_activity_hint() {
 }
 
 void Node::fetch_activities() {
-  if (stopping_ || activity_names_.empty() || !activity_gate_.try_begin()) return;
+  if (!may_work() || activity_names_.empty() || !activity_gate_.try_begin()) return;
   const std::size_t places = std::min(activities_.free_places(), activities_per_fetch);
   if (places == 0) return activity_gate_.postpone();  // until place_freed()
   activities_.reserve(places);
@@ -200,7 +212,7 @@ void Node::activities_arrived(Result<ActivityBatch> batch, LeaseTime sent, std::
          {{"error", batch.error().describe()}});
     return activity_fetch_finished(false);
   }
-  if (batch->next_due) wake_at(*batch->next_due);
+  if (batch->next_due) wake_at(for_activities_, *batch->next_due);
   const bool more = !batch->items.empty();
   instruments_.fetched(0, batch->items.size());
   for (std::size_t i = 0; i < batch->items.size(); ++i) {
@@ -234,25 +246,24 @@ void Node::poll() {
 }
 
 /// A timer that is due causes no notification: the node fetches when the next one is due.
-void Node::wake_at(TimePoint due) {
+void Node::wake_at(WakeUp& wake_up, TimePoint due) {
   const TimePoint now = env_.clock().now();
   due = std::max(due, now + shortest_wait);
-  if (wake_ && *wake_ > now && *wake_ <= due) return;
-  wake_ = due;
+  if (wake_up.at && *wake_up.at > now && *wake_up.at <= due) return;
+  wake_up.at = due;
   const LeaseTime when = env_.clock().lease_now() + std::max(due - now, Duration::zero());
-  env_.loop().post_at(when, [this, due] { wake(due); });
+  env_.loop().post_at(when, [this, &wake_up, due] { wake(wake_up, due); });
 }
 
-void Node::wake(TimePoint due) {
+void Node::wake(WakeUp& wake_up, TimePoint due) {
   // Reset even if the wall clock is slightly behind: a timer that is still due then needs a new wake-up.
-  if (wake_ == due) wake_.reset();
-  fetch_turns();
-  fetch_activities();
+  if (wake_up.at == due) wake_up.at.reset();
+  (this->*wake_up.fetch)();
 }
 
 // -- events of turns, activities and leases -------------------------------------------------------
 
-void Node::timer_created(TimePoint due) { wake_at(due); }
+void Node::timer_created(TimePoint due) { wake_at(for_turns_, due); }
 
 void Node::activity_limited(TimePoint due) { sweep_at(due); }
 
@@ -333,7 +344,7 @@ void Node::stop_stolen(const std::vector<StolenLease>& stolen) {
 // -- starts and cancels of this process -----------------------------------------------------------
 
 bool Node::runs(const message::StartOrchestration& start) const {
-  return registry_.find_orchestration(start.orchestration, start.version) != nullptr;
+  return reporter_.listed() && registry_.find_orchestration(start.orchestration, start.version) != nullptr;
 }
 
 void Node::start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done) {
@@ -399,6 +410,20 @@ void Node::report_gauges(const detail::StoreGauges& gauges) {
   if (gauges.open) instruments_.active(*gauges.open);
 }
 
+void Node::report_node() {
+  if (stopping_) return;
+  const LeaseTime now = env_.clock().lease_now();
+  env_.run_elsewhere(
+      Lane::store, [this, running = activities_.running(), resident = turns_.resident(),
+                    abandoned = activities_.abandoned()] { reporter_.report(running, resident, abandoned); });
+  report_later(now);
+}
+
+void Node::report_later(LeaseTime last) {
+  const Duration pause = reporter_.listed() ? NodeReporter::interval : options_.poll_interval;
+  env_.loop().post_at(last + pause, [this] { report_node(); });
+}
+
 // -- the end --------------------------------------------------------------------------------------
 
 void Node::shut_down(Duration deadline, UniqueFunction<void()> done) {
@@ -444,6 +469,7 @@ void Node::finish_if_drained() {
 
 void Node::call_release_sessions(UniqueFunction<void()> done) {
   sessions_.release();
+  reporter_.remove();
   env_.loop().post(std::move(done));
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/instruments.hpp"
 #include "runtime/lease_keeper.hpp"
 #include "runtime/log.hpp"
+#include "runtime/node_record.hpp"
 #include "runtime/session_keeper.hpp"
 #include "runtime/turns.hpp"
 #include "runtime/watchdog.hpp"
@@ -79,7 +80,8 @@ class Node final : public ProviderListener,
   void lease_gone(const ActivityLease& lease, const RenewResult& why) override;
 
   // Fetching work: the loop.
-  void begin_work();
+  void begin_work(LeaseTime listed);
+  [[nodiscard]] bool may_work() const noexcept;
   void poll();
   void follow_turn_hint();
   void follow_activity_hint();
@@ -92,8 +94,13 @@ class Node final : public ProviderListener,
   void activities_arrived(Result<ActivityBatch> batch, LeaseTime sent, std::size_t reserved);
   void take_activity(LeasedActivity leased, LeaseTime sent);
   void activity_fetch_finished(bool more);
-  void wake_at(TimePoint due);
-  void wake(TimePoint due);
+  /// The next planned fetch of turns, or of activities.
+  struct WakeUp {
+    void (Node::*fetch)();
+    std::optional<TimePoint> at = {};
+  };
+  void wake_at(WakeUp& wake_up, TimePoint due);
+  void wake(WakeUp& wake_up, TimePoint due);
 
   // Other work: the loop.
   void stop_lost(const ActivityLease& lease, const RenewResult& why);
@@ -105,6 +112,8 @@ class Node final : public ProviderListener,
   void sweep();
   void swept(const Result<SweepResult>& result);
   void report_gauges(const detail::StoreGauges& gauges);
+  void report_node();
+  void report_later(LeaseTime last);
   void begin_shutdown(Duration deadline, UniqueFunction<void()> done);
   void check_drained();
   void finish_if_drained();
@@ -134,6 +143,8 @@ class Node final : public ProviderListener,
   const std::vector<RegisteredOrchestration> orchestrations_;
   const std::vector<std::string> activity_names_;
 
+  NodeReporter reporter_;  // any thread
+
   // The loop's.
   Watchdog watchdog_;
   LeaseKeeper leases_;
@@ -145,7 +156,8 @@ class Node final : public ProviderListener,
   FetchGate activity_gate_;
   // A timer will fetch turns, when fewer are being stored.
   bool fetching_later_ = false;
-  std::optional<TimePoint> wake_;          // when the next timer is due
+  WakeUp for_turns_{&Node::fetch_turns};
+  WakeUp for_activities_{&Node::fetch_activities};
   std::optional<TimePoint> sweep_;         // when the next sweep is due
   std::vector<ActivityRenewal> released_;  // not sent to the store yet
   bool sweeping_ = false;

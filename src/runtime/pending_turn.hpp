@@ -26,6 +26,9 @@ struct PendingTurn {
   TurnCommit commit;
   std::vector<core::TraceLine> traces;  ///< logged once the turn is stored
   EventId after;                        ///< the last event before the turn; none before the first
+  CommitToken token_before;             ///< of the commit that stored `after`; none: unknown
+  std::vector<std::size_t> taken;       ///< the indexes of the messages that the turn took
+  std::size_t bytes = 0;                ///< about the size of the commit
   LeaseTime sent{};                     ///< when it was given to the committer
   bool condemned = false;               ///< it ends the instance without its code
   TurnStats stats;

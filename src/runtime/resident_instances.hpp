@@ -22,8 +22,10 @@ class ResidentInstances {
   class Slot {
    public:
     std::unique_ptr<core::Execution> execution;  ///< the resident coroutine, if there is one
-    std::vector<FinishedActivity> finished;      ///< they wait for the turn under way
-    std::optional<LeasedInstance> fetched;       ///< it waits for the turn under way
+    /// Of the commit that stored the last event of `execution`; none: unknown.
+    CommitToken token;
+    std::vector<FinishedActivity> finished;  ///< they wait for the turn under way
+    std::optional<LeasedInstance> fetched;   ///< it waits for the turn under way
 
     /// A turn of the instance is being prepared or stored.
     [[nodiscard]] bool busy() const noexcept { return busy_; }
@@ -49,6 +51,7 @@ class ResidentInstances {
   void begin_turn(Slot& slot) noexcept;
   void end_turn(Slot& slot) noexcept;
   [[nodiscard]] std::size_t busy() const noexcept { return busy_; }
+  [[nodiscard]] std::size_t size() const noexcept { return slots_.size(); }
 
   /// Removes the slot. It must not be busy.
   void remove(const InstanceId& instance);

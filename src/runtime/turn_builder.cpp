@@ -19,12 +19,13 @@ void take_decisions(core::TurnOutcome& outcome, TurnCommit& commit) {
   if (!outcome.events.empty()) {
     if (const auto* started = std::get_if<event::OrchestrationStarted>(&outcome.events.front().body)) {
       commit.change.version = started->version;
-      commit.change.engine_version = started->engine_version;
+      commit.change.graceful = started->graceful;
       commit.change.parent = started->parent;
     }
   }
   commit.events = std::move(outcome.events);
   commit.messages = std::move(outcome.messages);
+  commit.put_back = std::move(outcome.put_back);
   commit.cancelled_activities = std::move(outcome.cancelled_activities);
   commit.cancel_rest = outcome.cancel_rest;
   commit.dropped_timers = std::move(outcome.dropped_timers);
@@ -40,7 +41,9 @@ std::unique_ptr<core::Execution> TurnBuilder::make_execution(
     KeyValues key_values) const {
   core::ExecutionOptions options;
   options.max_actions_per_turn = options_.max_actions;
+  options.max_depth = options_.max_depth;
   if (!detail::mutant("the_payload_limit_is_fixed")) options.max_payload_bytes = options_.max_payload_bytes;
+  if (options_.write_level != nullptr) options.write_level = options_.write_level->load();
   options.key_values = std::move(key_values);
   return std::make_unique<core::Execution>(identity, std::move(handler), std::move(options));
 }
@@ -62,6 +65,8 @@ PendingTurn TurnBuilder::run(core::Execution& execution, std::span<const Event> 
   turn.after =
       outcome.events.empty() ? execution.last_event_id() : EventId{outcome.events.front().id.value - 1};
   turn.traces = std::move(outcome.traces);
+  turn.taken = std::move(outcome.taken);
+  turn.bytes = outcome.bytes;
   if (instruments_.on()) {
     turn.stats = {.replayed = outcome.replayed_events,
                   .name = execution.name(),
@@ -73,6 +78,8 @@ PendingTurn TurnBuilder::run(core::Execution& execution, std::span<const Event> 
   commit.instance = execution.identity().instance;
   commit.incarnation = execution.identity().incarnation;
   commit.execution = execution.identity().execution;
+  if (!detail::mutant("every_turn_has_the_newest_level"))
+    commit.change.engine_version = execution.engine_version();
   commit.activity_lease = options_.activity_lease;
   take_decisions(outcome, commit);
   lease_activities(commit);

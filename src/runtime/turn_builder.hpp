@@ -12,6 +12,7 @@
 #include <duramen/env.hpp>
 #include <duramen/provider.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,11 +25,14 @@ struct TurnOptions {
   std::size_t max_resident = 10'000;
   std::size_t max_actions = 10'000;
   std::size_t max_payload_bytes = default_payload_limit;
+  std::uint32_t max_depth = default_max_depth;
   Duration activity_lease{};
   TagFilter tags;
   std::uint32_t max_attempts = 10;
   Duration unregistered_pause{};
   Duration longest_unregistered_pause{};
+  /// The engine version at which new executions begin; null: the newest.
+  const std::atomic<std::uint32_t>* write_level = nullptr;
 };
 
 class TurnBuilder {

@@ -28,13 +28,15 @@ std::size_t max_remembered(const TurnOptions& options) {
 MessageBody as_message(const FinishedActivity& activity) {
   const ActivityKey& key = activity.lease.key;
   if (const auto* failure = std::get_if<Failure>(&activity.result)) {
-    return message::ActivityFailed{key.execution, key.activity, *failure};
+    return message::ActivityFailed{key.execution, key.activity, *failure, activity.ran, activity.heartbeat};
   }
-  return message::ActivityCompleted{key.execution, key.activity, std::get<Payload>(activity.result)};
+  return message::ActivityCompleted{key.execution, key.activity, std::get<Payload>(activity.result),
+                                    activity.ran};
 }
 
 ActivityAck as_ack(FinishedActivity activity) {
-  return ActivityAck{activity.lease, std::move(activity.instance), std::move(activity.result)};
+  return ActivityAck{activity.lease, std::move(activity.instance), std::move(activity.result),
+                     std::move(activity.ran), std::move(activity.heartbeat)};
 }
 
 /// False if another node has ended the resident's execution meanwhile, and this result is of the next.
@@ -43,11 +45,24 @@ bool is_of(const FinishedActivity& activity, const core::ExecutionIdentity& iden
   return identity.incarnation == key.incarnation && identity.execution == key.execution;
 }
 
-/// True if the resident is an earlier state of the fetched execution.
-bool can_catch_up(const core::Execution& resident, const LeasedInstance& leased) {
+/// The turn holds only if the store has nothing that the resident does not know.
+void set_condition(PendingTurn& turn, EventId before, CommitToken token) {
+  turn.commit.basis = ConditionalLease{before, token};
+  turn.token_before = token;
+}
+
+/// False if both are known and name different commits: the store has lost one of them.
+bool may_be_same(const CommitToken& a, const CommitToken& b) {
+  return !a || !b || a == b || detail::mutant("residents_trust_event_numbers");
+}
+
+/// True if the resident may be an earlier state of the fetched execution.
+bool can_catch_up(const ResidentInstances::Slot& slot, const LeasedInstance& leased) {
+  const core::Execution& resident = *slot.execution;
   const core::ExecutionIdentity& identity = resident.identity();
-  return identity.incarnation == leased.incarnation && identity.execution == leased.execution &&
-         resident.last_event_id() <= leased.last_event_id && !resident.ended();
+  if (identity.incarnation != leased.incarnation || identity.execution != leased.execution) return false;
+  if (resident.last_event_id() > leased.last_event_id || resident.ended()) return false;
+  return resident.last_event_id() < leased.last_event_id || may_be_same(slot.token, leased.replay_token);
 }
 
 }  // namespace
@@ -102,10 +117,12 @@ void Turns::cancel(const InstanceId& instance, const message::CancelInstance& re
   const EventId before = slot->execution->last_event_id();
   const MessageBody message = request;
   PendingTurn turn = builder_.run(*slot->execution, {}, {&message, 1});
-  if (turn.commit.events.empty()) return done(true);  // it is being cancelled already
+  // It is being cancelled: the store knows how far.
+  if (turn.commit.events.empty() && !detail::mutant("a_repeated_cancel_is_a_turn")) return done(false);
   residents_.begin_turn(*slot);
+  turn.commit.change.cancel_asked = request.mode;
   // Refused if a message waits in the store: a cancel does not overtake earlier messages.
-  turn.commit.basis = ConditionalLease{before};
+  set_condition(turn, before, slot->token);
   turn.on_cancelled = std::move(done);
   turn.sent = env_.clock().lease_now();
   committer_.add_urgent(std::move(turn));
@@ -160,14 +177,34 @@ void Turns::begin_fetched(LeasedInstance leased) {
   }
   if (is_fresh(leased)) {
     slot.execution.reset();
+    // Without the code, only the execution before tells whether the cancel needs the code.
+    if (leased.status == Status::continued_as_new && holds<message::CancelInstance>(leased) &&
+        !find_code(leased)) {
+      return read_later(std::move(leased));
+    }
     return run_fetched(std::move(leased), {});
   }
-  if (slot.execution && !can_catch_up(*slot.execution, leased)) slot.execution.reset();
-  const EventId known = slot.execution ? slot.execution->last_event_id() : EventId{};
-  if (known == leased.last_event_id) return run_fetched(std::move(leased), {});
+  if (slot.execution && !can_catch_up(slot, leased)) slot.execution.reset();
+  if (slot.execution && slot.execution->last_event_id() == leased.last_event_id)
+    return run_fetched(std::move(leased), {});
+  read_later(std::move(leased));
+}
 
-  to_read_.requests.push_back({leased.instance, leased.execution, known});
+/// The events that the resident misses, or all without one.
+void Turns::read_later(LeasedInstance leased) {
+  const Slot& slot = residents_.at(leased.instance);
+  HistoryRequest request{leased.instance, leased.execution, {}};
+  if (slot.execution) {
+    request.after = slot.execution->last_event_id();
+    request.token = slot.token;
+  }
+  to_read_.requests.push_back(std::move(request));
   to_read_.instances.push_back(std::move(leased));
+}
+
+std::shared_ptr<const OrchestrationHandler> Turns::find_code(const LeasedInstance& leased) const {
+  const CodeName code = code_for(leased);
+  return registry_.find_orchestration(code.orchestration, code.version);
 }
 
 /// Reads the missing events of all instances begun since the last call, at once.
@@ -197,10 +234,19 @@ void Turns::call_read_histories(HistoryReads reads) {
 void Turns::histories_read(HistoryReads reads, std::vector<Result<std::vector<Event>>> histories) {
   for (std::size_t i = 0; i < reads.instances.size(); ++i)
     history_read(std::move(reads.instances[i]), std::move(histories[i]));
+  read_histories();  // of residents that were discarded
 }
 
 void Turns::history_read(LeasedInstance leased, Result<std::vector<Event>> history) {
   if (history) return run_fetched(std::move(leased), *history);
+  Slot& slot = residents_.at(leased.instance);
+  if (history.error().code == ErrorCode::conflict && slot.execution) {
+    // The store has lost the events that the resident ran on.
+    log_(LogLevel::warning, "the store holds other events than this node has stored; reading all of them",
+         {{"instance_id", leased.instance.value}});
+    slot.execution.reset();
+    return read_later(std::move(leased));
+  }
   log_(LogLevel::error, "the history of an instance cannot be read; retrying later",
        {{"instance_id", leased.instance.value},
         {"error", history.error().describe()},
@@ -217,10 +263,10 @@ void Turns::run_fetched(LeasedInstance leased, const std::vector<Event>& history
       // Only later messages are visible yet: a clock was set back.
       return release_and_forget(leased, short_pause, Attempt::uncounted);
     }
-    const CodeName code = code_for(leased);
-    auto handler = registry_.find_orchestration(code.orchestration, code.version);
-    if (!handler && !holds<message::CancelInstance>(leased)) {
+    auto handler = find_code(leased);
+    if (!handler && !ends_without_code(leased, history)) {
       // The instance waits for a node that has the code, however long its deployment takes.
+      const CodeName code = code_for(leased);
       const Duration pause = unregistered_pause(instance);
       log_(LogLevel::warning,
            "no code is registered here for orchestration \"" + code.orchestration + "\" " +
@@ -231,8 +277,11 @@ void Turns::run_fetched(LeasedInstance leased, const std::vector<Event>& history
     slot.execution =
         builder_.make_execution(identity_of(leased), std::move(handler), std::move(leased.key_values));
   }
-  PendingTurn turn = builder_.run(*slot.execution, history, take_bodies(leased));
-  turn.commit.basis = HeldLease{leased.lease};
+  const std::vector<MessageBody> bodies = take_bodies(leased);
+  PendingTurn turn =
+      builder_.run(*slot.execution, is_fresh(leased) ? std::span<const Event>{} : std::span(history), bodies);
+  turn.commit.basis = held_lease(leased, turn.taken);
+  turn.token_before = leased.replay_token;
   // The instance awaits none of the messages: the commit only deletes them.
   if (turn.commit.events.empty()) turn.commit.change.status = leased.status;
   commit(std::move(turn));
@@ -268,7 +317,7 @@ void Turns::run_condemned(LeasedInstance leased, const Condemned& condemned, Fai
   if (condemned.retry_later || !has_beginning)
     return release_and_forget(leased, short_pause, Attempt::uncounted);
   PendingTurn turn = condemned_turn(builder_, leased, condemned, std::move(failure), env_.clock().now());
-  turn.commit.basis = HeldLease{leased.lease};
+  turn.commit.basis = HeldLease::all_of(leased);
   if (turn.commit.events.empty()) turn.commit.change.status = leased.status;
   commit(std::move(turn));
 }
@@ -304,9 +353,18 @@ void Turns::run_finished(Slot& slot, std::vector<FinishedActivity> finished) {
   messages.reserve(finished.size());
   for (const FinishedActivity& activity : finished) messages.push_back(as_message(activity));
   PendingTurn turn = builder_.run(*slot.execution, {}, messages);
-  turn.commit.basis = ConditionalLease{before};
-  for (FinishedActivity& activity : finished)
-    turn.commit.activity_acks.push_back(as_ack(std::move(activity)));
+  set_condition(turn, before, slot.token);
+  // After an end nothing awaits the others. After a large turn they wait for the next one.
+  const Status status = turn.commit.change.status;
+  const bool ended = is_final(status) || status == Status::continued_as_new;
+  const std::size_t taken = ended ? finished.size() : turn.taken.size();
+  for (std::size_t i = 0; i < finished.size(); ++i) {
+    if (i < taken) {
+      turn.commit.activity_acks.push_back(as_ack(std::move(finished[i])));
+    } else {
+      slot.finished.push_back(std::move(finished[i]));
+    }
+  }
   commit(std::move(turn));
 }
 
@@ -352,6 +410,7 @@ void Turns::turn_answered(PendingTurn turn, Result<CommitResult> result) {
     activities_.release(turn.born_leased());
     if (slot.execution && !slot.execution->identity().incarnation)
       slot.execution->set_incarnation(result->incarnation);
+    slot.token = turn.commit.events.empty() ? turn.token_before : turn.commit.token;
     after_commit_.apply(turn, *result);
     // The next turn, if there is one, belongs to another execution.
     const Status status = turn.commit.change.status;

@@ -28,6 +28,7 @@
 #include <duramen/registry.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -55,6 +56,8 @@ class Turns final : private CommitEvents {
   void stop_dispatching() noexcept { builder_.stop_dispatching(); }
   /// Turns that are being prepared or stored.
   [[nodiscard]] std::size_t busy() const noexcept { return residents_.busy(); }
+  /// Instances that are kept in memory.
+  [[nodiscard]] std::size_t resident() const noexcept { return residents_.size(); }
   /// Nothing is being prepared or stored.
   [[nodiscard]] bool idle() const noexcept { return busy() == 0 && committer_.idle(); }
 
@@ -71,6 +74,8 @@ class Turns final : private CommitEvents {
   void turn_answered(PendingTurn turn, Result<CommitResult> result) override;
 
   void begin_fetched(LeasedInstance leased);
+  void read_later(LeasedInstance leased);
+  [[nodiscard]] std::shared_ptr<const OrchestrationHandler> find_code(const LeasedInstance& leased) const;
   void run_fetched(LeasedInstance leased, const std::vector<Event>& history);
   void run_finished(Slot& slot, std::vector<FinishedActivity> finished);
   void next(const InstanceId& instance);

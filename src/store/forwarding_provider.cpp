@@ -31,6 +31,21 @@ Result<std::vector<Event>> ForwardingProvider::read_history(const InstanceId& in
               [&](Provider& inner) { return inner.read_history(instance, execution, after); });
 }
 
+std::vector<Result<std::vector<Event>>> ForwardingProvider::read_histories(
+    std::span<const HistoryRequest> requests) {
+  std::vector<Result<std::vector<Event>>> histories;
+  histories.reserve(requests.size());
+  for (const HistoryRequest& request : requests) {
+    Result<std::vector<Event>> history = read_history(request.instance, request.execution, request.after);
+    if (history && request.token) {
+      const auto checked = inner_->read_histories({&request, 1});
+      if (!checked.at(0)) history = checked.at(0).error();
+    }
+    histories.push_back(std::move(history));
+  }
+  return histories;
+}
+
 Result<std::vector<CommitResult>> ForwardingProvider::commit_turns(std::span<const TurnCommit> commits,
                                                                    const std::stop_token& preempt) {
   return pass({"commit_turns", true}, [&](Provider& inner) { return inner.commit_turns(commits, preempt); });
@@ -79,6 +94,27 @@ Result<std::size_t> ForwardingProvider::release_sessions(const std::string& owne
 
 Result<SweepResult> ForwardingProvider::sweep(std::size_t limit) {
   return pass({"sweep", true}, [&](Provider& inner) { return inner.sweep(limit); });
+}
+
+Result<void> ForwardingProvider::write_node(const NodeRecord& record) {
+  return pass({"write_node", true}, [&](Provider& inner) { return inner.write_node(record); });
+}
+
+Result<void> ForwardingProvider::remove_node(const NodeId& node) {
+  return pass({"remove_node", true}, [&](Provider& inner) { return inner.remove_node(node); });
+}
+
+Result<std::vector<NodeRecord>> ForwardingProvider::list_nodes() {
+  return pass({"list_nodes", false}, [&](Provider& inner) { return inner.list_nodes(); });
+}
+
+Result<std::uint32_t> ForwardingProvider::get_write_level() {
+  return pass({"get_write_level", false}, [&](Provider& inner) { return inner.get_write_level(); });
+}
+
+Result<WriteLevelRaise> ForwardingProvider::raise_write_level(std::uint32_t level, Duration live_within) {
+  return pass({"raise_write_level", true},
+              [&](Provider& inner) { return inner.raise_write_level(level, live_within); });
 }
 
 Result<std::optional<InstanceInfo>> ForwardingProvider::get_instance(const InstanceId& instance) {

@@ -12,6 +12,21 @@ bool TagFilter::accepts(const std::optional<std::string>& tag) const {
   return every_tag || std::ranges::find(tags, *tag) != tags.end();
 }
 
+bool NodeRecord::runs(std::string_view orchestration, std::string_view with_version) const {
+  return std::ranges::any_of(orchestrations, [&](const RegisteredOrchestration& registered) {
+    return registered.name == orchestration &&
+           (with_version.empty() || registered.versions.empty() ||
+            std::ranges::find(registered.versions, with_version) != registered.versions.end());
+  });
+}
+
+HeldLease HeldLease::all_of(const LeasedInstance& leased) {
+  HeldLease held{leased.lease, leased.unreadable_places};
+  held.taken.reserve(held.taken.size() + leased.messages.size());
+  for (const InboxMessage& message : leased.messages) held.taken.push_back(message.place);
+  return held;
+}
+
 namespace {
 
 std::string in_words(Duration limit) { return std::to_string(limit.count()) + " ms"; }
@@ -60,8 +75,8 @@ Result<InstanceCount> Provider::count_instances(Incarnation after, std::size_t l
 std::vector<Result<std::vector<Event>>> Provider::read_histories(std::span<const HistoryRequest> requests) {
   std::vector<Result<std::vector<Event>>> histories;
   histories.reserve(requests.size());
-  for (const auto& [instance, execution, after] : requests)
-    histories.push_back(read_history(instance, execution, after));
+  for (const HistoryRequest& request : requests)
+    histories.push_back(read_history(request.instance, request.execution, request.after));
   return histories;
 }
 

@@ -275,11 +275,22 @@ TEST(Bench, PrintsATableForPeople) {
   EXPECT_NE(output.text.find("latency"), std::string::npos);
 }
 
+TEST(Bench, ScaleComparesEveryCallWithAnEmptyStore) {
+  const Output output = run("scale --count 300 --json", "2>/dev/null");
+  ASSERT_EQ(output.exit_code, 0) << output.text;
+  const auto lines = lines_of(output);
+  EXPECT_EQ(lines.size(), 6u) << output.text;
+  for (const auto& line : lines) {
+    EXPECT_EQ(line["workload"], "scale");
+    EXPECT_GT(line["growth"].get<double>(), 0) << line;
+  }
+}
+
 TEST(Bench, ShowsHelpWithEveryWorkload) {
   const Output output = run("--help");
   EXPECT_EQ(output.exit_code, 0);
   for (const char* name : {"hello", "chain", "latency", "fanout", "cancel", "cancel2", "store", "growth",
-                           "fairness", "replay"}) {
+                           "fairness", "scale", "replay"}) {
     EXPECT_NE(output.text.find(name), std::string::npos) << name;
   }
 }

@@ -115,7 +115,7 @@ TEST_F(BadFile, MissingPermissionIsReported) {
 }
 
 TEST_F(BadFile, AStoreOfANewerDuramenIsReported) {
-  place->sql("PRAGMA user_version=999");
+  place->sql("UPDATE duramen_schema SET version = 999");
   expect_complaint(run({"list"}), 4, "use the newer Duramen that wrote it");
 }
 

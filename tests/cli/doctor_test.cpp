@@ -146,11 +146,11 @@ TEST_P(Doctor, AgreesWithExplainAboutMessagesThatNoNodeTakes) {
 TEST_P(Doctor, AgreesWithExplainAboutUnreadableInstances) {
   ASSERT_EQ(run({"raise", "waits", "approved"}).exit, 0);
   place->sql(
-      "UPDATE orchestrator_queue SET item = '{broken';"
-      "UPDATE history SET events = '{broken' WHERE instance_key = (SELECT key FROM instances WHERE "
+      "UPDATE @queue SET item = '{broken';"
+      "UPDATE @history SET events = '{broken' WHERE instance_key = (SELECT key FROM @instances WHERE "
       "instance_id = "
       "'family');"
-      "UPDATE instances SET status = 'Zombie' WHERE instance_id = 'order-1'");
+      "UPDATE @instances SET status = 'Zombie' WHERE instance_id = 'order-1'");
   const std::set<std::string> expected{"stuck: nobody", "stuck: waits", "stuck: family", "stuck: order-1",
                                        "unsent: " + child};
   EXPECT_EQ(judged_by_doctor(), expected);
@@ -160,20 +160,20 @@ TEST_P(Doctor, AgreesWithExplainAboutUnreadableInstances) {
 TEST_P(Doctor, FindsAChildWithoutAParent) {
   EXPECT_THAT(findings("orphans"), ElementsAre(HasSubstr("ok: ")));
   place->sql(
-      "UPDATE instances SET status = 'Completed', updated_at = updated_at - 3600000 WHERE instance_id = "
+      "UPDATE @instances SET status = 'Completed', updated_at = updated_at - 3600000 WHERE instance_id = "
       "'family'");
   EXPECT_THAT(findings("orphans"),
               ElementsAre(AllOf(HasSubstr("problem: 1 open child instance without an open parent"),
                                 HasSubstr("(family::sub::1.2)"))));
   EXPECT_EQ(judged_by_doctor(), judged_by_explaining());
   EXPECT_THAT(judged_by_explaining(), Contains("orphan: " + child));
-  place->sql("DELETE FROM instances WHERE instance_id = 'family'");
+  place->sql("DELETE FROM @instances WHERE instance_id = 'family'");
   EXPECT_THAT(findings("orphans"), ElementsAre(HasSubstr("problem: 1 open child instance")));
   EXPECT_EQ(judged_by_doctor(), judged_by_explaining());
 }
 
 TEST_P(Doctor, FindsInstancesOfTheFuture) {
-  place->sql("UPDATE instances SET updated_at = updated_at + 3600000 WHERE instance_id = 'order-1'");
+  place->sql("UPDATE @instances SET updated_at = updated_at + 3600000 WHERE instance_id = 'order-1'");
   EXPECT_THAT(findings("clock"),
               ElementsAre(AllOf(HasSubstr("problem: some instances were last changed in the future"),
                                 HasSubstr("(order-1)"))));
@@ -203,7 +203,7 @@ TEST_P(Doctor, ShowsLeaseHoldersAndExpiredLeases) {
               ElementsAre(HasSubstr("ok: 0 turns in hand, 1 activity lease of node node-x")));
   server.signal(SIGKILL);
   EXPECT_EQ(server.finish().exit, 128 + SIGKILL);
-  place->sql("UPDATE worker_queue SET lease_until = 1");  // the lease has ended
+  place->sql("UPDATE @worker_queue SET lease_until = 1");  // the lease has ended
   EXPECT_THAT(
       findings("locks", {"--stuck-after", "1ms"}),
       ElementsAre(HasSubstr("ok: 0 turns in hand"),

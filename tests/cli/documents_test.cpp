@@ -74,8 +74,8 @@ std::string section(const std::string& text, const std::string& heading, const s
 TEST(Documents, EveryRequiredCommandExists) {
   EXPECT_THAT(commands(), ::testing::UnorderedElementsAre(
                               "list", "show", "history", "tree", "explain", "start", "wait", "cancel",
-                              "raise", "enqueue", "kv", "delete", "prune", "stats", "top", "doctor", "export",
-                              "import", "replay", "run", "version", "completion"));
+                              "raise", "enqueue", "kv", "delete", "prune", "stats", "nodes", "top", "doctor",
+                              "upgrade", "export", "import", "replay", "run", "version", "completion"));
 }
 
 TEST(Documents, HelpFitsInto80Columns) {

@@ -117,12 +117,12 @@ TEST_P(ListAndShow, HistoryShowsAnExecutionOrAllOfThem) {
 TEST_P(ListAndShow, HistoryFollowsUntilTheEnd) {
   CliProcess follower(on_store({"history", "waits", "--follow"}));
   ASSERT_TRUE(follower.wait_for_output("ExternalSubscribed"));
-  ASSERT_EQ(run({"cancel", "waits", "--reason", "enough", "--mode", "terminate"}).exit, 0);
+  ASSERT_EQ(run({"cancel", "waits", "--reason", "enough", "--by", "bob", "--mode", "terminate"}).exit, 0);
   // No node serves the store: this process takes the message in.
   CliProcess server(on_store({"run", std::string(DURAMEN_MODULES) + "/known.so", "--log", "error"}));
   const CliResult result = follower.finish();
   EXPECT_EQ(result.exit, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("by a client, at once: enough"), HasSubstr("OrchestrationFailed")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("by bob, at once: enough"), HasSubstr("OrchestrationFailed")));
   server.signal(SIGTERM);
   EXPECT_EQ(server.finish().exit, 0);
 }

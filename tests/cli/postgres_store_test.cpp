@@ -66,7 +66,7 @@ TEST_F(OnPostgres, ASchemaOfANewerDuramenIsReportedOrRefused) {
   /// Restores the schema for the next test.
   struct AsItWas {
     PostgresSchema& schema;
-    std::string table = schema.name() + ".schema_version";
+    std::string table = schema.name() + ".duramen_schema";
     std::string version = std::to_string(schema.number("SELECT version FROM " + table));
     std::string works_with = std::to_string(schema.number("SELECT works_with FROM " + table));
     ~AsItWas() {
@@ -75,18 +75,18 @@ TEST_F(OnPostgres, ASchemaOfANewerDuramenIsReportedOrRefused) {
     }
   };
   const AsItWas was{*schema};
-  schema->connection().script("UPDATE " + schema->name() + ".schema_version SET version = 70");
+  schema->connection().script("UPDATE " + schema->name() + ".duramen_schema SET version = 70");
   const CliResult newer = duramen({"doctor", "--store", store()});
   EXPECT_EQ(newer.exit, 0) << newer.out << newer.err;
   EXPECT_THAT(newer.out, AllOf(HasSubstr("warning"), HasSubstr("version 70, made by a newer Duramen"),
                                HasSubstr("knows " + was.version)));
   EXPECT_EQ(Json::parse(duramen({"doctor", "--json", "--store", store()}).out)["schema_version"], 70);
 
-  schema->connection().script("UPDATE " + schema->name() + ".schema_version SET works_with = 70");
+  schema->connection().script("UPDATE " + schema->name() + ".duramen_schema SET works_with = 70");
   const CliResult refused = duramen({"doctor", "--store", store()});
   EXPECT_EQ(refused.exit, 4);
-  EXPECT_THAT(refused.err,
-              AllOf(HasSubstr("has version 70"), HasSubstr("use the newer Duramen that wrote it")));
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("needs a Duramen that knows version 70"),
+                                 HasSubstr("use the newer Duramen that wrote it")));
 }
 
 TEST_F(OnPostgres, AnExportOfAFileIsImported) {

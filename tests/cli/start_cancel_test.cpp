@@ -3,6 +3,8 @@
 #include <duramen/client.hpp>
 
 #include <fstream>
+#include <pwd.h>
+#include <unistd.h>
 
 namespace duramen::test {
 namespace {
@@ -166,6 +168,49 @@ TEST_P(StartAndCancel, EnqueueSendsToAQueue) {
   EXPECT_THAT(sent.out, HasSubstr("the queue jobs"));
   EXPECT_THAT(run({"show", "waits"}).out, HasSubstr("QueueMessage"));
   EXPECT_EQ(json({"enqueue", "later", "jobs", "--data", "1"})["outcome"], "parked");
+}
+
+TEST_P(StartAndCancel, TheRequesterIsStoredAndShown) {
+  ASSERT_EQ(run({"start", "Approval", "--id", "mine", "--by", "alice"}).exit, 0);
+  ASSERT_EQ(
+      run({"raise", "waits", "approved", "--text", "Ada"}, {.environment = {{"DURAMEN_BY", "the shop"}}})
+          .exit,
+      0);
+  const auto server = serve();
+  ASSERT_EQ(run({"wait", "waits", "--timeout", "60s"}).exit, 0);
+  EXPECT_THAT(run({"history", "waits"}).out, HasSubstr("approved with \"Ada\", by the shop"));
+  ASSERT_EQ(run({"cancel", "mine", "--reason", "too late", "--by", "bob"}).exit, 0);
+  ASSERT_EQ(run({"wait", "mine", "--timeout", "60s"}).exit, 1);
+
+  EXPECT_THAT(run({"history", "mine"}).out, AllOf(HasSubstr("by alice"), HasSubstr("by bob: too late")));
+  EXPECT_THAT(run({"explain", "mine"}).out, HasSubstr("It was asked to stop by bob"));
+  EXPECT_EQ(json({"explain", "mine"})["cancel_request"]["requested_by"], "bob");
+  const std::string shown = run({"show", "mine"}).out;
+  EXPECT_THAT(shown, AllOf(HasSubstr("Started by"), HasSubstr("alice"), HasSubstr("Cancelled by")));
+  const Json document = json({"show", "mine"});
+  EXPECT_EQ(document["started_by"], "alice");
+  EXPECT_EQ(document["cancelled_by"], "bob");
+  EXPECT_TRUE(document["instance"].contains("cancel_asked"));
+  EXPECT_TRUE(document["instance"].contains("ended_at"));
+}
+
+TEST_P(StartAndCancel, WithoutANameTheRequesterIsTheUser) {
+  ASSERT_EQ(run({"start", "Checkout", "--id", "mine", "--input", "7"}).exit, 0);
+  ASSERT_EQ(run({"start", "Checkout", "--id", "anyone's", "--input", "7", "--by", ""}).exit, 0);
+  const auto server = serve();
+  ASSERT_EQ(run({"wait", "mine", "anyone's", "--timeout", "60s"}).exit, 0);
+  const passwd* const user = ::getpwuid(::getuid());
+  if (user != nullptr && ::getlogin() == nullptr) {
+    EXPECT_EQ(json({"show", "mine"})["started_by"], user->pw_name);
+  }
+  EXPECT_EQ(json({"show", "anyone's"})["started_by"], nullptr);
+  EXPECT_EQ(run({"start", "Checkout", "--by", "\xff"}).exit, 2);
+}
+
+TEST_P(StartAndCancel, HistoryShowsTheAttemptThatEndedAnActivity) {
+  const auto server = serve();
+  ASSERT_EQ(run({"start", "Checkout", "--id", "mine", "--input", "7", "--wait", "--timeout", "60s"}).exit, 0);
+  EXPECT_THAT(run({"history", "mine"}).out, HasSubstr("Charge returned \"receipt-7\" (attempt 1 on "));
 }
 
 DURAMEN_ON_EVERY_STORE(StartAndCancel);

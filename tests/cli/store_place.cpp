@@ -13,6 +13,14 @@ namespace duramen::test {
 
 namespace {
 
+/// The SQL with the names that the tables have in a store.
+std::string with_names(std::string statements, const std::string& prefix) {
+  for (std::size_t at = 0; (at = statements.find('@', at)) != std::string::npos; at += prefix.size()) {
+    statements.replace(at, 1, prefix);
+  }
+  return statements;
+}
+
 class SqlitePlace final : public StorePlace {
  public:
   explicit SqlitePlace(const TempDir& directory)
@@ -23,7 +31,7 @@ class SqlitePlace final : public StorePlace {
     return sqlite::open({.path = path_, .durability = sqlite::Options::Durability::off});
   }
   void sql(const std::string& statements) override {
-    std::ofstream(script_) << statements;
+    std::ofstream(script_) << with_names(statements, "duramen_");
     if (std::system(("sqlite3 -bail '" + path_ + "' < '" + script_ + "'").c_str()) != 0) {
       throw std::runtime_error("sqlite3 refused: " + statements);
     }
@@ -44,7 +52,7 @@ class PostgresPlace final : public StorePlace {
   }
   [[nodiscard]] Store open() const override { return postgres::open(schema_.options()); }
   void sql(const std::string& statements) override {
-    schema_.connection().script("SET search_path TO " + schema_.name() + ";" + statements +
+    schema_.connection().script("SET search_path TO " + schema_.name() + ";" + with_names(statements, "") +
                                 ";RESET search_path");
   }
 

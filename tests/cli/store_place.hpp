@@ -27,7 +27,8 @@ class StorePlace {
   [[nodiscard]] virtual std::string address() const = 0;
   /// Creates or reads the store without the program.
   [[nodiscard]] virtual Store open() const = 0;
-  /// Runs SQL without the store, to plant rows that no store would write. Table names need no prefix.
+  /// Runs SQL without the store, to plant rows that no store would write. "@instances" is the table of
+  /// instances.
   virtual void sql(const std::string& statements) = 0;
 };
 

@@ -17,11 +17,11 @@ constexpr int partial = 6;
 class Unreadable : public KnownStore {
  protected:
   void give_unknown_status(const std::string& id) {
-    place->sql("UPDATE instances SET status = 'Zombie' WHERE instance_id = '" + id + "'");
+    place->sql("UPDATE @instances SET status = 'Zombie' WHERE instance_id = '" + id + "'");
   }
   void break_history(const std::string& id) {
     place->sql(
-        "UPDATE history SET events = '{broken' WHERE instance_key = (SELECT key FROM instances WHERE "
+        "UPDATE @history SET events = '{broken' WHERE instance_key = (SELECT key FROM @instances WHERE "
         "instance_id = '" +
         id + "')");
   }
@@ -129,8 +129,8 @@ TEST_P(Unreadable, OneHistoryIsNamedAndTheOthersAreExported) {
 
 TEST_P(Unreadable, OneExecutionIsNamedAndTheOthersAreShown) {
   place->sql(
-      "UPDATE history SET events = '{broken' WHERE execution = 2 AND instance_key = (SELECT key FROM "
-      "instances WHERE "
+      "UPDATE @history SET events = '{broken' WHERE execution = 2 AND instance_key = (SELECT key FROM "
+      "@instances WHERE "
       "instance_id = 'ticker')");
   const CliResult history = run({"history", "ticker", "--all"});
   EXPECT_EQ(history.exit, partial);
@@ -141,14 +141,15 @@ TEST_P(Unreadable, OneExecutionIsNamedAndTheOthersAreShown) {
 
 TEST_P(Unreadable, InvalidJsonOutputIsShownAsText) {
   place->sql(
-      "UPDATE instances SET output = '{broken', output_encoding = 'json' WHERE instance_id = 'order-1'");
+      "UPDATE @instances SET output = '{broken', output_encoding = 'json' WHERE instance_id = 'order-1'");
   EXPECT_EQ(json({"show", "order-1"})["instance"]["output"], "{broken");
   EXPECT_EQ(json({"list", "--results"})["instances"].size(), 9u);
 }
 
 TEST_P(Unreadable, ATreeWhoseRootIsItsOwnChildIsShownOnce) {
   place->sql(
-      "UPDATE instances SET parent_instance = 'family::sub::1.2', parent_key = (SELECT c.key FROM instances "
+      "UPDATE @instances SET parent_instance = 'family::sub::1.2', parent_key = (SELECT c.key FROM "
+      "@instances "
       "c WHERE "
       "c.instance_id = 'family::sub::1.2') WHERE instance_id = 'family'");
   const Json tree = json({"tree", "family"});
@@ -166,7 +167,7 @@ TEST_P(Unreadable, AHistoryOfAnInstanceThatHasEndedDoesNotMakeItStuck) {
 
 TEST_P(Unreadable, AnInvalidIdHidesNoOther) {
   if (GetParam() == StoreKind::postgres) GTEST_SKIP() << "the server keeps it out";
-  place->sql("UPDATE instances SET instance_id = CAST(x'61ff' AS TEXT) WHERE instance_id = 'waits'");
+  place->sql("UPDATE @instances SET instance_id = CAST(x'61ff' AS TEXT) WHERE instance_id = 'waits'");
   const CliResult exported = run({"export", "--all"});
   EXPECT_EQ(exported.exit, partial);
   EXPECT_THAT(exported.out, HasSubstr("order-1"));
@@ -177,7 +178,7 @@ TEST_P(Unreadable, AnInvalidIdHidesNoOther) {
 
 TEST_P(Unreadable, AFailureThatIsNoJsonHidesNoOther) {
   if (GetParam() == StoreKind::sqlite) GTEST_SKIP() << "it keeps failures in columns";
-  place->sql("UPDATE instances SET failure = '{broken' WHERE instance_id = 'order-2'");
+  place->sql("UPDATE @instances SET failure = '{broken' WHERE instance_id = 'order-2'");
   EXPECT_EQ(run({"list"}).exit, 0) << "results are not asked for";
   EXPECT_EQ(json({"list", "--results"}, partial)["instances"].size(), 9u);
   EXPECT_THAT(run({"doctor"}).out,

@@ -74,6 +74,57 @@ TEST_F(Clients, BadInputIsRefusedBeforeAnythingIsStored) {
   EXPECT_EQ(world.provider->snapshot().instances, 0u);
 }
 
+TEST_F(Clients, TheRequesterIsStoredWithEverythingThatTheClientSends) {
+  world.registry.add("listen", [](OrchestrationContext& ctx) -> Task<void> {
+    co_await ctx.schedule_wait<std::string>("approved");
+    co_await ctx.dequeue_event<std::string>("jobs");
+    co_await ctx.schedule_timer(24h);
+  });
+  world.run();
+  Client alice{world.store, {.requested_by = "alice"}};
+  alice.start("l", "listen").value();
+  alice.raise_event("l", "approved", "yes").value();
+  alice.enqueue_event("l", "jobs", "first").value();
+  StartRequest for_bob;
+  for_bob.instance = "b";
+  for_bob.start.orchestration = "sleep";
+  for_bob.start.input = Payload::none();
+  for_bob.start.requested_by = "bob";
+  Signal<bool> started;
+  alice.start_async(for_bob, [&](Result<StartOutcome> outcome) { started.set(outcome.has_value()); });
+  ASSERT_EQ(started.wait(), true);
+  alice.cancel("l", "enough").value();
+  world.client.cancel("b", "enough").value();
+  world.client.wait("l", forever).value();
+  world.client.wait("b", forever).value();
+
+  const auto requesters = [&](const InstanceId& instance) {
+    std::vector<std::string> names;
+    for (const Event& event : world.client.read_history(instance).value()) {
+      std::visit(
+          [&](const auto& body) {
+            if constexpr (requires { body.requested_by; }) {
+              names.push_back(std::string(event_type(event)) + " " + body.requested_by.value_or("-"));
+            }
+          },
+          event.body);
+    }
+    return names;
+  };
+  EXPECT_EQ(requesters("l"), (std::vector<std::string>{"OrchestrationStarted alice", "ExternalEvent alice",
+                                                       "ExternalEventPersistent alice",
+                                                       "OrchestrationCancelRequested alice"}));
+  EXPECT_EQ(requesters("b"),
+            (std::vector<std::string>{"OrchestrationStarted bob", "OrchestrationCancelRequested -"}));
+}
+
+TEST_F(Clients, ARequesterThatCannotBeStoredIsRefused) {
+  EXPECT_THROW((Client{world.store, {.requested_by = std::string(max_name_bytes + 1, 'x')}}),
+               std::invalid_argument);
+  EXPECT_THROW((Client{world.store, {.requested_by = "\xff"}}), std::invalid_argument);
+  EXPECT_THROW((Client{world.store, {.requested_by = ""}}), std::invalid_argument);
+}
+
 TEST_F(Clients, ManyWaitersAreEachNotifiedOnce) {
   world.run();
   Client other{world.store};

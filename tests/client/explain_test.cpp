@@ -1,5 +1,6 @@
 // Explanations of an instance's state. The tests write the turns, so that every state and every word can be
 // checked.
+#include "client/explanation_text.hpp"
 #include "client/scripted_provider.hpp"
 
 namespace duramen::test {
@@ -23,6 +24,12 @@ class Explain : public ByHand {
     request.tags = std::move(tags);
     return provider->fetch_activities(request).value();
   }
+  void add_node(const NodeId& node, const std::string& orchestration = "another") {
+    NodeRecord record;
+    record.node = node;
+    record.orchestrations = {{orchestration, {}}};
+    provider->write_node(record).value();
+  }
   void give_back(const LeasedActivity& work, Duration delay = {}) {
     const ActivityRelease back{work.lease, delay, true};
     provider->release_activities(std::span(&back, 1)).value();
@@ -32,6 +39,34 @@ DURAMEN_ON_BOTH_STORES(Explain);
 
 TEST_P(Explain, AnUnknownInstanceIsNotFound) {
   EXPECT_EQ(client.explain("nobody").error().code, ErrorCode::not_found);
+}
+
+TEST_P(Explain, ACancelNamesItsRequester) {
+  begin("a", {activity("Slow")});
+  client.cancel("a", "no longer needed").value();
+  event::OrchestrationCancelRequested cancel{"no longer needed"};
+  cancel.requested_by = "alice";
+  turn("a", {cancel});
+  const Explanation e = explain("a");
+  EXPECT_EQ(e.cancel_request.value().requested_by, "alice");
+  EXPECT_THAT(e.text, HasSubstr("It was asked to stop by alice just now"));
+  EXPECT_THAT(e.text, HasSubstr(": no longer needed\n"));
+}
+
+TEST(ExplanationText, ACancelThatNoTurnHasTakenIsTold) {
+  Explanation e;
+  e.info.instance = "a";
+  e.info.status = Status::running;
+  const TimePoint now = from_unix_ms(1'000'000);
+  EXPECT_THAT(client::full_text(e, now), Not(HasSubstr("asked to stop")));
+  e.info.cancel_asked = CancelMode::graceful;
+  EXPECT_THAT(client::full_text(e, now),
+              HasSubstr("It was asked to stop, and no turn has taken the request yet"));
+  e.cancel_request = CancelRequest{"enough", CancelMode::graceful, CancelOrigin::client, {}, now};
+  EXPECT_THAT(client::full_text(e, now), Not(HasSubstr("no turn has taken")));
+  e.info.cancel_asked = CancelMode::terminate;
+  EXPECT_THAT(client::full_text(e, now),
+              HasSubstr("It was asked to stop, without clean-up: no turn has taken this second request yet"));
 }
 
 TEST_P(Explain, APendingInstanceThatNoNodeTakesIsStuck) {
@@ -44,6 +79,34 @@ TEST_P(Explain, APendingInstanceThatNoNodeTakesIsStuck) {
             "a message to it (StartOrchestration) has been waiting for 5 min and no node has taken it: is a "
             "runtime up "
             "that has the orchestration 'orch' registered?");
+}
+
+TEST_P(Explain, AFreshInstanceWaitsForANodeWithItsCodeAndIsStuckOnlyLater) {
+  client.start("a", "orch", "in").value();
+  EXPECT_THAT(explain("a").status, Not(HasSubstr("waits for a node"))) << "no node is known";
+  add_node("other");
+  Explanation e = explain("a");
+  EXPECT_EQ(
+      e.status,
+      "is pending: started just now as 'orch', and no node has run it yet; it waits for a node that has "
+      "the orchestration 'orch'");
+  EXPECT_THAT(e.findings, IsEmpty());
+  clock.advance(40s);
+  EXPECT_EQ(stuck("a"),
+            "a message to it (StartOrchestration) has been waiting for 40.000 s and no node has taken it: no "
+            "live node has the orchestration 'orch'");
+  add_node("fitting", "orch");
+  EXPECT_THAT(stuck("a"), HasSubstr("is a runtime up"));
+  EXPECT_THAT(explain("a").status, Not(HasSubstr("waits for a node")));
+}
+
+TEST_P(Explain, ACancelThatAnyNodeDecidesWaitsForNoCode) {
+  add_node("other");
+  begin("a", {activity("Slow")});
+  client.cancel("a", "enough").value();
+  EXPECT_THAT(explain("a").status, Not(HasSubstr("waits for a node")));
+  clock.advance(40s);
+  EXPECT_THAT(stuck("a"), Not(HasSubstr("no live node")));
 }
 
 TEST_P(Explain, AnActivityWaitsThenRunsThenHasAnAnswerOnItsWay) {
@@ -214,7 +277,7 @@ TEST_P(Explain, MessagesThatAreHandedOutAgainAndAgainMakeItStuck) {
     const TurnRelease back{{item.incarnation, item.lease}, {}, true};
     provider->release_turns(std::span(&back, 1)).value();
   }
-  EXPECT_THAT(stuck("a"), HasSubstr("its messages were handed out 3 times and no turn was stored"));
+  EXPECT_THAT(stuck("a"), HasSubstr("it was handed out 3 times and no turn was stored"));
 }
 
 TEST_P(Explain, AnInstanceThatANodeWorksOnIsNotStuck) {

@@ -1,6 +1,9 @@
 // Instances exported from a store and imported into another or the same: histories, results, status and
 // key-values.
 #include "client/scripted_provider.hpp"
+#include <duramen/recorded_history.hpp>
+
+#include <sstream>
 
 namespace duramen::test {
 namespace {
@@ -47,6 +50,28 @@ TEST_P(ImportAndExport, AnImportedInstanceCanBeReadAndExportedAgain) {
   EXPECT_EQ(values.size(), 1u);
   EXPECT_EQ(values.at("a").value, Payload::text("x"));
   EXPECT_EQ(client.export_instance("order-1").value(), recorded);
+}
+
+// Fields that an earlier build did not write are absent; those of a later one are ignored.
+TEST_P(ImportAndExport, AnExportOfAnotherBuildIsImported) {
+  std::istringstream lines(
+      R"({"event_id":1,"source_event_id":null,"instance_id":"old","execution_id":1,"timestamp_ms":5,"duramen_version":"0.0.9","type":"OrchestrationStarted","name":"Pay","version":"1.0.0","input":"7","input_encoding":"json","parent_instance":null,"parent_id":null,"engine_version":1}
+{"event_id":2,"source_event_id":null,"instance_id":"old","execution_id":1,"timestamp_ms":5,"duramen_version":"0.0.9","type":"ActivityScheduled","name":"Charge","input":"7","input_encoding":"json"}
+{"event_id":3,"source_event_id":2,"instance_id":"old","execution_id":1,"timestamp_ms":6,"duramen_version":"0.0.9","type":"ActivityFailed","details":{"Application":{"kind":"ActivityFailed","message":"busy","retryable":true}}}
+{"event_id":4,"source_event_id":null,"instance_id":"old","execution_id":1,"timestamp_ms":6,"duramen_version":"0.0.9","type":"ActivityScheduled","name":"Charge","input":"7","input_encoding":"json","of_a_later_build":[1]}
+{"event_id":5,"source_event_id":4,"instance_id":"old","execution_id":1,"timestamp_ms":7,"duramen_version":"0.0.9","type":"ActivityCompleted","result":"ok"}
+{"event_id":6,"source_event_id":null,"instance_id":"old","execution_id":1,"timestamp_ms":8,"duramen_version":"0.0.9","type":"OrchestrationCancelRequested","reason":"enough"}
+{"event_id":7,"source_event_id":null,"instance_id":"old","execution_id":1,"timestamp_ms":8,"duramen_version":"0.0.9","type":"OrchestrationFailed","details":{"Application":{"kind":{"Cancelled":{"reason":"enough"}},"message":"","retryable":false}}}
+)");
+  RecordedHistoryReader reader(lines, "old.jsonl");
+  const RecordedInstance recorded = reader.next().value().value();
+  EXPECT_EQ(client.import_instance(recorded).value(), ImportOutcome::imported);
+  EXPECT_EQ(client.get_instance("old").value().status, Status::cancelled);
+  const auto events = client.read_history("old").value();
+  ASSERT_EQ(events.size(), 7u);
+  EXPECT_EQ(std::get<event::ActivityScheduled>(events[3].body).retry_of, EventId{});
+  EXPECT_EQ(std::get<event::ActivityCompleted>(events[4].body).ran, AttemptInfo{});
+  EXPECT_EQ(client.export_instance("old").value(), recorded);
 }
 
 TEST_P(ImportAndExport, FailuresAndCancellationsStayDistinct) {

@@ -98,7 +98,7 @@ class ByHand : public ::testing::TestWithParam<const char*> {
     commit.node = "node-a";
     commit.instance = instance;
     commit.incarnation = item.incarnation;
-    commit.basis = HeldLease{item.lease};
+    commit.basis = HeldLease::all_of(item);
     commit.execution = item.execution;
     EventId next = item.last_event_id;
     if (item.status == Status::continued_as_new) {

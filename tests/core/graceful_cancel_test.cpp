@@ -174,12 +174,11 @@ TEST(GracefulCancel, CompensationCanWaitAndRaceAndRetry) {
   EXPECT_EQ(instance.status(), Status::cancelled);
 }
 
-TEST(GracefulCancel, ItComesWithTheStartInOneBatch) {
+TEST(GracefulCancel, InOneBatchWithTheStartThereIsNothingToCleanUp) {
   Instance instance{graceful(saga)};
   instance.deliver({instance.started(), instance.cancelling("enough")});
-  EXPECT_EQ(instance.status(), Status::cancelling);
-  EXPECT_THAT(instance.sent(), ElementsAre("Undo"));
-  EXPECT_THAT(instance.stopped(), IsEmpty());  // Book never left
+  EXPECT_THAT(instance.story(), ElementsAre("started", "failed: cancelled: enough"));
+  EXPECT_EQ(instance.status(), Status::cancelled);
 }
 
 TEST(GracefulCancel, AChildCleansUpWhenItsParentDropsIt) {
@@ -272,6 +271,22 @@ TEST(GracefulCancel, OfARetryThatIsStartedTooLateIsTheCancellationItself) {
 }
 
 // -- shielded code drops its own futures ----------------------------------------------------------
+
+TEST(GracefulCancel, AContinueAsNewInsideAShieldEndsIt) {
+  Instance instance{graceful([](Context& ctx) -> Task<std::string> {
+    auto booked = co_await attempt(call(ctx, "Book"));
+    co_return co_await ctx.shield(10s, [](Context& inner) -> Task<std::string> {
+      co_await inner.schedule_activity("Undo", "");
+      co_return co_await inner.continue_as_new("");
+    }(ctx));
+  })};
+  instance.start();
+  instance.cancel("enough");
+  instance.complete("Undo", "");
+  EXPECT_EQ(instance.status(), Status::cancelled);
+  EXPECT_EQ(instance.failure().message, "enough");
+  EXPECT_THAT(instance.messages<message::ContinueAsNew>(), IsEmpty());
+}
 
 TEST(GracefulCancel, ADropInsideAShieldIsADroppedFuture) {
   const auto undo = [](Context& ctx) -> Task<std::string> {

@@ -30,6 +30,15 @@ std::vector<std::string> texts_of(const std::vector<core::TraceLine>& traces) {
   return texts;
 }
 
+/// The messages that the turn did not take.
+std::vector<MessageBody> left_of(const std::vector<MessageBody>& messages, const TurnOutcome& turn) {
+  std::vector<MessageBody> left;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (!std::ranges::binary_search(turn.taken, i)) left.push_back(messages[i]);
+  }
+  return left;
+}
+
 void expect_same(const TurnOutcome& a, const TurnOutcome& b, std::string_view way) {
   SCOPED_TRACE(std::string(way));
   EXPECT_EQ(story_of(a.events), story_of(b.events));
@@ -42,6 +51,8 @@ void expect_same(const TurnOutcome& a, const TurnOutcome& b, std::string_view wa
   EXPECT_EQ(a.cancel_rest, b.cancel_rest);
   EXPECT_EQ(a.dropped_timers, b.dropped_timers);
   EXPECT_EQ(a.ignored_messages, b.ignored_messages);
+  EXPECT_EQ(a.taken, b.taken);
+  EXPECT_EQ(a.put_back, b.put_back);
   EXPECT_EQ(a.custom_status, b.custom_status);
   EXPECT_EQ(a.key_values, b.key_values);
   EXPECT_EQ(texts_of(a.traces), texts_of(b.traces));
@@ -85,6 +96,7 @@ const TurnOutcome& Instance::deliver(std::vector<MessageBody> messages) {
   take_from_queues(messages);
   if (mode_ == Mode::fresh) {
     remember(run(*new_execution(), messages));
+    left_ = left_of(messages, turn_);
     return turn_;
   }
   if (!resident_) resident_ = new_execution();
@@ -100,6 +112,7 @@ const TurnOutcome& Instance::deliver(std::vector<MessageBody> messages) {
     }
   }
   remember(std::move(outcome));
+  left_ = left_of(messages, turn_);
   return turn_;
 }
 
@@ -296,9 +309,9 @@ void Instance::check_every_prefix() const {
     std::span<const Event> replayed(events);
     std::vector<Event> rest;
     for (auto at = cut; at != segments.end(); ++at) {
-      const MessageBody message = message_behind(history_[*at], identity_);
+      const std::vector<MessageBody> messages = messages_behind(history_[*at], identity_);
       TurnOutcome outcome = execution->run_turn(
-          {std::exchange(replayed, {}), {&message, 1}, history_[*at].timestamp, entropies_[*at]});
+          {std::exchange(replayed, {}), messages, history_[*at].timestamp, entropies_[*at]});
       rest.insert(rest.end(), outcome.events.begin(), outcome.events.end());
     }
     events.insert(events.end(), rest.begin(), rest.end());

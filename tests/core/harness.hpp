@@ -195,6 +195,8 @@ class Instance {
     }
     return found;
   }
+  /// The messages of the last turn that stay in the queue.
+  [[nodiscard]] const std::vector<MessageBody>& left() const { return left_; }
   /// The start of the next execution, as the last turn left it.
   [[nodiscard]] message::ContinueAsNew next_execution() const;
 
@@ -225,6 +227,7 @@ class Instance {
   std::vector<Event> history_;
   std::vector<std::uint64_t> entropies_;  // of the turn that added each event
   core::TurnOutcome turn_;
+  std::vector<MessageBody> left_;
   Status status_ = Status::pending;
   std::optional<Payload> output_;
   std::optional<Failure> failure_;

@@ -1,6 +1,7 @@
 // An orchestration from its first turn to its end: what is recorded, what is sent, what the code gets to see.
 
 #include "core/harness.hpp"
+#include "core/world.hpp"
 #include <duramen/json.hpp>
 
 #include <gmock/gmock.h>
@@ -354,6 +355,108 @@ TEST(MaxActionsPerTurn, CountsEachTurnAnewAndNoReplayedAction) {
     instance.complete("Two" + std::to_string(i), "");
   }
   EXPECT_EQ(instance.output(), "done");
+}
+
+TEST(MaxActionsPerTurn, CountsEachMessageOfABatchAnew) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+                      for (int i = 0; i < 5; ++i) {
+                        ctx.set_custom_status(co_await ctx.dequeue_event("jobs"));
+                        ctx.set_custom_status("");
+                      }
+                      co_return "done";
+                    },
+                    Mode::every_way,
+                    {.max_actions_per_turn = 3}};
+  instance.start();
+  instance.deliver(std::vector<MessageBody>(5, Instance::enqueuing("jobs", "job")));
+  EXPECT_EQ(instance.output(), "done");
+}
+
+TEST(MaxActionsPerTurn, DoesNotCountWaitsForMailThatIsThere) {
+  const auto drains = [](Context& ctx, std::string input) -> Task<std::string> {
+    if (input.empty()) {
+      co_await ctx.schedule_activity("A", "");
+      co_return co_await ctx.continue_as_new("x");
+    }
+    for (int i = 0; i < 1000; ++i) {
+      co_await ctx.dequeue_event("jobs");
+      co_await ctx.schedule_wait("go");
+    }
+    co_return "done";
+  };
+  World world;
+  world.add("subject", drains);
+  world.start("one", "subject");
+  world.act("one", [](Instance& instance) {
+    std::vector<MessageBody> mail;
+    for (int i = 0; i < 1000; ++i) {
+      mail.push_back(Instance::enqueuing("jobs", "job"));
+      mail.push_back(Instance::raising("go", "go"));
+    }
+    instance.deliver(std::move(mail));
+  });
+  // Carried over: all are there before the code begins.
+  Instance& first = world.at("one");
+  first.complete("A", "");
+  Instance next{handler_of(drains), Mode::every_way, {.max_actions_per_turn = 3}};
+  next.deliver({first.next_execution()});
+  EXPECT_EQ(next.output(), "done");
+}
+
+TEST(TurnBytes, ATurnThatHasBecomeLargeLeavesTheRestOfItsBatchInTheQueue) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+                      for (int i = 0; i < 12; ++i) co_await ctx.dequeue_event("jobs");
+                      co_return "done";
+                    },
+                    Mode::fresh};
+  instance.start();
+  const std::string mebibyte(std::size_t{1} << 20u, 'x');
+  instance.deliver(std::vector<MessageBody>(12, Instance::enqueuing("jobs", mebibyte)));
+  EXPECT_TRUE(instance.running());
+  ASSERT_EQ(instance.turn().taken.size(), 8u);
+  EXPECT_EQ(instance.left().size(), 4u);
+  instance.deliver(instance.left());
+  EXPECT_EQ(instance.output(), "done");
+}
+
+TEST(TurnBytes, MoreThanSixtyFourMebibytesOfActionsFailTheInstanceAndNameTheLine) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+                      const std::string mebibyte(std::size_t{1} << 20u, 'x');
+                      for (int i = 0; i < 70; ++i) ctx.schedule_activity("A", mebibyte).detach();
+                      co_return "done";
+                    },
+                    Mode::fresh};
+  instance.start();
+  EXPECT_EQ(instance.failure().kind, FailureKind::limit);
+  EXPECT_EQ(instance.failure().type, "TurnTooLarge");
+  EXPECT_THAT(instance.failure().message, HasSubstr("progress_test.cpp:"));
+  EXPECT_THAT(instance.worker_queue(), IsEmpty());
+}
+
+// The limit counted all events of a turn, so a large message failed the code that reacted to it.
+TEST(TurnBytes, AMessageOfAnySizeLeavesTheLimitToTheActions) {
+  Instance instance{[](Context& ctx, std::string) -> Task<std::string> {
+                      co_return co_await ctx.schedule_activity("A", "");
+                    },
+                    Mode::fresh};
+  instance.start(std::string(std::size_t{65} << 20u, 'x'));
+  EXPECT_THAT(instance.worker_queue(), ElementsAre("A"));
+}
+
+// A message whose actions fit failed behind another one in its batch, and not alone.
+TEST(TurnBytes, TheLimitOfTheActionsIsTheSameInEveryBatch) {
+  const auto code = [](Context& ctx) -> Task<std::string> {
+    const std::string two_mebibytes((std::size_t{2} << 20u) - 1024, 'x');
+    for (const int inputs : {3, 30}) {
+      co_await ctx.dequeue_event("jobs");
+      for (int i = 0; i < inputs; ++i) ctx.schedule_activity("A", two_mebibytes).detach();
+    }
+    co_return co_await ctx.schedule_wait("go");
+  };
+  Instance batch{code, Mode::fresh};
+  batch.deliver({batch.started(), Instance::enqueuing("jobs", ""), Instance::enqueuing("jobs", "")});
+  EXPECT_TRUE(batch.running());
+  EXPECT_EQ(batch.worker_queue().size(), 33u);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Trying again, limits in time, and racing without taking.
 
 #include "core/harness.hpp"
+#include <duramen/limits.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,6 +64,81 @@ TEST(Retry, EveryAttemptIsAnActivityOfItsOwnInHistory) {
   EXPECT_THAT(instance.story(),
               ElementsAre("started", "A scheduled", "A failed", "timer 1000ms created", "timer 1000ms fired",
                           "A scheduled", "A completed", "completed: a"));
+}
+
+/// The end of one attempt as a store delivers it.
+MessageBody failed_attempt(EventId activity, std::uint32_t attempt, std::optional<Payload> heartbeat) {
+  return message::ActivityFailed{ExecutionId{1}, activity, hiccup(),
+                                 AttemptInfo{from_unix_ms(5), attempt, NodeId{"n1"}}, std::move(heartbeat)};
+}
+
+event::ActivityScheduled scheduled(const Instance& instance, EventId id) {
+  return std::get<event::ActivityScheduled>(instance.history().at(id.value - 1).body);
+}
+
+TEST(Retry, EveryFurtherAttemptNamesTheFirstOneAndTheNumberOfAttempts) {
+  Instance instance{retrying(RetryPolicy().attempts(4).backoff(Backoff::none()))};
+  instance.start();
+  const EventId first = instance.id_of("A");
+  EXPECT_EQ(scheduled(instance, first).retry_of, EventId{});
+  // A store handed it out three times before it failed.
+  instance.deliver({failed_attempt(first, 3, std::nullopt)});
+  const EventId second = instance.id_of("A");
+  EXPECT_EQ(scheduled(instance, second).retry_of, first);
+  EXPECT_EQ(scheduled(instance, second).attempts_before, 3u);
+  ASSERT_THAT(instance.turn().activities, SizeIs(1));
+  EXPECT_EQ(instance.turn().activities[0].retry_of, first);
+  EXPECT_EQ(instance.turn().activities[0].attempts_before, 3u);
+  // A failure that names no attempt counts as one.
+  instance.fail(second, hiccup());
+  const EventId third = instance.id_of("A");
+  EXPECT_EQ(scheduled(instance, third).retry_of, first);
+  EXPECT_EQ(scheduled(instance, third).attempts_before, 4u);
+  instance.complete("A", "a");
+}
+
+TEST(Retry, AFurtherAttemptReceivesTheLastDetailsOfTheStep) {
+  Instance instance{retrying(RetryPolicy().attempts(3).backoff(Backoff::none()))};
+  instance.start();
+  instance.deliver({failed_attempt(instance.id_of("A"), 1, Payload::json("41"))});
+  EXPECT_EQ(scheduled(instance, instance.id_of("A")).heartbeat, Payload::json("41"));
+  EXPECT_EQ(instance.turn().activities.at(0).heartbeat, Payload::json("41"));
+  instance.fail(instance.id_of("A"), hiccup());
+  EXPECT_EQ(scheduled(instance, instance.id_of("A")).heartbeat, Payload::json("41"));
+  instance.complete("A", "a");
+}
+
+TEST(Retry, DetailsThatAreTooLargeAreDroppedWithAWarning) {
+  Instance instance{retrying(RetryPolicy().attempts(2).backoff(Backoff::none()))};
+  instance.start();
+  const Payload large = Payload::text(std::string(max_retry_details_bytes + 1, 'x'));
+  instance.deliver({failed_attempt(instance.id_of("A"), 1, large)});
+  EXPECT_THAT(instance.turn().warnings, ElementsAre(testing::HasSubstr("heartbeat details")));
+  EXPECT_EQ(scheduled(instance, instance.id_of("A")).heartbeat, std::nullopt);
+  instance.complete("A", "a");
+}
+
+TEST(Retry, TheRecordOfARetryIsNotComparedOnReplay) {
+  Instance instance{retrying(RetryPolicy().attempts(2).backoff(Backoff::none()))};
+  instance.start();
+  instance.deliver({failed_attempt(instance.id_of("A"), 1, Payload::json("41"))});
+  std::vector<Event> history = instance.history();
+  auto& second = std::get<event::ActivityScheduled>(history.back().body);
+  second.retry_of = {};
+  second.attempts_before = 0;
+  second.heartbeat.reset();
+  instance.forge(std::move(history));
+  instance.complete("A", "a");
+  EXPECT_EQ(instance.output(), "a");
+}
+
+TEST(Retry, TheFenceOfALaterActivityStartsAboveThatOfAnEarlierOne) {
+  Instance instance{retrying(RetryPolicy().attempts(2).backoff(Backoff::none()))};
+  const std::uint64_t first = instance.start().activities.at(0).fence_base;
+  const std::uint64_t second = instance.fail(instance.id_of("A"), hiccup()).activities.at(0).fence_base;
+  EXPECT_GT(first, 0u);
+  EXPECT_GT(second, first);
+  instance.complete("A", "a");
 }
 
 TEST(Retry, TheCodeReceivesTheLastFailure) {

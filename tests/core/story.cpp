@@ -73,7 +73,10 @@ std::vector<std::string> story_of(const std::vector<Event>& history) {
   std::vector<std::string> story;
   for (const Event& event : history) {
     if (std::string name = schedule_name(event); !name.empty()) names.emplace(event.id, std::move(name));
-    story.push_back(in_words(event, names));
+    std::string line = in_words(event, names);
+    // A line is printed often: a large payload would take seconds.
+    if (line.size() > 1000) line = line.substr(0, 100) + "... " + std::to_string(line.size()) + " bytes";
+    story.push_back(std::move(line));
   }
   return story;
 }

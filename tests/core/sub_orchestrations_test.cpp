@@ -271,7 +271,7 @@ TEST(SubOrchestrations, EveryKindOfEndCancelsOpenChildren) {
   EXPECT_EQ(end_by([](Instance& i) { i.complete("How", "throw"); }), "orchestration_terminal_failed");
   EXPECT_EQ(end_by([](Instance& i) { i.complete("How", "continue"); }),
             "orchestration_terminal_continued_as_new");
-  EXPECT_EQ(end_by([](Instance& i) { i.cancel(); }), "orchestration_terminal_cancelled");
+  EXPECT_EQ(end_by([](Instance& i) { i.cancel("enough"); }), "enough");
   EXPECT_EQ(end_by([](Instance& i) { i.complete(EventId{9}); }), "orchestration_terminal_failed");
 }
 
@@ -291,6 +291,89 @@ TEST(SubOrchestrations, CodeWithoutInputIsScheduledByItsNameAlone) {
                                             HasSubstr("add"), "completed: 42"));
   const auto& scheduled = std::get<event::ActivityScheduled>(instance.history().at(1).body);
   EXPECT_EQ(scheduled.input, Payload::none());
+}
+
+// -- depth
+// ---------------------------------------------------------------------------------------------------
+
+message::ContinueAsNew at_depth(std::uint32_t depth) {
+  message::ContinueAsNew start;
+  start.orchestration = "subject";
+  start.depth = depth;
+  return start;
+}
+
+TEST(Depth, AChildIsOneBelowItsParent) {
+  Instance instance{awaits_child};
+  instance.deliver({at_depth(99)});
+  const auto starts = instance.messages<message::StartOrchestration>();
+  ASSERT_THAT(starts, SizeIs(1));
+  EXPECT_EQ(starts[0].second.depth, 100u);
+}
+
+TEST(Depth, OneMoreThanTheLimitThrowsWhereTheCodeCalls) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    std::string what;
+    try {
+      co_await ctx.schedule_sub_orchestration("greet", "ann");
+    } catch (const LimitError& error) {
+      what = error.failure().message;
+    }
+    co_return what + co_await ctx.schedule_activity("A", "");
+  }};
+  instance.deliver({at_depth(100)});
+  EXPECT_THAT(instance.messages<message::StartOrchestration>(), testing::IsEmpty());
+  instance.complete("A", "");
+  EXPECT_EQ(instance.output(), "a child of this instance would have 101 ancestors; max_depth allows 100");
+}
+
+// The code had caught the LimitError; with a higher limit it scheduled a child where history had none.
+TEST(Depth, AnExecutionKeepsTheLimitUnderWhichItBegan) {
+  const auto code = [](Context& ctx) -> Task<std::string> {
+    bool refused = false;
+    try {
+      co_await ctx.schedule_sub_orchestration("greet", "ann");
+    } catch (const LimitError&) {
+      refused = true;
+    }
+    if (!refused) co_return "";
+    co_return co_await ctx.schedule_activity("A", "");
+  };
+  for (const std::uint32_t later : {0u, 1u, 3u, default_max_depth}) {
+    Instance before{handler_of(code), Mode::fresh, {.max_depth = 2}};
+    before.deliver({at_depth(2)});
+    ASSERT_THAT(before.worker_queue(), testing::ElementsAre("A"));
+    Instance after{handler_of(code), Mode::fresh, {.max_depth = later}};
+    after.forge(before.history());
+    after.complete("A", "as before");
+    EXPECT_EQ(after.output(), "as before");
+  }
+}
+
+TEST(Depth, ALowerLimitIsOnlyForExecutionsThatBeginLater) {
+  Instance before{awaits_child, Mode::fresh, {.max_depth = 3}};
+  before.deliver({at_depth(2)});
+  Instance after{awaits_child, Mode::fresh, {.max_depth = 2}};
+  after.forge(before.history());
+  after.complete_child("greet", "hello");
+  EXPECT_EQ(after.status(), Status::completed);
+}
+
+TEST(Depth, StaysTheSameOverContinueAsNew) {
+  Instance instance{[](Context& ctx) -> Task<std::string> { co_return co_await ctx.continue_as_new(""); }};
+  instance.deliver({at_depth(7)});
+  EXPECT_EQ(instance.next_execution().depth, 7u);
+}
+
+TEST(Depth, ADetachedStartBeginsAtZero) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    ctx.schedule_orchestration("other", "free", "");
+    co_return "";
+  }};
+  instance.deliver({at_depth(100)});
+  const auto starts = instance.messages<message::StartOrchestration>();
+  ASSERT_THAT(starts, SizeIs(1));
+  EXPECT_EQ(starts[0].second.depth, 0u);
 }
 
 }  // namespace

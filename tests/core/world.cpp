@@ -40,7 +40,9 @@ void World::hand_over(const Delivery& letter) {
   } else if (!exists(target) || is_final(at(target).status())) {
     return;
   }
-  at(target).deliver({item});
+  std::vector<MessageBody> batch{item};
+  batch.insert(batch.end(), letter.behind.begin(), letter.behind.end());
+  at(target).deliver(std::move(batch));
   collect(target);
 }
 
@@ -55,7 +57,8 @@ void World::begin(const InstanceId& id, Entry& entry, const std::string& orchest
 
 void World::collect(const InstanceId& id) {
   Entry& entry = instances_.at(id);
-  const core::TurnOutcome& turn = entry.executions.back()->turn();
+  Instance& instance = *entry.executions.back();
+  const core::TurnOutcome& turn = instance.turn();
   for (const KeyValueChange& change : turn.key_values) {
     if (!change.key) {
       entry.key_values.clear();
@@ -66,8 +69,16 @@ void World::collect(const InstanceId& id) {
     }
   }
   for (const OutboundMessage& message : turn.messages) {
-    if (!std::holds_alternative<message::TimerFired>(message.body)) letters_.push_back({id, message});
+    if (std::holds_alternative<message::TimerFired>(message.body)) continue;
+    letters_.push_back({id, message});
+    if (!std::holds_alternative<message::ContinueAsNew>(message.body)) continue;
+    std::vector<MessageBody>& behind = letters_.back().behind;
+    behind = turn.put_back;
+    behind.insert(behind.end(), instance.left().begin(), instance.left().end());
   }
+  if (turn.ended() || instance.left().empty()) return;
+  instance.deliver(instance.left());
+  collect(id);
 }
 
 std::vector<std::string> World::ids() const {

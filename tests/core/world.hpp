@@ -57,6 +57,7 @@ class World {
   struct Delivery {
     InstanceId from;
     OutboundMessage message;
+    std::vector<MessageBody> behind = {};  // in the queue of a next execution
   };
   void settle();
   void hand_over(const Delivery& letter);

@@ -205,7 +205,7 @@ TEST_F(LaterVersions, AMigrationThatOnlyAddsIsMadeOnceUnderNodesThatGoOnWorking)
   load.join();
   ASSERT_EQ(failures, 0);
   const std::string in = detail::quoted_identifier(options.schema);
-  EXPECT_EQ(schema->number("SELECT version FROM " + in + ".schema_version"),
+  EXPECT_EQ(schema->number("SELECT version FROM " + in + ".duramen_schema"),
             static_cast<std::int64_t>(detail::migrations().size()) + 1);
   EXPECT_EQ(schema->number("SELECT count(*) FROM " + in + ".colours"), 1);
   // A node of the earlier version still starts.

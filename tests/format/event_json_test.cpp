@@ -135,6 +135,24 @@ TEST(EventJson, AdditionsFollowTheFieldTheyBelongTo) {
               testing::EndsWith(R"("reason":"r","mode":"terminate","origin":"parent"})"));
 }
 
+TEST(EventJson, TheAttemptAndThePersonAreFlatFields) {
+  const auto json = [](EventBody body) {
+    return to_json(Event{EventId{3}, EventId{2}, samples::at(0), std::move(body)}, here);
+  };
+  EXPECT_THAT(json(event::ActivityCompleted{Payload::text("ok"), {from_unix_ms(17), 2, NodeId{"n1"}}}),
+              testing::EndsWith(
+                  R"("type":"ActivityCompleted","result":"ok","started_at_ms":17,"attempt":2,"node":"n1"})"));
+  EXPECT_THAT(
+      json(event::ActivityScheduled{"A", Payload::text("x"), {}, {}, {}, EventId{2}, 3, Payload::json("7")}),
+      testing::EndsWith(
+          R"("input":"x","retry_of":2,"attempts_before":3,"heartbeat":"7","heartbeat_encoding":"json"})"));
+  EXPECT_THAT(json(event::ExternalEvent{"E", Payload::text("x"), "alice"}),
+              testing::EndsWith(R"("name":"E","data":"x","requested_by":"alice"})"));
+  event::OrchestrationStarted started;
+  started.cancel = event::OrchestrationCancelRequested{"late", {}, {}, "alice"};
+  EXPECT_THAT(json(started), testing::EndsWith(R"("cancel":{"reason":"late","requested_by":"alice"}})"));
+}
+
 TEST(EventJson, FieldsMayComeInAnyOrderAndUnknownOnesAreIgnored) {
   const Result<Event> event = event_from_json(
       R"( {"fire_at_ms" : 9, "what":{"is":["this"]}, "type":"TimerCreated","duramen_version":"9.9","timestamp_ms":5,
@@ -231,6 +249,12 @@ TEST(EventJson, ValuesOutsideAClosedSetAreCorrupt) {
   EXPECT_THAT(problem_of(with(R"("ActivityScheduled","name":"A","input":"","options":7)")),
               HasSubstr("'options'"));
   EXPECT_THAT(problem_of(with(R"("ActivityScheduled","name":"A","input":"","tag":7)")), HasSubstr("'tag'"));
+  EXPECT_THAT(problem_of(with(R"("ActivityScheduled","name":"A","input":"","heartbeat":7)")),
+              HasSubstr("'heartbeat'"));
+  EXPECT_THAT(problem_of(with(R"("ActivityCompleted","result":"","attempt":4294967296)")),
+              HasSubstr("'attempt' is out of range"));
+  EXPECT_THAT(problem_of(with(R"("OrchestrationStarted","name":"A","version":"1","input":"","cancel":{})")),
+              HasSubstr("in field 'cancel': field 'reason' is missing"));
   for (const char* carried :
        {"7", "[7]", "[[]]", R"([["a"]])", R"([["a",1]])", R"([["a","b",1]])", R"([["a","b",{"kind":"x"}]])",
         R"([["a","b",{"encoding":"x"}]])", R"([["a\u0000","b"]])"}) {

@@ -62,6 +62,8 @@ inline std::vector<CarriedEvent> carried() {
           {Kind::external, "approved", Payload::json("true")}};
 }
 
+inline AttemptInfo ran() { return {at(7), 3, NodeId{"node-\"1\""}}; }
+
 /// At least two bodies of every kind: bare, and with every field set.
 inline std::vector<EventBody> event_bodies() {
   const Payload json = Payload::json(R"({"id":7,"note":"x\ny"})");
@@ -69,22 +71,43 @@ inline std::vector<EventBody> event_bodies() {
   const ActivityOptions options{Duration{5}, Duration{60'000}, Duration{1}};
   std::vector<EventBody> all{
       event::OrchestrationStarted{},
-      event::OrchestrationStarted{"Process", "1.2.3", json, parent(), carried(), "50%", 7, true},
-      event::OrchestrationStarted{"Process", "1.2.3", text, ParentLink{}, {}, "", 1, false},
+      event::OrchestrationStarted{
+          "Process", "1.2.3", json, parent(), carried(), "50%", 7, true,
+          event::OrchestrationCancelRequested{awkward, CancelMode::terminate, CancelOrigin::parent, "alice"},
+          awkward, 3, std::uint64_t{1} << 40U},
+      event::OrchestrationStarted{"Process",
+                                  "1.2.3",
+                                  text,
+                                  ParentLink{},
+                                  {},
+                                  "",
+                                  1,
+                                  false,
+                                  event::OrchestrationCancelRequested{},
+                                  "",
+                                  0,
+                                  0},
       event::OrchestrationCancelRequested{},
-      event::OrchestrationCancelRequested{awkward, CancelMode::terminate, CancelOrigin::parent},
+      event::OrchestrationCancelRequested{awkward, CancelMode::terminate, CancelOrigin::parent, "alice"},
       event::ActivityCompleted{},
       event::ActivityCompleted{json},
+      event::ActivityCompleted{json, ran()},
+      event::ActivityCompleted{text, {TimePoint{}, 1, NodeId{}}},
+      event::ActivityFailed{{}, ran(), json},
+      event::ActivityFailed{{}, {}, text},
+      event::ActivityFailed{{}, {}, Payload::none()},
       event::TimerFired{at(0)},
       event::TimerFired{from_unix_ms(-1)},
       event::SubOrchestrationCompleted{text},
       event::SubOrchestrationCompleted{Payload::none()},
       event::ExternalEvent{"Approval", text},
-      event::ExternalEvent{awkward, json},
+      event::ExternalEvent{awkward, json, "alice"},
       event::QueueEventDelivered{"inbox", text},
-      event::QueueEventDelivered{awkward, json},
+      event::QueueEventDelivered{awkward, json, awkward},
       event::ActivityScheduled{"Charge", text, {}, {}, {}},
       event::ActivityScheduled{"Charge", json, "s-1", "gpu", options},
+      event::ActivityScheduled{"Charge", json, "s-1", "gpu", options, EventId{2}, 4, json},
+      event::ActivityScheduled{"Charge", text, {}, {}, {}, EventId{2}, 1, text},
       event::ActivityScheduled{"", Payload{}, "", "", {Duration{0}, Duration{0}, Duration{9}}},
       event::TimerCreated{at(60'000)},
       event::TimerCreated{TimePoint::max()},
@@ -118,6 +141,7 @@ inline std::vector<EventBody> event_bodies() {
     const auto why = static_cast<CancelReason>(reason);
     all.emplace_back(event::ActivityCancelRequested{why});
     all.emplace_back(event::SubOrchestrationCancelRequested{why});
+    all.emplace_back(event::SubOrchestrationCancelRequested{why, awkward, CancelMode::terminate});
     all.emplace_back(event::ExternalSubscribedCancelled{why});
     all.emplace_back(event::QueueSubscriptionCancelled{why});
   }
@@ -129,20 +153,22 @@ inline std::vector<MessageBody> work_items() {
   const Payload text = Payload::text(awkward);
   std::vector<MessageBody> all{
       message::StartOrchestration{"Process", text, {}, {}},
-      message::StartOrchestration{"Process", json, "1.0.0", parent()},
+      message::StartOrchestration{"Process", json, "1.0.0", parent(), "alice", 3},
       message::ContinueAsNew{"Process", text, {}, {}, {}, {}},
-      message::ContinueAsNew{"Process", json, "1.0.0", carried(), "50%", parent()},
+      message::ContinueAsNew{"Process", json, "1.0.0", carried(), "50%", parent(), 3, 1000},
       message::ActivityCompleted{ExecutionId{1}, EventId{2}, text},
-      message::ActivityCompleted{ExecutionId{~std::uint64_t{0}}, EventId{~std::uint64_t{0}}, json},
+      message::ActivityCompleted{ExecutionId{~std::uint64_t{0}}, EventId{~std::uint64_t{0}}, json, ran()},
+      message::ActivityFailed{ExecutionId{1}, EventId{2}, {}, ran(), json},
+      message::ActivityFailed{ExecutionId{1}, EventId{2}, {}, {}, Payload::none()},
       message::TimerFired{ExecutionId{1}, EventId{3}, at(1)},
       message::SubOrchestrationCompleted{parent(), text},
       message::SubOrchestrationCompleted{ParentLink{}, json},
       message::ExternalRaised{"Approval", text},
-      message::ExternalRaised{"Approval", json},
+      message::ExternalRaised{"Approval", json, "alice"},
       message::QueueMessage{"inbox", text},
-      message::QueueMessage{"inbox", json},
+      message::QueueMessage{"inbox", json, awkward},
       message::CancelInstance{},
-      message::CancelInstance{awkward, CancelMode::terminate, CancelOrigin::parent, parent()},
+      message::CancelInstance{awkward, CancelMode::terminate, CancelOrigin::parent, parent(), "alice"},
   };
   for (const Failure& failure : failures()) {
     all.emplace_back(message::ActivityFailed{ExecutionId{1}, EventId{2}, failure});
@@ -171,7 +197,11 @@ inline std::vector<ActivityRequest> activities() {
        "gpu",
        {Duration{1}, Duration{2}, Duration{3}},
        "Process",
-       "1.0.0"},
+       "1.0.0",
+       EventId{2},
+       4,
+       Payload::json("7"),
+       std::uint64_t{1} << 40U},
   };
 }
 

@@ -46,6 +46,21 @@ TEST(StoredEvents, CanBeReadByAPerson) {
   EXPECT_EQ(decoded(encode_events(events)), events);
 }
 
+TEST(StoredEvents, AnAttemptAndItsDetailsAreShort) {
+  const std::vector<Event> events{
+      {EventId{2}, EventId{1}, samples::at(0),
+       event::ActivityFailed{
+           Failure::application("E", "no"), {samples::at(-5), 2, NodeId{"n1"}}, Payload::json("7")}},
+      {EventId{3}, EventId{}, samples::at(0),
+       event::ActivityScheduled{"Charge", Payload::text("x"), {}, {}, {}, EventId{1}, 2, Payload::json("7")}},
+  };
+  EXPECT_EQ(encode_events(events),
+            R"([2,1767225600000,{"e":"ActivityFailed","s":1,"d":{"k":"application","y":"E","m":"no"},)"
+            R"("ran":[1767225599995,2,"n1"],"hbj":"7"},)"
+            R"({"e":"ActivityScheduled","n":"Charge","i":"x","ro":1,"ab":2,"hbj":"7"}])");
+  EXPECT_EQ(decoded(encode_events(events)), events);
+}
+
 TEST(StoredEvents, EveryKindComesBackAsItWas) {
   std::vector<Event> events;
   std::uint64_t id = 1;
@@ -115,6 +130,12 @@ TEST(StoredEvents, EverythingElseIsCorrupt) {
                              R"([1,2,{"e":"ActivityFailed","d":{"k":"timeout","w":"odd"}}])",
                              R"([1,2,{"e":"OrchestrationStarted","n":"A","v":"1","i":"","p":["x",1,2]}])",
                              R"([1,2,{"e":"ActivityScheduled","n":"A"}])",
+                             R"([1,2,{"e":"ActivityScheduled","n":"A","i":"","hb":7}])",
+                             R"([1,2,{"e":"ActivityCompleted","r":"","ran":7}])",
+                             R"([1,2,{"e":"ActivityCompleted","r":"","ran":[1,2]}])",
+                             R"([1,2,{"e":"ActivityCompleted","r":"","ran":[1,-2,"n"]}])",
+                             R"([1,2,{"e":"ActivityCompleted","r":"","ran":[1,4294967296,"n"]}])",
+                             R"([1,2,{"e":"OrchestrationStarted","n":"A","v":"1","i":"","cancel":7}])",
                              "[1,2,{\"e\":\"KeyValueCleared\",\"k\":\"\xFF\"}]"}) {
     EXPECT_THAT(problem_of(stored), HasSubstr("instance 'order-1', execution 4")) << stored;
   }

@@ -188,6 +188,16 @@ class EveryDeliveryCounts final : public WrongProvider {
   }
 };
 
+class TheFenceHasNoBase final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
+    auto batch = ForwardingProvider::fetch_activities(request);
+    for (auto& item : batch->items) item.fence &= 0xffffffffu;
+    return batch;
+  }
+};
+
 class TheFenceIsTheAttempt final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
@@ -245,6 +255,8 @@ constexpr Mutant mutants[] = {
      "an_activity_released_with_a_delay_is_fetched_after_it", make_mutant<ReleasedWithoutDelay>},
     {"every_delivery_counts", "An attempt counts even if the release excludes it.",
      "a_released_activity_may_leave_the_attempt_uncounted", make_mutant<EveryDeliveryCounts>},
+    {"the_fence_has_no_base", "The fences of a later activity are not above those of an earlier one.",
+     "the_fences_of_an_activity_are_above_its_base", make_mutant<TheFenceHasNoBase>},
     {"the_fence_is_the_attempt", "A lease whose attempt did not count has the fence of the next.",
      "every_activity_lease_has_a_higher_fence", make_mutant<TheFenceIsTheAttempt>},
     {"the_incarnation_of_an_activity_is_ignored", "A late ack is matched by instance id and number.",

@@ -101,9 +101,7 @@ class AttemptsOfTurnsAreForgotten final : public WrongProvider {
   using WrongProvider::WrongProvider;
   Batch fetch_turns(const TurnFetch& request) override {
     tables([](MemoryTables& t) {
-      for (auto& [incarnation, instance] : t.instances) {
-        for (auto& [position, message] : instance.inbox) message.attempts = 0;
-      }
+      for (auto& [incarnation, instance] : t.instances) instance.attempts = 0;
     });
     return ForwardingProvider::fetch_turns(request);
   }
@@ -116,17 +114,13 @@ class SecondAttemptsOfTurnsComeWithOthers final : public WrongProvider {
     std::map<Incarnation, std::uint32_t> before;
     tables([&](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) {
-        for (auto& [position, message] : instance.inbox) {
-          before[incarnation] = std::max(before[incarnation], std::exchange(message.attempts, 0));
-        }
+        before[incarnation] = std::exchange(instance.attempts, 0);
       }
     });
     auto batch = ForwardingProvider::fetch_turns(request);
     for (auto& item : batch->items) item.attempt += before[item.incarnation];
     tables([&](MemoryTables& t) {
-      for (auto& [incarnation, instance] : t.instances) {
-        for (auto& [position, message] : instance.inbox) message.attempts += before[incarnation];
-      }
+      for (auto& [incarnation, instance] : t.instances) instance.attempts += before[incarnation];
     });
     return batch;
   }
@@ -155,7 +149,7 @@ class ADelayLetsOthersOvertake final : public WrongProvider {
   Batch fetch_turns(const TurnFetch& request) override {
     auto batch = ForwardingProvider::fetch_turns(request);
     for (auto& item : batch->items) {
-      std::ranges::sort(item.messages, {}, &InboxMessage::attempt);
+      if (item.attempt > 1) std::ranges::reverse(item.messages);
     }
     return batch;
   }
@@ -172,8 +166,8 @@ constexpr Mutant mutants[] = {
      make_mutant<AnyCodeWillDo>},
     {"skipped_instances_fill_the_limit", "The filter applies only to the first few instances.",
      "a_skipped_instance_does_not_count_against_the_limit", make_mutant<SkippedInstancesFillTheLimit>},
-    {"nothing_is_ever_due", "A fetch does not return when to fetch again.",
-     "next_due_is_the_earliest_waiting_message", make_mutant<NothingIsEverDue>},
+    {"nothing_is_ever_due", "A fetch does not return when to fetch again.", "next_due_is_the_earliest_timer",
+     make_mutant<NothingIsEverDue>},
     {"the_end_of_a_lease_is_not_due", "A fetch does not return when a held lease ends.",
      "next_due_includes_the_end_of_a_held_lease", make_mutant<TheEndOfALeaseIsNotDue>},
     {"attempts_of_turns_are_forgotten", "Every delivery is the first.",

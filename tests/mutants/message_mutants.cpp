@@ -67,12 +67,14 @@ class ParkedMessagesNeverExpire final : public WrongProvider {
   }
 };
 
-class MessagesForLaterComeAtOnce final : public WrongProvider {
+class TimersFireAtOnce final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Sent enqueue_messages(Messages messages) override {
     auto changed = copy_of(messages);
-    for (auto& message : changed) message.visible_at = {};
+    for (auto& message : changed) {
+      if (auto* timer = std::get_if<message::TimerFired>(&message.body)) timer->fire_at = clock().now();
+    }
     return ForwardingProvider::enqueue_messages(changed);
   }
 };
@@ -88,7 +90,7 @@ class ThePastOvertakes final : public WrongProvider {
         if (name == t.names.end() || message.visible_at == TimePoint{}) continue;
         auto& inbox = t.instances.at(name->second).inbox;
         auto last = inbox.extract(std::prev(inbox.end()));
-        last.key().visible_at = message.visible_at;
+        if (message.visible_at < clock().now()) last.key() = -1;
         inbox.insert(std::move(last));
       }
     });
@@ -185,10 +187,10 @@ constexpr Mutant mutants[] = {
      "parked_messages_are_delivered_when_the_instance_starts", make_mutant<ParkedMessagesAreLost>},
     {"parked_messages_never_expire", "No sweep drops parked messages.",
      "a_sweep_drops_and_counts_expired_parked_messages", make_mutant<ParkedMessagesNeverExpire>},
-    {"messages_for_later_come_at_once", "The time of a message is ignored.",
-     "a_message_for_later_is_delivered_at_its_time", make_mutant<MessagesForLaterComeAtOnce>},
+    {"timers_fire_at_once", "The time of a timer is ignored.", "a_timer_fires_at_its_time",
+     make_mutant<TimersFireAtOnce>},
     {"the_past_overtakes", "A message with an old time comes before those that arrived earlier.",
-     "a_visible_at_in_the_past_means_now", make_mutant<ThePastOvertakes>},
+     "only_timers_and_starts_wait_for_a_time", make_mutant<ThePastOvertakes>},
     {"an_answer_reaches_any_incarnation", "A child's answer goes to any instance with the parent's id.",
      "a_childs_answer_to_a_replaced_parent_is_dropped", make_mutant<AnAnswerReachesAnyIncarnation>},
     {"an_ended_instance_says_enqueued", "A message to an ended instance is answered `enqueued`.",

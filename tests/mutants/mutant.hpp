@@ -54,10 +54,12 @@ std::vector<T> copy_of(std::span<const T> entries) {
 
 // -- by subject ---
 std::span<const Mutant> activity_mutants();
+std::span<const Mutant> cancel_descent_mutants();
 std::span<const Mutant> cancellation_mutants();
 std::span<const Mutant> turn_mutants();
 std::span<const Mutant> fetch_mutants();
 std::span<const Mutant> message_mutants();
+std::span<const Mutant> queue_mutants();
 std::span<const Mutant> session_mutants();
 std::span<const Mutant> overdue_mutants();
 std::span<const Mutant> management_mutants();

@@ -14,8 +14,9 @@ namespace {
 
 std::vector<Mutant> all_mutants() {
   std::vector<Mutant> all;
-  for (auto part : {activity_mutants, cancellation_mutants, turn_mutants, fetch_mutants, message_mutants,
-                    session_mutants, overdue_mutants, management_mutants}) {
+  for (auto part :
+       {activity_mutants, cancel_descent_mutants, cancellation_mutants, turn_mutants, fetch_mutants,
+        message_mutants, queue_mutants, session_mutants, overdue_mutants, management_mutants}) {
     const auto mutants = part();
     all.insert(all.end(), mutants.begin(), mutants.end());
   }

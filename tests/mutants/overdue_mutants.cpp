@@ -30,6 +30,30 @@ class ARenewalIsASignOfLife final : public WrongProvider {
   }
 };
 
+class ASilentAttemptFailsWithoutARenewal final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<SweepResult> sweep(std::size_t limit) override {
+    tables([&](MemoryTables& t) {
+      for (auto& [key, row] : t.work) row.renewed_at = lease_now();
+    });
+    return ForwardingProvider::sweep(limit);
+  }
+};
+
+class DetailsOfAnEarlierAttemptAreLost final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
+    auto changed = copy_of(commits);
+    for (TurnCommit& commit : changed) {
+      for (NewActivity& activity : commit.new_activities) activity.request.heartbeat.reset();
+    }
+    return ForwardingProvider::commit_turns(changed, preempt);
+  }
+};
+
 class ARenewalRestartsTheAttempt final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
@@ -69,9 +93,7 @@ class ATimeoutIsDeliveredTwice final : public WrongProvider {
     tables([](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) {
         if (instance.inbox.empty()) continue;
-        QueuePosition later = instance.inbox.rbegin()->first;
-        later.arrival += 1'000'000;
-        instance.inbox.emplace(later, instance.inbox.rbegin()->second);
+        instance.inbox.emplace(instance.inbox.rbegin()->first + 1'000'000, instance.inbox.rbegin()->second);
       }
     });
     return result;
@@ -156,6 +178,16 @@ class HeartbeatDetailsAreLost final : public WrongProvider {
   }
 };
 
+class DetailsOfAFailureAreIgnored final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<std::vector<AckResult>> ack_activities(std::span<const ActivityAck> acks) override {
+    auto changed = copy_of(acks);
+    for (ActivityAck& ack : changed) ack.heartbeat.reset();
+    return ForwardingProvider::ack_activities(changed);
+  }
+};
+
 class AbsentDetailsErase final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
@@ -172,10 +204,19 @@ class AbsentDetailsErase final : public WrongProvider {
 };
 
 constexpr Mutant mutants[] = {
+    {"details_of_a_failure_are_ignored", "A failure carries the details of the row, not its own.",
+     "details_that_come_with_a_failure_replace_those_of_the_row", make_mutant<DetailsOfAFailureAreIgnored>},
     {"a_sweep_forgets_heartbeats", "A missing heartbeat is ignored.",
      "the_heartbeat_limit_fails_an_attempt_that_is_only_renewed", make_mutant<ASweepForgetsHeartbeats>},
     {"a_renewal_is_a_sign_of_life", "A renewal by the node counts as a heartbeat.",
      "the_heartbeat_limit_fails_an_attempt_that_is_only_renewed", make_mutant<ARenewalIsASignOfLife>},
+    {"a_silent_attempt_fails_without_a_renewal",
+     "A missing heartbeat fails an attempt whose holder may be gone.",
+     "a_silent_attempt_that_is_not_renewed_is_handed_out_again",
+     make_mutant<ASilentAttemptFailsWithoutARenewal>},
+    {"details_of_an_earlier_attempt_are_lost", "A retry begins without the details of the attempt before it.",
+     "the_details_of_an_earlier_attempt_come_with_the_request",
+     make_mutant<DetailsOfAnEarlierAttemptAreLost>},
     {"a_renewal_restarts_the_attempt", "A renewed activity never reaches its time limit.",
      "start_to_close_fails_a_renewed_attempt_that_runs_too_long", make_mutant<ARenewalRestartsTheAttempt>},
     {"attempts_share_their_time", "The time of an attempt counts from the first one.",

@@ -20,7 +20,7 @@ class TheLeaseOfATurnIsNotChecked final : public WrongProvider {
         const auto instance = t.instances.find(commit.incarnation);
         if (instance == t.instances.end() || !std::holds_alternative<HeldLease>(commit.basis)) continue;
         instance->second.lease_until = far_away();
-        commit.basis = HeldLease{instance->second.lease};
+        std::get<HeldLease>(commit.basis).token = instance->second.lease;
       }
     });
     return ForwardingProvider::commit_turns(changed, preempt);
@@ -76,7 +76,7 @@ class AConditionalTurnOvertakesMessages final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Results commit_turns(Commits commits, const std::stop_token& preempt) override {
-    std::map<Incarnation, std::map<QueuePosition, QueuedMessage>> hidden;
+    std::map<Incarnation, std::map<std::int64_t, QueuedMessage>> hidden;
     tables([&](MemoryTables& t) {
       for (auto& [incarnation, instance] : t.instances) {
         if (!instance.lease) hidden[incarnation].swap(instance.inbox);
@@ -146,17 +146,16 @@ class ATurnTakesMessagesThatCameLater final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
   Results commit_turns(Commits commits, const std::stop_token& preempt) override {
+    auto changed = copy_of(commits);
     tables([&](MemoryTables& t) {
-      for (const TurnCommit& commit : commits) {
-        const auto* held = std::get_if<HeldLease>(&commit.basis);
+      for (TurnCommit& commit : changed) {
+        auto* held = std::get_if<HeldLease>(&commit.basis);
         const auto instance = t.instances.find(commit.incarnation);
         if (!held || instance == t.instances.end()) continue;
-        for (auto& [position, message] : instance->second.inbox) {
-          if (position.visible_at <= clock().now()) message.fetched_under = held->token;
-        }
+        for (const auto& [place, message] : instance->second.inbox) held->taken.push_back(place);
       }
     });
-    return ForwardingProvider::commit_turns(commits, preempt);
+    return ForwardingProvider::commit_turns(changed, preempt);
   }
 };
 
@@ -306,15 +305,15 @@ constexpr Mutant mutants[] = {
      "a_repeated_commit_under_a_held_lease_is_recognised", make_mutant<ARepeatedCommitIsRefused>},
     {"any_commit_is_a_repeated_one", "A commit under a lost lease is answered `already_committed`.",
      "another_token_cannot_commit_renew_or_release", make_mutant<AnyCommitIsARepeatedOne>},
-    {"a_conditional_turn_overtakes_messages", "A visible message does not fail the condition.",
-     "a_conditional_commit_fails_when_a_message_is_visible", make_mutant<AConditionalTurnOvertakesMessages>},
+    {"a_conditional_turn_overtakes_messages", "A queued message does not fail the condition.",
+     "a_conditional_commit_fails_when_a_message_is_queued", make_mutant<AConditionalTurnOvertakesMessages>},
     {"a_conditional_turn_ignores_history", "The last event is not compared.",
      "a_conditional_commit_fails_after_newer_events", make_mutant<AConditionalTurnIgnoresHistory>},
     {"a_conditional_turn_ignores_a_lease", "Another node's lease does not fail the condition.",
      "a_conditional_commit_fails_while_the_instance_is_leased", make_mutant<AConditionalTurnIgnoresALease>},
     {"a_failed_condition_drops_its_acks", "The acks of a refused turn are lost.",
      "a_conditional_commit_fails_after_newer_events", make_mutant<AFailedConditionDropsItsAcks>},
-    {"a_turn_takes_messages_that_came_later", "A commit deletes all visible messages.",
+    {"a_turn_takes_messages_that_came_later", "A commit deletes all queued messages.",
      "a_commit_deletes_only_the_messages_of_its_fetch", make_mutant<ATurnTakesMessagesThatCameLater>},
     {"event_ids_are_not_checked", "Events are stored under the next free numbers.",
      "event_ids_that_do_not_continue_history_are_invalid", make_mutant<EventIdsAreNotChecked>},

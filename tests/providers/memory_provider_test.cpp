@@ -30,7 +30,7 @@ class MemoryProviderTest : public ::testing::Test {
             .node = "n",
             .instance = item.instance,
             .incarnation = item.incarnation,
-            .basis = HeldLease{item.lease},
+            .basis = HeldLease::all_of(item),
             .execution = item.execution};
   }
   CommitOutcome commit(const TurnCommit& commit) {

@@ -228,7 +228,10 @@ TEST_F(CancelResident, ASecondCancelDoesNotChangeAGracefulOne) {
   EXPECT_TRUE(client.cancel("a", "stay at home").value());
   ASSERT_TRUE(compensating.wait());
   const std::size_t events = client.read_history("a").value().size();
+  const int commits = provider->commits;
   EXPECT_TRUE(client.cancel("a", "really").value());
+  EXPECT_EQ(provider->requests, 1) << "the store knows whether the cancel is a stronger one";
+  EXPECT_EQ(provider->commits, commits);
   EXPECT_EQ(client.get_instance("a").value().status, Status::cancelling);
   EXPECT_EQ(client.read_history("a").value().size(), events);
   EXPECT_TRUE(client.cancel("a", "now", CancelMode::terminate).value());

@@ -59,6 +59,8 @@ TEST(FetchGate, HintsWhileTheStoreIsBusyArmOneTimer) {
   options.node = "node";
   options.log = [](const LogRecord&) {};
   Node node(env, store, registry, options);
+  node.run();
+  env.main.jobs.clear();  // without its own first fetch
   // The node fetches no more turns while this many are being stored.
   for (int i = 0; i < 2048; ++i) {
     StartRequest request;

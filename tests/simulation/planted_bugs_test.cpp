@@ -44,7 +44,8 @@ std::string first_finding_in_programs(void (*plant_bug)(SimulationOptions&)) {
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
     SimulationOptions options = stormy(seed);
     plant_bug(options);
-    options.deadline = std::chrono::hours{12};
+    // A wall clock that was wrong by days makes timers of days.
+    options.deadline = std::chrono::days{30};
     const std::string problem = simulate_programs(options);
     if (!problem.empty()) return problem;
   }
@@ -356,6 +357,83 @@ TEST(PlantedBug, AQueueOutOfOrderIsFound) {
   EXPECT_THAT(found, HasSubstr("overtook"));
 }
 
+/// A store that orders messages by the wall time at which they were sent.
+class OrdersByWallTime final : public PassThrough {
+ public:
+  using PassThrough::PassThrough;
+  Result<std::vector<EnqueueOutcome>> enqueue_messages(std::span<const OutboundMessage> messages) override {
+    for (const OutboundMessage& message : messages) {
+      if (const auto* queued = std::get_if<message::QueueMessage>(&message.body))
+        sent_at_.emplace(std::pair(message.target, queued->data.data), clock().now());
+    }
+    return inner().enqueue_messages(messages);
+  }
+  Result<TurnBatch> fetch_turns(const TurnFetch& request) override {
+    auto answer = inner().fetch_turns(request);
+    for (std::size_t i = 0; answer && i < answer->items.size(); ++i) {
+      LeasedInstance& item = answer->items[i];
+      std::vector<InboxMessage*> queued;
+      for (InboxMessage& message : item.messages) {
+        if (std::holds_alternative<message::QueueMessage>(message.body)) queued.push_back(&message);
+      }
+      const auto time_of = [&](const InboxMessage& message) {
+        const auto& body = std::get<message::QueueMessage>(message.body);
+        return sent_at_.at({item.instance, body.data.data});
+      };
+      for (std::size_t a = 0; a < queued.size(); ++a) {
+        for (std::size_t b = a + 1; b < queued.size(); ++b) {
+          if (time_of(*queued[b]) < time_of(*queued[a])) std::swap(*queued[a], *queued[b]);
+        }
+      }
+    }
+    return answer;
+  }
+
+ private:
+  std::map<std::pair<InstanceId, std::string>, TimePoint> sent_at_;
+};
+
+TEST(PlantedBug, AnOrderByTheWallClockIsFound) {
+  const std::string found = first_finding_in_programs(
+      [](SimulationOptions& options) { options.wrap_store = plant<OrdersByWallTime>; });
+  EXPECT_THAT(found, HasSubstr("overtook"));
+}
+
+/// A store whose commit deletes everything that is queued, even what the fetch left out.
+class DeletesWhatTheFetchLeftOut final : public PassThrough {
+ public:
+  using PassThrough::PassThrough;
+  Result<TurnBatch> fetch_turns(const TurnFetch& request) override {
+    TurnFetch all = request;
+    all.max_messages = 1000;
+    auto answer = inner().fetch_turns(all);
+    for (std::size_t i = 0; answer && i < answer->items.size(); ++i) {
+      LeasedInstance& item = answer->items[i];
+      queued_[item.lease] = HeldLease::all_of(item);
+      item.messages.resize(std::min(item.messages.size(), request.max_messages));
+    }
+    return answer;
+  }
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
+    std::vector<TurnCommit> changed(commits.begin(), commits.end());
+    for (TurnCommit& commit : changed) {
+      auto* held = std::get_if<HeldLease>(&commit.basis);
+      if (held && queued_.contains(held->token)) *held = queued_[held->token];
+    }
+    return inner().commit_turns(changed, preempt);
+  }
+
+ private:
+  std::map<LeaseToken, HeldLease> queued_;
+};
+
+TEST(PlantedBug, ABacklogThatIsLostIsFound) {
+  const std::string found = first_finding_in_programs(
+      [](SimulationOptions& options) { options.wrap_store = plant<DeletesWhatTheFetchLeftOut>; });
+  EXPECT_THAT(found, ContainsRegex("accepted and are lost|overtook|waits for nothing"));
+}
+
 /// A node that treats its own last commit as the current state, even after commits of other nodes.
 class TrustsItsMemory final : public PassThrough {
  public:
@@ -366,7 +444,7 @@ class TrustsItsMemory final : public PassThrough {
     for (std::size_t i = 0; answer && i < answer->size(); ++i) {
       const TurnCommit& commit = commits[i];
       if (answer->at(i).outcome != CommitOutcome::committed || commit.events.empty()) continue;
-      mine_[commit.instance] = {commit.execution, commit.events.back().id};
+      mine_[commit.instance] = {commit.execution, commit.events.back().id, commit.token};
     }
     return answer;
   }
@@ -375,14 +453,20 @@ class TrustsItsMemory final : public PassThrough {
     for (std::size_t i = 0; answer && i < answer->items.size(); ++i) {
       LeasedInstance& item = answer->items[i];
       const auto mine = mine_.find(item.instance);
-      if (mine != mine_.end() && mine->second.first == item.execution)
-        item.last_event_id = mine->second.second;
+      if (mine == mine_.end() || mine->second.execution != item.execution) continue;
+      item.last_event_id = mine->second.last;
+      item.replay_token = mine->second.token;
     }
     return answer;
   }
 
  private:
-  std::map<InstanceId, std::pair<ExecutionId, EventId>> mine_;
+  struct Mine {
+    ExecutionId execution;
+    EventId last;
+    CommitToken token;
+  };
+  std::map<InstanceId, Mine> mine_;
 };
 
 TEST(PlantedBug, AStaleResidentIsFound) {

@@ -30,11 +30,10 @@ struct Step {
   std::uint64_t width = 1;
 };
 
-/// The input of a program: seed, depth of children, executions, the sum so far, whether it may receive
-/// messages (a child may not: its id is unknown) and expects them in order, and the number of queue messages
-/// it has taken.
+/// The input of a program: seed, depth of children, executions, the sum so far, whether it receives
+/// messages (a child does not: its id is unknown), and the number of queue messages it has taken.
 using Program = std::vector<std::uint64_t>;
-enum Receives : std::uint64_t { nothing = 0, messages = 1, messages_in_order = 2 };
+enum Receives : std::uint64_t { nothing = 0, messages = 1 };
 [[nodiscard]] Program make_program(std::uint64_t seed, Receives receives = nothing);
 [[nodiscard]] std::vector<Step> steps_of(const Program& program);
 /// Its result if it is not cancelled.

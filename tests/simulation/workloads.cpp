@@ -110,7 +110,7 @@ Registry select_registry() {
 
 void select_arrange(Simulation& simulation) {
   simulation.start("timer-wins", "race", std::vector<int>{100'000, 5});
-  simulation.start("activity-wins", "race", std::vector<int>{2, 100'000});
+  simulation.start("activity-wins", "race", std::vector<int>{2, 100'000'000});
   simulation.start("close-run", "race", std::vector<int>{4, 4});
 }
 
@@ -198,6 +198,10 @@ testing::SimulationOptions stormy(std::uint64_t seed) {
   options.fault_rate = seed % 5 == 0 ? 0 : 0.05;
   options.stall_rate = seed % 4 == 0 ? 0.01 : 0;
   options.wall_jump_rate = seed % 7 == 0 ? 0.005 : 0;
+  // A timer of a wrong time may wait for days: polls every few seconds would take too long.
+  if (options.wall_jump_rate > 0) options.runtime.poll_interval = 10min;
+  if (seed % 5 == 1) options.backlog = seed % 10 == 1 ? 20s : 90s;
+  if (seed % 8 < 2) options.max_messages_per_fetch = 1 + seed % 3;
   // A node that is paused again and again counts as a node that dies: after ten attempts its work is poison.
   options.runtime.max_attempts = 1000;
   // Very small limits: coroutines are evicted and replayed, activities wait for a place, turns for a batch.

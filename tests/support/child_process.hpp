@@ -1,5 +1,5 @@
-// This test program, started again as another process. It reports in lines; the test kills it at the latest
-// when it ends.
+// This test program or another one, started as another process. It reports in lines; the test kills it at the
+// latest when it ends.
 #pragma once
 
 #include <cstdio>
@@ -21,18 +21,18 @@ inline void report(const std::string& line) {
 
 class ChildProcess {
  public:
-  explicit ChildProcess(const std::vector<std::string>& arguments) {
+  explicit ChildProcess(const std::vector<std::string>& arguments,
+                        const std::string& program = "/proc/self/exe") {
     int fds[2];
     if (::pipe2(fds, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
     std::vector<char*> argv;
-    static char self[] = "/proc/self/exe";
-    argv.push_back(self);
+    argv.push_back(const_cast<char*>(program.c_str()));
     for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
     pid_ = ::fork();
     if (pid_ == 0) {
       ::dup2(fds[1], STDOUT_FILENO);
-      ::execv(self, argv.data());
+      ::execv(program.c_str(), argv.data());
       ::_exit(127);
     }
     ::close(fds[1]);

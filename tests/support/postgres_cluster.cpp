@@ -9,7 +9,9 @@
 #include <fstream>
 #include <functional>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -35,6 +37,27 @@ std::filesystem::path place() {
   const std::filesystem::path memory = "/dev/shm";
   if (::access(memory.c_str(), W_OK | X_OK) == 0) return memory;
   return std::filesystem::temp_directory_path();
+}
+
+/// False for the socket of a server that died.
+bool accepts_connections(const std::string& directory) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = directory + "/.s.PGSQL.5432";
+  if (path.size() >= sizeof address.sun_path) return false;
+  path.copy(address.sun_path, path.size());
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool connected = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  ::close(fd);
+  return connected;
+}
+
+/// The directory of the server's programs; empty if the server is not ready. The mark of a server that was
+/// killed together with its keeper does not count.
+std::string programs_of_ready_server(const std::string& directory) {
+  std::string programs = first_line(directory + "/ready");
+  if (!programs.empty() && !accepts_connections(directory)) programs.clear();
+  return programs;
 }
 
 /// Starts the script that keeps the server, detached: it outlives this process if others use it.
@@ -92,14 +115,14 @@ std::unique_ptr<PostgresCluster> PostgresCluster::start(std::string& why_not) {
   }
   for (int attempt = 0; attempt < 3; ++attempt) {
     ::flock(users, LOCK_SH);
-    if (const std::string programs = first_line(directory + "/ready"); !programs.empty()) {
+    if (const std::string programs = programs_of_ready_server(directory); !programs.empty()) {
       return std::unique_ptr<PostgresCluster>(new PostgresCluster(directory, programs));
     }
     std::error_code ignored;
     std::filesystem::remove(directory + "/failed", ignored);
     start_keeper(directory);
     for (int i = 0; i < 1200; ++i) {
-      if (const std::string programs = first_line(directory + "/ready"); !programs.empty()) {
+      if (const std::string programs = programs_of_ready_server(directory); !programs.empty()) {
         return std::unique_ptr<PostgresCluster>(new PostgresCluster(directory, programs));
       }
       why_not = first_line(directory + "/failed");
@@ -142,11 +165,11 @@ PostgresSchema::PostgresSchema(const std::string& conninfo) : conninfo_(conninfo
   }
   detail::open_schema(*connection_, name_, true);
   std::string empty_all;
-  for (const char* table :
-       {"instances", "executions", "history", "key_values", "orchestrator_queue", "received_messages",
-        "parked_messages", "worker_queue", "stolen_leases", "sessions"}) {
+  for (const char* table : {"instances", "executions", "history", "key_values", "queue", "received_messages",
+                            "parked_messages", "worker_queue", "stolen_leases", "sessions", "nodes"}) {
     empty_all += "DELETE FROM " + name_ + "." + table + ";";
   }
+  empty_all += "UPDATE " + name_ + ".settings SET value = 1 WHERE name = 'write_level';";
   connection_->script(empty_all);
 }
 

@@ -37,7 +37,20 @@ if ((EUID == 0)); then
   chown postgres "$directory"
 fi
 
-rm -rf "$data" "$directory/template" "$directory/ready"
+rm -f "$directory/ready"
+# A keeper that was killed may have left its server running.
+stop_server() {
+  local postmaster
+  postmaster="$(head -n 1 "$data/postmaster.pid" 2>/dev/null || true)"
+  [[ -n "$postmaster" ]] || return 0
+  kill -INT "$postmaster" 2>/dev/null || true
+  for ((i = 0; i < 100; ++i)); do
+    kill -0 "$postmaster" 2>/dev/null || return 0
+    sleep 0.1
+  done
+}
+stop_server
+rm -rf "$data" "$directory/template" "$directory"/.s.PGSQL.5432*
 "${as_owner[@]}" "$bin/initdb" -D "$data" -U postgres --auth=trust --encoding=UTF8 --locale=C.UTF-8 --no-sync \
   --no-instructions >"$directory/initdb.log" 2>&1 8>&- || give_up "initdb failed: $(tail -n 1 "$directory/initdb.log")"
 # Tests that break their server start from a copy.
@@ -62,7 +75,12 @@ exec 7>>"$directory/users"
 idle=0
 while ((idle < linger)); do
   sleep 1
-  kill -0 "$starter" 2>/dev/null || break
+  if ! kill -0 "$starter" 2>/dev/null; then
+    # The server died. The next test starts another one; the log says why.
+    rm -f "$directory/ready"
+    cp "$directory/log" "$directory/log.died"
+    exit 1
+  fi
   if flock -n -x 7; then
     idle=$((idle + 1))
     ((idle < linger)) && flock -u 7
@@ -73,7 +91,6 @@ done
 # From here on no new user is admitted; a waiting test finds the directory without a server.
 flock -x 7
 rm -f "$directory/ready"
-postmaster="$(head -n 1 "$data/postmaster.pid" 2>/dev/null || true)"
-[[ -z "$postmaster" ]] || kill -INT "$postmaster" 2>/dev/null || true
+stop_server
 wait "$starter" 2>/dev/null || true
 rm -rf "$data" "$directory/template"

@@ -29,10 +29,19 @@ enum class RecordedValue : std::uint8_t { new_guid, utc_now };
 using LeafRequest = std::variant<event::ActivityScheduled, TimerRequest, event::SubOrchestrationScheduled,
                                  event::ExternalSubscribed, event::QueueSubscribed, RecordedValue>;
 
+/// The record of one attempt at a step that is retried.
+struct AttemptRecord {
+  EventId event;      ///< that scheduled it
+  AttemptInfo ran{};  ///< once it has failed
+  std::optional<Payload> heartbeat = std::nullopt;
+};
+
 class Leaf final : public Operation {
  public:
-  Leaf(core::Execution& execution, LeafRequest request, std::source_location where)
-      : Operation(execution), request_(std::move(request)), where_(where) {}
+  /// `record`, if given, must outlive the leaf.
+  Leaf(core::Execution& execution, LeafRequest request, std::source_location where,
+       AttemptRecord* record = nullptr)
+      : Operation(execution), request_(std::move(request)), where_(where), record_(record) {}
   ~Leaf() override;
 
   void drop(CancelReason reason) noexcept override;
@@ -41,6 +50,7 @@ class Leaf final : public Operation {
   /// Called by the execution when the answer arrives.
   void resolve(Payload result);
   void resolve(Failure failure);
+  void resolve(event::ActivityFailed failed);
 
   /// Called if the request was never recorded: awaiting the leaf throws `why`.
   void refuse(std::exception_ptr why);
@@ -58,6 +68,7 @@ class Leaf final : public Operation {
   LeafRequest request_;
   std::variant<std::monostate, Payload, Failure, std::exception_ptr> outcome_;
   std::source_location where_;
+  AttemptRecord* record_;
   EventId event_id_;
   // Detached or dropped before: a drop has no effect.
   bool let_go_ = false;

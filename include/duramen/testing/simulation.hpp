@@ -68,14 +68,21 @@ struct SimulationOptions {
   double fault_rate = 0;
   /// The chance, per job, that a node stalls for up to two leases: a paused machine, a slow disk.
   double stall_rate = 0;
-  /// The chance, per job, that the wall clock jumps, by up to a minute in either direction.
+  /// The chance, per job, that the wall clock is set forward or back: by up to a minute, or by hours or days
+  /// until it is set right again a little later.
   double wall_jump_rate = 0;
+  /// Nodes begin only after this time: what clients send until then piles up.
+  Duration backlog{};
+  /// If not 0: a node receives at most this many messages of an instance at a time.
+  std::size_t max_messages_per_fetch = 0;
 
   /// Maximum virtual time of a run. An instance that has not ended by then must wait for something that can
   /// still happen.
   Duration deadline = std::chrono::hours{24 * 366};
   /// Used by every node. The simulation sets node id and log.
   RuntimeOptions runtime = simulated_runtime();
+  /// Changes the options of one node. `number` counts the nodes from 1, with those that replace dead ones.
+  std::function<void(std::uint64_t number, RuntimeOptions& options)> change_node;
   bool trace = false;  ///< keep a line for every step
 
   /// Plants a bug so that a test can check that it is found: wraps the provider that all nodes share, or each

@@ -1,6 +1,7 @@
 // The changes of a call that listeners should know.
 #pragma once
 
+#include "providers/common/cancel_descent.hpp"
 #include <duramen/provider.hpp>
 
 #include <vector>
@@ -14,6 +15,8 @@ struct Notices {
   bool turns_ready = false;
   bool activities_ready = false;
   std::vector<ChangedInstance> instances;
+  /// Not for listeners: stored cancels from parents that the last step of the call passes on.
+  std::vector<DescendingCancel> descending;
 
   [[nodiscard]] bool any() const noexcept {
     return !stolen.empty() || turns_ready || activities_ready || !instances.empty();

@@ -120,7 +120,7 @@ void Announcer::run() {
       Connection::NoticeHandler ignore = [](std::string_view) {};
       Connection connection{conninfo_, options_.call_timeout, false, std::move(ignore)};
       ++counters_.connections_opened;
-      clock_.synchronise(connection.server_info());
+      clock_.heard(connection.server_info());
       if (!listening_unavailable_ && shares_sessions(connection)) throw SharedSession();
       if (!listening_unavailable_) introduce(connection);
       back_off.succeeded();

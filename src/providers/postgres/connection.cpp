@@ -122,14 +122,14 @@ Connection::Connection(const ConnInfo& conninfo, Duration call_timeout, bool pre
 }
 
 void Connection::greet() {
-  const auto wall = [] { return to_unix_ms(std::chrono::floor<Duration>(std::chrono::system_clock::now())); };
-  const std::int64_t before = wall();
+  const auto here = [] { return system_clock().lease_now().time_since_epoch().count(); };
+  const std::int64_t sent = here();
   const Rows rows =
       run("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, "
           "current_setting('server_encoding'), "
           "pg_backend_pid()::bigint");
   session_ = static_cast<int>(rows.integer(0, 2));
-  server_info_ = {.server_now = rows.integer(0, 0), .here_now = before + (wall() - before) / 2};
+  server_info_ = {.server_now = rows.integer(0, 0), .sent = sent, .received = here()};
   if (rows.text(0, 1) != "UTF8") {
     throw StoreError({ErrorCode::invalid_argument, "",
                       "the database has the encoding " + rows.string(0, 1) +

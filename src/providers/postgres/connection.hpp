@@ -25,9 +25,9 @@ struct Query {
 
 /// What a new connection learned about the server.
 struct ServerInfo {
-  /// Wall clock of the server in the middle of the exchange.
-  std::int64_t server_now = 0;
-  std::int64_t here_now = 0;  ///< wall clock of this machine at that time
+  std::int64_t server_now = 0;  ///< wall clock of the server during the exchange
+  std::int64_t sent = 0;        ///< the exchange, in milliseconds of the boot clock of this machine
+  std::int64_t received = 0;
 };
 
 /// For one thread at a time. Unusable after a ConnectionError.

@@ -45,6 +45,10 @@ InstanceInfo read_info(const Rows& rows, int row, Results results) {
                     .custom_status = rows.optional_string(row, 14),
                     .custom_status_version = rows.number(row, 13)};
   info.status = read_status(rows.text(row, 5), info.unreadable);
+  if (const std::int64_t asked = rows.integer(row, 15); asked > 0)
+    info.cancel_asked = asked == 1 ? CancelMode::graceful : CancelMode::terminate;
+  info.graceful = rows.flag(row, 16);
+  info.ended_at = rows.optional_time(row, 17);
   if (!rows.is_null(row, 9)) {
     info.parent = ParentLink{InstanceId{rows.text(row, 9)}, Incarnation{rows.number(row, 10)},
                              ExecutionId{rows.number(row, 11)}, EventId{rows.number(row, 12)}};

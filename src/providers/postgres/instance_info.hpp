@@ -18,8 +18,8 @@ inline constexpr std::string_view info_columns =
     "i.instance_id, i.key, i.name, i.version, i.execution, i.status, i.last_event_id, i.created_at, "
     "i.updated_at, "
     "i.parent_instance, i.parent_key, i.parent_execution, i.parent_event, i.custom_status_version, "
-    "i.custom_status";
-inline constexpr int info_column_count = 15;
+    "i.custom_status, i.cancel_asked, i.graceful, i.ended_at";
+inline constexpr int info_column_count = 18;
 /// The columns after them, if results are wanted.
 inline constexpr std::string_view result_columns = ", i.failure, i.output_encoding, i.output";
 

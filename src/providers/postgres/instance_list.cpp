@@ -42,10 +42,7 @@ class Conditions {
     }
     if (filter.created_from) number("i.created_at >= $", to_unix_ms(*filter.created_from));
     if (filter.created_before) number("i.created_at < $", to_unix_ms(*filter.created_before));
-    if (filter.ended_before) {
-      number("i.status IN ('Completed', 'Failed', 'Cancelled') AND i.updated_at < $",
-             to_unix_ms(*filter.ended_before));
-    }
+    if (filter.ended_before) number("i.ended_at < $", to_unix_ms(*filter.ended_before));
   }
 
   void number(std::string_view condition, std::int64_t value) {

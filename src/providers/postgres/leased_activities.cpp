@@ -30,6 +30,9 @@ enum {
   details,
   details_encoding,
   token,
+  retry_of,
+  attempts_before,
+  fence_base,
 };
 
 /// Describes the defect of a row; empty if there is none.
@@ -54,7 +57,7 @@ LeasedActivity read_leased_activity(const Rows& rows, int row) {
                        EventId{rows.number(row, activity)}};
   LeasedActivity item{.request = {}, .lease = {id, LeaseToken{rows.number(row, token)}}, .lease_until = {}};
   item.attempt = static_cast<std::uint32_t>(rows.integer(row, attempt));
-  item.fence = rows.number(row, fence);
+  item.fence = (rows.number(row, fence_base) << 32u) + rows.number(row, fence);
   item.request.key = id;
   item.request.instance = InstanceId{rows.text(row, instance_id)};
   if (auto fault = fault_of(rows, row)) {
@@ -72,6 +75,9 @@ LeasedActivity read_leased_activity(const Rows& rows, int row) {
                           Duration{rows.integer(row, heartbeat)}};
   item.request.orchestration_name = rows.string(row, orchestration_name);
   item.request.orchestration_version = rows.string(row, orchestration_version);
+  item.request.retry_of = EventId{rows.number(row, retry_of)};
+  item.request.attempts_before = static_cast<std::uint32_t>(rows.integer(row, attempts_before));
+  item.request.fence_base = rows.number(row, fence_base);
   if (!rows.is_null(row, details) && !rows.is_null(row, details_encoding)) {
     item.heartbeat = make_payload(rows.text(row, details), rows.text(row, details_encoding));
   }

@@ -10,6 +10,8 @@ namespace duramen::inline v0::postgres::detail {
 [[nodiscard]] LeasedActivity read_leased_activity(const Rows& rows, int row);
 
 /// The column of fetch_work() with the time at which there may be more.
-inline constexpr int work_next_due = 19;
+inline constexpr int work_next_due = 22;
+/// The column of the time of the server.
+inline constexpr int work_now = 23;
 
 }  // namespace duramen::inline v0::postgres::detail

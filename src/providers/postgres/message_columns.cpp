@@ -25,15 +25,26 @@ void ParentColumns::take_into(Parameters& parameters) {
   parameters.add(std::move(instance)).add(std::move(key)).add(std::move(execution)).add(std::move(event));
 }
 
+int cancel_strength(const std::optional<CancelMode>& mode) {
+  if (!mode) return 0;
+  return *mode == CancelMode::terminate ? 2 : 1;
+}
+
 void MessageColumns::add(const OutboundMessage& message) {
   const MessageBody& work = message.body;
   const auto* starts = std::get_if<message::StartOrchestration>(&work);
+  const auto* cancels = std::get_if<message::CancelInstance>(&work);
+  const auto* fires = std::get_if<message::TimerFired>(&work);
   const bool waits = std::holds_alternative<message::ExternalRaised>(work) ||
                      std::holds_alternative<message::QueueMessage>(work);
-  kind.add(starts != nullptr ? start : waits ? may_wait : to_existing);
+  kind.add(starts != nullptr    ? start
+           : cancels != nullptr ? cancel
+           : fires != nullptr   ? timer
+           : waits              ? may_wait
+                                : to_existing);
   target.add(message.target.value);
   item.add(to_json(work, message.target));
-  at.add(to_unix_ms(message.visible_at));
+  at.add(to_unix_ms(fires != nullptr ? fires->fire_at : message.visible_at));
   id.add(message.message_id);
   Incarnation answers;
   if (const auto* done = std::get_if<message::SubOrchestrationCompleted>(&work))
@@ -44,8 +55,15 @@ void MessageColumns::add(const OutboundMessage& message) {
                          std::holds_alternative<message::SubOrchestrationFailed>(work);
   for_key.add(is_answer && !answers ? std::int64_t{-1} : static_cast<std::int64_t>(answers.value));
   name.add(starts != nullptr ? std::string_view(starts->orchestration) : std::string_view());
+  version.add(starts != nullptr ? starts->version : std::nullopt);
   digest.add(starts != nullptr ? providers::start_digest(*starts) : std::int64_t{0});
-  parent.add(starts != nullptr ? starts->parent : std::nullopt);
+  mode.add(cancels != nullptr ? cancel_strength(cancels->mode) : 0);
+  if (fires != nullptr) {
+    parent.add(
+        ParentLink{.instance = {}, .incarnation = {}, .execution = fires->execution, .event = fires->id});
+  } else {
+    parent.add(starts != nullptr ? starts->parent : cancels != nullptr ? cancels->parent : std::nullopt);
+  }
 }
 
 void MessageColumns::take_into(Parameters& parameters) {
@@ -56,7 +74,9 @@ void MessageColumns::take_into(Parameters& parameters) {
       .add(std::move(id))
       .add(std::move(for_key))
       .add(std::move(name))
-      .add(std::move(digest));
+      .add(std::move(version))
+      .add(std::move(digest))
+      .add(std::move(mode));
   parent.take_into(parameters);
 }
 

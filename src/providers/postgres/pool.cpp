@@ -87,7 +87,7 @@ std::unique_ptr<Connection> Pool::connect(bool prepare) {
   auto connection =
       std::make_unique<Connection>(conninfo_, options_.call_timeout, prepare, std::move(notices));
   ++counters_.connections_opened;
-  clock_.synchronise(connection->server_info());
+  clock_.heard(connection->server_info());
   return connection;
 }
 

@@ -7,6 +7,7 @@
 #include "providers/common/own_stolen_leases.hpp"
 #include "providers/postgres/announcer.hpp"
 #include "providers/postgres/empty_fetch_cache.hpp"
+#include "providers/postgres/floors.hpp"
 #include "providers/postgres/pool.hpp"
 #include "providers/postgres/queries.hpp"
 #include "providers/postgres/server_clock.hpp"
@@ -61,6 +62,11 @@ class PostgresProvider final : public Provider {
                                                    Duration idle_timeout) override;
   [[nodiscard]] Result<std::size_t> release_sessions(const std::string& owner) override;
   [[nodiscard]] Result<SweepResult> sweep(std::size_t limit) override;
+  [[nodiscard]] Result<void> write_node(const NodeRecord& record) override;
+  [[nodiscard]] Result<void> remove_node(const NodeId& node) override;
+  [[nodiscard]] Result<std::vector<NodeRecord>> list_nodes() override;
+  [[nodiscard]] Result<std::uint32_t> get_write_level() override;
+  [[nodiscard]] Result<WriteLevelRaise> raise_write_level(std::uint32_t level, Duration live_within) override;
 
   [[nodiscard]] Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) override;
   [[nodiscard]] Result<KeyValues> get_key_values(const InstanceId& instance) override;
@@ -90,13 +96,17 @@ class PostgresProvider final : public Provider {
   /// The first lease token of a fetch: random, and far from the largest number.
   [[nodiscard]] std::int64_t new_token();
   void announce(const providers::Notices& notices);
+  /// An answer to a statement that was sent at `sent` contains the time of the server.
+  void heard(std::int64_t server_now, LeaseTime sent) {
+    if (options_.clock == nullptr)
+      server_clock_.heard(server_now, sent.time_since_epoch().count(), ServerClock::here());
+  }
   /// True if an empty fetch may be repeated without the server.
   [[nodiscard]] bool receives_announcements() const noexcept {
     return options_.clock == nullptr && announcer_.is_listening();
   }
   [[nodiscard]] TurnBatch query_turns(const TurnFetch& request);
   [[nodiscard]] ActivityBatch query_activities(const ActivityFetch& request);
-  [[nodiscard]] LeasedInstance read_leased_instance(const Rows& rows, int row);
   [[nodiscard]] std::vector<Incarnation> reserve_numbers(std::span<const TurnCommit> commits);
   /// The ids of detached starts that are already taken. Read before the commit, because the schema's function
   /// does not return them; an id that is taken in between is missing here, although its start is refused.
@@ -118,6 +128,7 @@ class PostgresProvider final : public Provider {
   providers::Listeners listeners_;
   providers::OwnStolenLeases own_stolen_;
   EmptyFetchCache empty_fetches_;
+  Floors floors_;
   std::mutex random_mutex_;
   std::mt19937_64 random_;
   Pool pool_;

@@ -6,6 +6,7 @@
 #include "providers/postgres/provider.hpp"
 #include "providers/postgres/turn_columns.hpp"
 
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,6 +17,17 @@ namespace {
 
 // A fetch of more rows than this is worth a new plan.
 constexpr std::size_t many = 1000;
+
+/// The lanes of the worker queue that the request names; absent if it does not name them all.
+std::optional<std::set<std::string>> lanes_of(const ActivityFetch& request) {
+  if (!request.names || request.tags.every_tag) return std::nullopt;
+  std::set<std::string> lanes;
+  for (const std::string& name : *request.names) {
+    if (request.tags.untagged) lanes.insert("\n" + name);
+    for (const std::string& tag : request.tags.tags) lanes.insert("#" + tag + "\n" + name);
+  }
+  return lanes;
+}
 
 }  // namespace
 
@@ -34,6 +46,13 @@ ActivityBatch PostgresProvider::query_activities(const ActivityFetch& request) {
   Parameters parameters;
   parameters.number(now.now).number(now.lease_now).text(request.node.value).limit(request.limit);
   parameters.number(whole(request.lease)).number(new_token());
+  if (const auto lanes = lanes_of(request)) {
+    TextColumn column;
+    for (const std::string& lane : *lanes) column.add(lane);
+    parameters.add(std::move(column));
+  } else {
+    parameters.no_texts();
+  }
   if (request.names) {
     TextColumn names;
     for (const std::string& name : *request.names) names.add(name);
@@ -57,6 +76,7 @@ ActivityBatch PostgresProvider::query_activities(const ActivityFetch& request) {
   for (int row = 0; row < rows.count(); ++row) {
     if (rows.is_null(row, 0)) {
       batch.next_due = rows.optional_time(row, work_next_due);
+      heard(rows.integer(row, work_now), sent);
       continue;
     }
     LeasedActivity item = read_leased_activity(rows, row);
@@ -160,9 +180,8 @@ Result<void> PostgresProvider::release_activities(std::span<const ActivityReleas
       delay.add(whole(item.delay));
       uncount.add(item.count_attempt ? 0u : 1u);
     }
-    const TransactionTime now = transaction_time();
     Parameters parameters;
-    parameters.number(now.now).number(now.lease_now).add(std::move(key)).add(std::move(execution));
+    parameters.number(transaction_time().lease_now).add(std::move(key)).add(std::move(execution));
     parameters.add(std::move(activity)).add(std::move(token)).add(std::move(delay)).add(std::move(uncount));
     providers::Notices notices;
     notices.activities_ready = write(queries_.abandon_work, parameters).integer(0, 0) > 0;

@@ -1,6 +1,8 @@
 // The part of the Provider interface that manages a store: sessions, sweeping, finding, removing, counting.
+#include "providers/common/inbox.hpp"
 #include "providers/common/message_subject.hpp"
 #include "providers/common/unreadable_row.hpp"
+#include "providers/postgres/encoding.hpp"
 #include "providers/postgres/error.hpp"
 #include "providers/postgres/instance_info.hpp"
 #include "providers/postgres/instance_list.hpp"
@@ -57,6 +59,12 @@ Result<SweepResult> PostgresProvider::sweep(std::size_t limit) {
       to_start,
       to_close,
       heartbeat,
+      details,
+      details_encoding,
+      started_at,
+      owner,
+      attempts_before,
+      tag,
       next_due,
       more
     };
@@ -83,11 +91,18 @@ Result<SweepResult> PostgresProvider::sweep(std::size_t limit) {
       work.name = found.string(row, activity_name);
       work.options = {Duration{found.integer(row, to_start)}, Duration{found.integer(row, to_close)},
                       Duration{found.integer(row, heartbeat)}};
-      const ActivityAck ack{
-          .lease = {work.key, {}},
-          .instance = work.instance,
-          .completion = overdue_failure(work, kinds[found.integer(row, kind)],
-                                        static_cast<std::uint32_t>(found.integer(row, attempt)))};
+      work.tag = found.optional_string(row, tag);
+      const auto attempts = static_cast<std::uint32_t>(found.integer(row, attempt));
+      ActivityAck ack{.lease = {work.key, {}},
+                      .instance = work.instance,
+                      .completion = overdue_failure(work, kinds[found.integer(row, kind)], attempts)};
+      if (attempts > 0) {
+        ack.ran = {from_unix_ms(found.integer(row, started_at)),
+                   static_cast<std::uint32_t>(found.integer(row, attempts_before)) + attempts,
+                   NodeId{found.string(row, owner)}};
+      }
+      if (!found.is_null(row, details))
+        ack.heartbeat = make_payload(found.text(row, details), found.text(row, details_encoding));
       keys.add(work.key.incarnation.value);
       executions.add(work.key.execution.value);
       activities.add(work.key.activity.value);
@@ -172,15 +187,17 @@ Result<PendingWork> PostgresProvider::list_pending_work(const InstanceId& instan
   return guarded("list_pending_work", [&]() -> Result<PendingWork> {
     const TransactionTime now = transaction_time();
     Parameters of_instance;
-    of_instance.text(instance.value).number(now.lease_now);
+    of_instance.text(instance.value).number(now.now).number(now.lease_now);
     const Rows row = read(queries_.pending_instance, of_instance);
     PendingWork pending;
     if (row.count() == 0) return pending;
     pending.leased = row.flag(0, 1);
     pending.not_before = from_unix_ms(row.integer(0, 2));
+    pending.attempt = static_cast<std::uint32_t>(row.integer(0, 3));
+    const TimePoint last_turn = from_unix_ms(row.integer(0, 4));
 
     Parameters of_activities;
-    of_activities.number(row.integer(0, 0)).number(now.lease_now);
+    of_activities.number(row.integer(0, 0)).number(now.now).number(now.lease_now);
     const Rows activities = read(queries_.pending_activities, of_activities);
     for (int i = 0; i < activities.count(); ++i) {
       pending.activities.push_back({.execution = ExecutionId{activities.number(i, 0)},
@@ -200,14 +217,23 @@ Result<PendingWork> PostgresProvider::list_pending_work(const InstanceId& instan
       pending.more_messages = pending.messages.size() == PendingWork::max_messages;
       if (pending.more_messages) break;
       PendingMessage& message = pending.messages.emplace_back();
-      if (const auto item = message_from_json(messages.text(i, 0), instance)) {
+      if (messages.is_null(i, 1)) {
+        message.type = message_type(message::TimerFired{});
+        message.execution = ExecutionId{messages.number(i, 4)};
+        message.event =
+            EventId{static_cast<std::uint64_t>(messages.integer(i, 0) - providers::first_timer_place)};
+        message.visible_at = from_unix_ms(messages.integer(i, 3));
+        continue;
+      }
+      if (const auto item = message_from_json(messages.text(i, 1), instance)) {
         message.type = message_type(*item);
         std::tie(message.execution, message.event) = providers::message_subject(*item);
       } else {
         message.unreadable = item.error().message;
       }
-      message.visible_at = from_unix_ms(messages.integer(i, 1));
-      message.attempt = static_cast<std::uint32_t>(messages.integer(i, 2));
+      // The beginning of an execution has no time of its own: the last turn sent it.
+      const std::int64_t sent_at = messages.integer(i, 2);
+      message.visible_at = sent_at == 0 ? last_turn : from_unix_ms(sent_at);
     }
     return pending;
   });

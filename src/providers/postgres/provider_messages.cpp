@@ -11,7 +11,7 @@ namespace duramen::inline v0::postgres::detail {
 Result<std::vector<StartOutcome>> PostgresProvider::start_instances(std::span<const StartRequest> requests) {
   return guarded("start_instances", [&]() -> Result<std::vector<StartOutcome>> {
     if (requests.empty()) return std::vector<StartOutcome>{};
-    TextColumn target, item, name;
+    TextColumn target, item, name, version;
     BigintColumn digest;
     BooleanColumn reuse;
     ParentColumns parent;
@@ -19,6 +19,7 @@ Result<std::vector<StartOutcome>> PostgresProvider::start_instances(std::span<co
       target.add(request.instance.value);
       item.add(to_json(MessageBody{request.start}, request.instance));
       name.add(request.start.orchestration);
+      version.add(request.start.version);
       digest.add(providers::start_digest(request.start));
       reuse.add(request.reuse == IdReuse::replace_when_final);
       parent.add(request.start.parent);
@@ -26,8 +27,8 @@ Result<std::vector<StartOutcome>> PostgresProvider::start_instances(std::span<co
     const TransactionTime now = transaction_time();
     Parameters parameters;
     parameters.number(now.now).number(now.lease_now);
-    parameters.add(std::move(target)).add(std::move(item)).add(std::move(name)).add(std::move(digest));
-    parameters.add(std::move(reuse));
+    parameters.add(std::move(target)).add(std::move(item)).add(std::move(name)).add(std::move(version));
+    parameters.add(std::move(digest)).add(std::move(reuse));
     parent.take_into(parameters);
     const Rows rows = write(queries_.start_instances, parameters);
 
@@ -51,8 +52,9 @@ Result<std::vector<EnqueueOutcome>> PostgresProvider::enqueue_messages(
     if (messages.empty()) return std::vector<EnqueueOutcome>{};
     MessageColumns columns;
     for (const OutboundMessage& message : messages) columns.add(message);
+    const TransactionTime now = transaction_time();
     Parameters parameters;
-    parameters.number(transaction_time().now);
+    parameters.number(now.now).number(now.lease_now);
     columns.take_into(parameters);
     const Rows rows = write(queries_.enqueue_messages, parameters);
 

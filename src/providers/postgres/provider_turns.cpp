@@ -1,10 +1,10 @@
 // The part of the Provider interface that leases and commits turns.
-#include "providers/common/unreadable_messages.hpp"
-#include "providers/common/unreadable_row.hpp"
-#include "providers/postgres/encoding.hpp"
 #include "providers/postgres/error.hpp"
 #include "providers/postgres/provider.hpp"
+#include "providers/postgres/schema.hpp"
 #include "providers/postgres/turn_columns.hpp"
+#include "providers/postgres/turn_fetch.hpp"
+#include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -47,6 +47,13 @@ std::int64_t event_number(EventId id) {
   return static_cast<std::int64_t>(std::min<std::uint64_t>(id.value, (1ull << 63) - 2));
 }
 
+Error stored_by_another(const HistoryRequest& request) {
+  return {ErrorCode::conflict, "read_histories",
+          "event " + std::to_string(request.after.value) + " of \"" + request.instance.value +
+              "\" was stored by another commit",
+          false};
+}
+
 /// The requested events of rows `from` to `to`; each row contains a turn.
 Result<std::vector<Event>> read_events(const Rows& rows, int from, int to, const HistoryRequest& request) {
   std::vector<Event> events;
@@ -62,60 +69,6 @@ Result<std::vector<Event>> read_events(const Rows& rows, int from, int to, const
 
 }  // namespace
 
-LeasedInstance PostgresProvider::read_leased_instance(const Rows& rows, int row) {
-  enum {
-    key,
-    instance_id,
-    orchestration,
-    version,
-    status,
-    execution,
-    last_event_id,
-    message_ids,
-    attempts,
-    items,
-    keys,
-    values,
-    encodings,
-    updated_at,
-    token
-  };
-  LeasedInstance item{.instance = InstanceId{rows.text(row, instance_id)},
-                      .incarnation = Incarnation{rows.number(row, key)},
-                      .lease = LeaseToken{rows.number(row, token)},
-                      .execution = ExecutionId{rows.number(row, execution)},
-                      .status = providers::status_or_running(rows.text(row, status)),
-                      .name = rows.string(row, orchestration),
-                      .version = rows.string(row, version),
-                      .last_event_id = EventId{rows.number(row, last_event_id)}};
-  const auto ids = rows.integers(row, message_ids);
-  const auto counts = rows.integers(row, attempts);
-  const auto texts = rows.texts(row, items);
-  providers::UnreadableMessages unreadable;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const auto attempt = static_cast<std::uint32_t>(counts.at(i));
-    item.attempt = std::max(item.attempt, attempt);
-    auto message = message_from_json(texts[i], item.instance);
-    if (message) {
-      item.messages.push_back({std::move(*message), attempt});
-    } else {
-      unreadable.add(ids.at(i), message.error().message);
-    }
-  }
-  item.unreadable = unreadable.description();
-  counters_.unreadable_messages += unreadable.count();
-  const auto value_keys = rows.texts(row, keys);
-  const auto value_texts = rows.texts(row, values);
-  const auto value_encodings = rows.texts(row, encodings);
-  const auto value_times = rows.integers(row, updated_at);
-  for (std::size_t i = 0; i < value_keys.size(); ++i) {
-    item.key_values.emplace(value_keys[i],
-                            KeyValueEntry{make_payload(value_texts.at(i), value_encodings.at(i)),
-                                          from_unix_ms(value_times.at(i))});
-  }
-  return item;
-}
-
 Result<TurnBatch> PostgresProvider::fetch_turns(const TurnFetch& request) {
   return guarded("fetch_turns", [&]() -> Result<TurnBatch> {
     if (request.limit == 0) return TurnBatch{};
@@ -127,38 +80,30 @@ Result<TurnBatch> PostgresProvider::fetch_turns(const TurnFetch& request) {
 TurnBatch PostgresProvider::query_turns(const TurnFetch& request) {
   const LeaseTime sent = clock().lease_now();
   const TransactionTime now = transaction_time();
+  const Capabilities wanted{request};
+  const Floors::Begin floors = floors_.begin(wanted.exact);
   Parameters parameters;
   parameters.number(now.now).number(now.lease_now).limit(request.limit).number(whole(request.lease));
   parameters.number(new_token());
-  parameters.index(std::min(request.min_engine_version, 0x7fff'ffffu));
-  parameters.index(std::min(request.max_engine_version, 0x7fff'ffffu));
-  if (request.orchestrations) {
-    TextColumn names, versions;
-    for (const RegisteredOrchestration& known : *request.orchestrations) {
-      if (known.versions.empty()) {
-        names.add(known.name);
-        versions.add(std::nullopt);
-      }
-      for (const std::string& version : known.versions) {
-        names.add(known.name);
-        versions.add(version);
-      }
-    }
-    parameters.add(std::move(names)).add(std::move(versions));
-  } else {
-    parameters.no_texts().no_texts();
-  }
+  parameters.number(request.min_engine_version).number(request.max_engine_version);
+  wanted.add_to(parameters, floors.ready);
+  parameters.number(count_or_largest(request.max_messages)).number(count_or_largest(request.max_bytes));
+  parameters.number(count_or_largest(request.max_total_bytes)).number(floors.wake);
+  parameters.flag(floors.wants_id && options_.clock == nullptr);
   const Rows rows = run(queries_.fetch_turns, parameters);
-  TurnBatch batch;
-  for (int row = 0; row < rows.count(); ++row) {
-    if (rows.is_null(row, 0)) {
-      batch.next_due = rows.optional_time(row, 15);
-      continue;
-    }
-    LeasedInstance item = read_leased_instance(rows, row);
-    item.lease_until = sent + Duration{whole(request.lease)};
-    batch.items.push_back(std::move(item));
+  heard(rows.integer(rows.count() - 1, FetchedTurns::now), sent);
+  const int last = rows.count() - 1;
+  if (const std::int64_t needed = rows.integer(last, FetchedTurns::works_with);
+      needed > static_cast<std::int64_t>(migrations().size()) &&
+      !duramen::detail::mutant("a_changed_schema_is_used_on")) {
+    throw StoreError(newer_schema(options_.schema, needed));
   }
+  FetchedTurns fetched{rows, request};
+  counters_.unreadable_messages += fetched.unreadable();
+  const bool complete = options_.clock != nullptr || floors_.end(wanted.exact, floors, fetched.floors());
+  TurnBatch batch{.items = fetched.take(), .next_due = rows.optional_time(last, FetchedTurns::next_due)};
+  if (!complete && batch.items.empty()) return query_turns(request);
+  for (LeasedInstance& item : batch.items) item.lease_until = sent + Duration{whole(request.lease)};
   return batch;
 }
 
@@ -178,14 +123,16 @@ std::vector<Result<std::vector<Event>>> PostgresProvider::read_histories(
   if (requests.empty()) return {};
   auto all = guarded("read_histories", [&]() -> Result<std::vector<Result<std::vector<Event>>>> {
     TextColumn instances;
-    BigintColumn executions, afters;
+    BigintColumn executions, afters, tokens;
     for (const HistoryRequest& request : requests) {
       instances.add(request.instance.value);
       executions.add(request.execution.value);
       afters.add(event_number(request.after));
+      tokens.add(request.token.value);
     }
     Parameters parameters;
     parameters.add(std::move(instances)).add(std::move(executions)).add(std::move(afters));
+    parameters.add(std::move(tokens));
     const Rows rows = read(queries_.histories, parameters);
     std::vector<Result<std::vector<Event>>> histories;
     histories.reserve(requests.size());
@@ -193,15 +140,24 @@ std::vector<Result<std::vector<Event>>> PostgresProvider::read_histories(
     for (std::size_t place = 0; place < requests.size(); ++place) {
       int to = from;
       while (to < rows.count() && rows.number(to, 1) == place + 1) ++to;
-      histories.push_back(read_events(rows, from, to, requests[place]));
+      // The first row says only whether the token fits.
+      if (from < to && rows.flag(from, 2)) {
+        histories.push_back(read_events(rows, from + 1, to, requests[place]));
+      } else {
+        histories.push_back(stored_by_another(requests[place]));
+      }
       from = to;
     }
     return histories;
   });
   if (all) return std::move(*all);
+  if (requests.size() == 1 || all.error().retryable)
+    return std::vector<Result<std::vector<Event>>>(requests.size(), Result<std::vector<Event>>{all.error()});
   // One request is invalid; the others are not.
-  if (!all.error().retryable) return Provider::read_histories(requests);
-  return std::vector<Result<std::vector<Event>>>(requests.size(), Result<std::vector<Event>>{all.error()});
+  std::vector<Result<std::vector<Event>>> each;
+  for (const HistoryRequest& request : requests)
+    each.push_back(std::move(read_histories({&request, 1}).front()));
+  return each;
 }
 
 std::vector<Incarnation> PostgresProvider::reserve_numbers(std::span<const TurnCommit> commits) {
@@ -345,9 +301,8 @@ Result<void> PostgresProvider::release_turns(std::span<const TurnRelease> items)
       delay.add(whole(item.delay));
       uncount.add(item.count_attempt ? 0u : 1u);
     }
-    const TransactionTime now = transaction_time();
     Parameters parameters;
-    parameters.number(now.now).number(now.lease_now);
+    parameters.number(transaction_time().lease_now);
     parameters.add(std::move(key)).add(std::move(token)).add(std::move(delay)).add(std::move(uncount));
     providers::Notices notices;
     notices.turns_ready = write(queries_.abandon_turns, parameters).integer(0, 0) > 0;

@@ -28,7 +28,10 @@ struct Queries {
   Query release_sessions;
   Query delete_instances;
   Query prune_executions;
+  Query write_node;
+  Query raise_write_level;
 
+  Query remove_node;
   Query reserve_numbers;
   Query taken_ids;
   Query stolen_leases;
@@ -46,6 +49,8 @@ struct Queries {
   Query metrics;
   Query count_instances;
   Query depths;
+  Query nodes;
+  Query write_level;
 };
 
 }  // namespace duramen::inline v0::postgres::detail

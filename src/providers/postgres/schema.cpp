@@ -3,6 +3,8 @@
 #include "providers/postgres/connection.hpp"
 #include "providers/postgres/error.hpp"
 #include "providers/postgres/identifier.hpp"
+#include <duramen/detail/mutant.hpp>
+#include <duramen/history.hpp>
 
 #include <optional>
 
@@ -21,11 +23,11 @@ std::optional<Version> read_version(Connection& connection, const std::string& s
   name.text(schema);
   const Rows found = connection.run(
       "SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
-      "WHERE n.nspname = $1 AND c.relname = 'schema_version'",
+      "WHERE n.nspname = $1 AND c.relname = 'duramen_schema'",
       name);
   if (found.count() == 0) return std::nullopt;
   const Rows rows =
-      connection.run(in_schema("SELECT version, works_with FROM @schema_version", quoted_identifier(schema)));
+      connection.run(in_schema("SELECT version, works_with FROM @duramen_schema", quoted_identifier(schema)));
   if (rows.count() == 0) return std::nullopt;
   return Version{rows.integer(0, 0), rows.integer(0, 1)};
 }
@@ -39,20 +41,31 @@ bool holds_something_else(Connection& connection, const std::string& schema) {
                  "c.relnamespace "
                  "WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'S') AND c.relname IN ('instances', "
                  "'history', "
-                 "'worker_queue', 'sessions', 'executions') LIMIT 1",
+                 "'worker_queue', 'sessions', 'executions', 'queue') LIMIT 1",
                  name)
              .count() > 0;
 }
 
 void refuse_newer(const Version& version, const std::string& schema, std::span<const Migration> known) {
-  const auto newest = static_cast<std::int64_t>(known.size());
-  if (version.works_with <= newest) return;
-  throw StoreError({ErrorCode::wrong_version, "",
-                    "schema '" + schema + "' has version " + std::to_string(version.current) +
-                        " and needs a Duramen that knows version " + std::to_string(version.works_with) +
-                        "; this one knows up to " + std::to_string(newest) +
-                        ": use the newer Duramen that wrote it",
-                    false});
+  if (version.works_with > static_cast<std::int64_t>(known.size()))
+    throw StoreError(newer_schema(schema, version.works_with, known));
+}
+
+/// The layout before the first release had a table that this one does not have.
+void refuse_earlier_layout(Connection& connection, const std::string& schema) {
+  Parameters name;
+  name.text(schema);
+  const Rows found = connection.run(
+      "SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+      "WHERE n.nspname = $1 AND c.relname = 'orchestrator_queue'",
+      name);
+  if (found.count() == 0) return;
+  throw StoreError(
+      {ErrorCode::wrong_version, "",
+       "schema '" + schema +
+           "' was written by an earlier Duramen; export its ended instances with that build (`duramen "
+           "export`), finish the open ones there, and import into a new schema",
+       false});
 }
 
 /// A transaction that rolls back unless it is committed.
@@ -79,7 +92,8 @@ class Transaction {
   bool done_ = false;
 };
 
-void bring_up_to_date(Connection& connection, const std::string& schema, std::span<const Migration> known) {
+void bring_up_to_date(Connection& connection, const std::string& schema, std::span<const Migration> known,
+                      std::chrono::milliseconds lock_timeout) {
   const auto newest = static_cast<std::int64_t>(known.size());
   const std::string name = quoted_identifier(schema);
   Transaction transaction{connection};
@@ -90,6 +104,7 @@ void bring_up_to_date(Connection& connection, const std::string& schema, std::sp
   refuse_newer(version, schema, known);
   if (version.current >= newest) return;  // another node has migrated it
   if (version.current == 0) {
+    refuse_earlier_layout(connection, schema);
     if (holds_something_else(connection, schema)) {
       throw StoreError(
           {ErrorCode::invalid_argument, "",
@@ -100,16 +115,22 @@ void bring_up_to_date(Connection& connection, const std::string& schema, std::sp
   }
   connection.script("SET LOCAL search_path TO " + name + ", pg_temp");
   connection.script("SET LOCAL client_min_messages TO warning");
+  // A migration that waits for a lock holds up every call behind it: it gives up instead, and a caller tries
+  // again.
+  if (!duramen::detail::mutant("a_migration_waits_for_its_locks"))
+    connection.script("SET LOCAL lock_timeout TO " + std::to_string(lock_timeout.count()));
   for (std::int64_t next = version.current; next < newest; ++next) {
     const Migration& migration = known[static_cast<std::size_t>(next)];
     for (const std::string_view file : migration.files) connection.script(std::string(file));
     version = {next + 1, migration.works_with};
   }
+  connection.script("INSERT INTO settings (name, value) VALUES ('write_level', " +
+                    std::to_string(engine_version) + ") ON CONFLICT (name) DO NOTHING");
   connection.script(
-      "CREATE TABLE IF NOT EXISTS schema_version (one boolean PRIMARY KEY DEFAULT true CHECK (one), "
+      "CREATE TABLE IF NOT EXISTS duramen_schema (one boolean PRIMARY KEY DEFAULT true CHECK (one), "
       "version bigint NOT NULL, works_with bigint NOT NULL)");
   connection.script(
-      "INSERT INTO schema_version (version, works_with) VALUES (" + std::to_string(version.current) + ", " +
+      "INSERT INTO duramen_schema (version, works_with) VALUES (" + std::to_string(version.current) + ", " +
       std::to_string(version.works_with) +
       ") ON CONFLICT (one) DO UPDATE SET version = excluded.version, works_with = excluded.works_with");
   transaction.commit();
@@ -117,19 +138,29 @@ void bring_up_to_date(Connection& connection, const std::string& schema, std::sp
 
 }  // namespace
 
+Error newer_schema(const std::string& schema, std::int64_t works_with, std::span<const Migration> known) {
+  return {ErrorCode::wrong_version, "",
+          "schema '" + schema + "' needs a Duramen that knows version " + std::to_string(works_with) +
+              "; this one knows up to " + std::to_string(known.size()) +
+              ": use the newer Duramen that wrote it",
+          false};
+}
+
 std::int64_t stored_schema_version(Connection& connection, const std::string& schema) {
   return read_version(connection, schema).value_or(Version{}).current;
 }
 
 void open_schema(Connection& connection, const std::string& schema, bool migrate,
-                 std::span<const Migration> known) {
+                 std::span<const Migration> known, std::chrono::milliseconds lock_timeout) {
   const auto newest = static_cast<std::int64_t>(known.size());
   const std::optional<Version> version = read_version(connection, schema);
   if (version) {
     refuse_newer(*version, schema, known);
     if (version->current >= newest) return;
+  } else {
+    refuse_earlier_layout(connection, schema);
   }
-  if (migrate) return bring_up_to_date(connection, schema, known);
+  if (migrate) return bring_up_to_date(connection, schema, known, lock_timeout);
   throw StoreError({ErrorCode::wrong_version, "",
                     version ? "schema '" + schema + "' has version " + std::to_string(version->current) +
                                   ", this Duramen needs " + std::to_string(newest) +

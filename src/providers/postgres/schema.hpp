@@ -6,6 +6,9 @@
 // So a function that changes its parameters or its meaning gets a new name.
 #pragma once
 
+#include <duramen/result.hpp>
+
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -26,9 +29,14 @@ struct Migration {
 
 /// Creates the schema, or migrates it to the version of this Duramen, unless `migrate` is false. One node
 /// migrates at a time; the others wait. `known` are the versions of this Duramen, unless a test simulates a
-/// later one. Throws StoreError, SqlError, ConnectionError.
+/// later one. A migration waits for a lock that long. Throws StoreError, SqlError, ConnectionError.
 void open_schema(Connection& connection, const std::string& schema, bool migrate,
-                 std::span<const Migration> known = migrations());
+                 std::span<const Migration> known = migrations(),
+                 std::chrono::milliseconds lock_timeout = std::chrono::seconds{3});
+
+/// The error of a Duramen that is too old for the schema, which needs one that knows version `works_with`.
+[[nodiscard]] Error newer_schema(const std::string& schema, std::int64_t works_with,
+                                 std::span<const Migration> known = migrations());
 
 /// The current version of the schema; 0 if it was dropped. Throws SqlError, ConnectionError.
 [[nodiscard]] std::int64_t stored_schema_version(Connection& connection, const std::string& schema);

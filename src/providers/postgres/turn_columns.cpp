@@ -45,8 +45,16 @@ void each_link(Message& message, Visit visit) {
   }
 }
 
-bool is_own_timer(const TurnCommit& commit, const OutboundMessage& message) {
-  return std::holds_alternative<message::TimerFired>(message.body) && message.target == commit.instance;
+template <class Body>
+const Body* own(const TurnCommit& commit, const OutboundMessage& message) {
+  return message.target == commit.instance ? std::get_if<Body>(&message.body) : nullptr;
+}
+
+/// True if the commit drops this timer again: it is never inserted.
+bool is_dropped(const TurnCommit& commit, const message::TimerFired& timer) {
+  if (timer.execution != commit.execution) return false;
+  return commit.cancel_rest ||
+         std::ranges::find(commit.dropped_timers, timer.id) != commit.dropped_timers.end();
 }
 
 }  // namespace
@@ -67,9 +75,10 @@ std::optional<std::string> completion_json(const ActivityAck& ack) {
   const ActivityKey& key = ack.lease.key;
   MessageBody item;
   if (const auto* result = std::get_if<Payload>(&*ack.completion)) {
-    item = message::ActivityCompleted{key.execution, key.activity, *result};
+    item = message::ActivityCompleted{key.execution, key.activity, *result, ack.ran};
   } else {
-    item = message::ActivityFailed{key.execution, key.activity, std::get<Failure>(*ack.completion)};
+    item = message::ActivityFailed{key.execution, key.activity, std::get<Failure>(*ack.completion), ack.ran,
+                                   ack.heartbeat};
   }
   return to_json(item, ack.instance);
 }
@@ -80,6 +89,17 @@ void TurnColumns::add(const TurnCommit& commit, Incarnation number) {
   add_acks(commit);
   add_work(commit);
   add_messages(commit, number);
+  if (const auto* lease = std::get_if<HeldLease>(&commit.basis)) {
+    for (const std::int64_t place : lease->taken) {
+      taken_.turn.add(turns_);
+      taken_.place.add(place);
+    }
+  }
+  for (const MessageBody& body : commit.put_back) {
+    put_back_.turn.add(turns_);
+    put_back_.item.add(to_json(body, commit.instance));
+    put_back_.cancel.add(std::holds_alternative<message::CancelInstance>(body));
+  }
   for (const EventId timer : commit.dropped_timers) {
     dropped_.turn.add(turns_);
     dropped_.event.add(timer.value);
@@ -107,6 +127,7 @@ void TurnColumns::add_turn(const TurnCommit& commit, Incarnation number) {
   turn_.key.add(start != nullptr ? number.value : commit.incarnation.value);
   turn_.lease.add(lease != nullptr ? lease->token.value : std::uint64_t{0});
   turn_.seen.add(condition != nullptr ? condition->last_event_id.value : std::uint64_t{0});
+  turn_.replay.add(condition != nullptr ? condition->replay_token.value : std::uint64_t{0});
   turn_.execution.add(commit.execution.value);
   turn_.fits.add(numbered_one_after_the_other(commit) && (start == nullptr || is_first_turn(commit)));
   turn_.first.add(commit.events.empty() ? std::uint64_t{0} : commit.events.front().id.value);
@@ -130,6 +151,13 @@ void TurnColumns::add_turn(const TurnCommit& commit, Incarnation number) {
                                   : std::string_view());
   turn_.digest.add(start != nullptr ? providers::start_digest(start->request.start) : std::int64_t{0});
   turn_.reuse.add(start != nullptr && start->request.reuse == IdReuse::replace_when_final);
+  turn_.graceful.add(change.graceful);
+  turn_.asked.add(cancel_strength(change.cancel_asked));
+  const message::ContinueAsNew* begin = nullptr;
+  for (const OutboundMessage& message : commit.messages) {
+    if (const auto* next = own<message::ContinueAsNew>(commit, message)) begin = next;
+  }
+  turn_.next_version.add(begin != nullptr ? std::optional(begin->version.value_or("")) : std::nullopt);
 }
 
 void TurnColumns::add_acks(const TurnCommit& commit) {
@@ -171,18 +199,30 @@ void TurnColumns::add_work(const TurnCommit& commit) {
     work_.orchestration.add(activity.orchestration_name);
     work_.version.add(activity.orchestration_version);
     work_.owner.add(item.born_leased ? std::optional(commit.node.value) : std::nullopt);
+    work_.retry_of.add(activity.retry_of.value);
+    work_.attempts_before.add(activity.attempts_before);
+    work_.fence_base.add(activity.fence_base);
+    work_.details.add(activity.heartbeat ? std::optional<std::string_view>(activity.heartbeat->data)
+                                         : std::nullopt);
+    work_.details_encoding.add(activity.heartbeat
+                                   ? std::optional<std::string_view>(to_string(activity.heartbeat->encoding))
+                                   : std::nullopt);
   }
 }
 
 void TurnColumns::add_messages(const TurnCommit& commit, Incarnation number) {
   for (const OutboundMessage& message : commit.messages) {
-    if (is_own_timer(commit, message)) {
-      const auto& timer = std::get<message::TimerFired>(message.body);
+    if (const auto* timer = own<message::TimerFired>(commit, message)) {
+      if (is_dropped(commit, *timer)) continue;
       timer_.turn.add(turns_);
-      timer_.execution.add(timer.execution.value);
-      timer_.event.add(timer.id.value);
-      timer_.at.add(to_unix_ms(message.visible_at));
-      timer_.item.add(to_json(message.body, message.target));
+      timer_.execution.add(timer->execution.value);
+      timer_.event.add(timer->id.value);
+      timer_.at.add(to_unix_ms(timer->fire_at));
+      continue;
+    }
+    if (own<message::ContinueAsNew>(commit, message) != nullptr) {
+      begin_.turn.add(turns_);
+      begin_.item.add(to_json(message.body, message.target));
       continue;
     }
     message_turn_.add(turns_);
@@ -221,17 +261,21 @@ Parameters TurnColumns::take(const TransactionTime& time) {
   Parameters p;
   const auto add = [&p](auto&... columns) { (p.add(std::move(columns)), ...); };
   p.number(time.now).number(time.lease_now);
-  add(turn_.basis, turn_.token, turn_.node, turn_.instance, turn_.key, turn_.lease, turn_.seen,
+  add(turn_.basis, turn_.token, turn_.node, turn_.instance, turn_.key, turn_.lease, turn_.seen, turn_.replay,
       turn_.execution, turn_.fits, turn_.first, turn_.last, turn_.events, turn_.status, turn_.version,
       turn_.engine, turn_.output, turn_.output_encoding, turn_.failure);
   turn_.parent.take_into(p);
   add(turn_.sets_status, turn_.custom_status, turn_.sets_values, turn_.activity_lease, turn_.cancel_rest,
-      turn_.name, turn_.digest, turn_.reuse);
+      turn_.name, turn_.digest, turn_.reuse, turn_.graceful, turn_.asked, turn_.next_version);
   add(ack_.turn, ack_.key, ack_.execution, ack_.activity, ack_.token, ack_.item);
   add(work_.turn, work_.execution, work_.activity, work_.token, work_.name, work_.input, work_.encoding,
       work_.session, work_.tag, work_.start, work_.close, work_.heartbeat, work_.orchestration, work_.version,
-      work_.owner);
-  add(timer_.turn, timer_.execution, timer_.event, timer_.at, timer_.item);
+      work_.owner, work_.retry_of, work_.attempts_before, work_.fence_base, work_.details,
+      work_.details_encoding);
+  add(taken_.turn, taken_.place);
+  add(begin_.turn, begin_.item);
+  add(put_back_.turn, put_back_.item, put_back_.cancel);
+  add(timer_.turn, timer_.execution, timer_.event, timer_.at);
   add(message_turn_);
   message_.take_into(p);
   add(refused_);

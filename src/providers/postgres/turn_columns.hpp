@@ -42,6 +42,7 @@ class TurnColumns {
     BigintColumn key;
     BigintColumn lease;
     BigintColumn seen;
+    BigintColumn replay;
     BigintColumn execution;
     BooleanColumn fits;
     BigintColumn first;
@@ -62,6 +63,9 @@ class TurnColumns {
     TextColumn name;
     BigintColumn digest;
     BooleanColumn reuse;
+    BooleanColumn graceful;
+    SmallintColumn asked;
+    TextColumn next_version;
   } turn_;
   struct {
     IntegerColumn turn;
@@ -87,13 +91,30 @@ class TurnColumns {
     TextColumn orchestration;
     TextColumn version;
     TextColumn owner;
+    BigintColumn retry_of;
+    IntegerColumn attempts_before;
+    BigintColumn fence_base;
+    TextColumn details;
+    TextColumn details_encoding;
   } work_;
+  struct {
+    IntegerColumn turn;
+    BigintColumn place;
+  } taken_;
+  struct {
+    IntegerColumn turn;
+    TextColumn item;
+  } begin_;
+  struct {
+    IntegerColumn turn;
+    TextColumn item;
+    BooleanColumn cancel;
+  } put_back_;
   struct {
     IntegerColumn turn;
     BigintColumn execution;
     BigintColumn event;
     BigintColumn at;
-    TextColumn item;
   } timer_;
   IntegerColumn message_turn_;
   MessageColumns message_;
@@ -125,7 +146,8 @@ struct TurnAnswer {
 };
 [[nodiscard]] TurnAnswer read_turn_answer(const Rows& rows, std::span<const TurnCommit> commits);
 
-/// The completion that an ended activity sends; absent if it sends none.
+/// The completion that an ended activity sends; absent if it sends none. The server adds the details of the
+/// row to a failure that has none.
 [[nodiscard]] std::optional<std::string> completion_json(const ActivityAck& ack);
 
 }  // namespace duramen::inline v0::postgres::detail

@@ -72,6 +72,12 @@ std::uint64_t Connection::total_changes() const {
 
 bool Connection::in_transaction() const { return sqlite3_get_autocommit(connection_) == 0; }
 
+std::uint32_t Connection::content_version() const {
+  unsigned int version = 0;
+  sqlite3_file_control(connection_, "main", SQLITE_FCNTL_DATA_VERSION, &version);
+  return version;
+}
+
 void Connection::checkpoint_on_close(bool does) {
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, does ? 0 : 1, nullptr);
 }

@@ -34,6 +34,9 @@ class Connection {
   [[nodiscard]] std::uint64_t total_changes() const;
   [[nodiscard]] bool in_transaction() const;
 
+  /// Changes with every commit, also of other connections, that this connection has seen. Nearly free.
+  [[nodiscard]] std::uint32_t content_version() const;
+
   /// If true, as by default, the last connection that closes checkpoints the WAL and removes it.
   void checkpoint_on_close(bool does);
 

@@ -11,6 +11,7 @@
 #include "providers/sqlite/worker_queue.hpp"
 #include <duramen/provider.hpp>
 
+#include <cstdint>
 #include <optional>
 
 namespace duramen::inline v0::sqlite::detail {
@@ -29,15 +30,27 @@ class Delivery {
   /// Inserts the instance as pending, with its message and its parked messages.
   [[nodiscard]] StartOutcome start(const TransactionTime& time, const StartRequest& request,
                                    providers::Notices& notices);
-  /// `duplicate` for a start: the id is taken.
+  /// Any message but a start.
   [[nodiscard]] EnqueueOutcome deliver(const TransactionTime& time, const OutboundMessage& message,
                                        providers::Notices& notices);
+  /// False: the id is taken. A child is born with `cancel`: it is queued behind the start.
+  [[nodiscard]] bool deliver_start(const TransactionTime& time, const OutboundMessage& message,
+                                   const message::StartOrchestration& start,
+                                   const std::optional<message::CancelInstance>& cancel,
+                                   providers::Notices& notices);
+
+  /// Stores a cancel that counts. One from a parent is noted as descending if any node can decide it.
+  void store_cancel(const TransactionTime& time, InstanceRow& target, const InstanceId& id,
+                    const message::CancelInstance& cancel, providers::Notices& notices);
 
   /// Deletes the worker row and, if it was held under that lease, enqueues the completion.
   [[nodiscard]] AckResult acknowledge(const TransactionTime& time, const ActivityAck& ack,
                                       providers::Notices& notices);
-  /// The same for a row that is already deleted.
-  void enqueue_completion(const TransactionTime& time, const ActivityAck& ack, providers::Notices& notices);
+  /// The same for a row that is already deleted. `heartbeat` are the last details of a failed attempt.
+  void enqueue_completion(const TransactionTime& time, const ActivityAck& ack,
+                          std::optional<Payload> heartbeat, providers::Notices& notices);
+  /// The last heartbeat details of a failed attempt. Read before the row is deleted.
+  [[nodiscard]] std::optional<Payload> heartbeat_of(const ActivityAck& ack);
   /// The reason why a lease no longer holds.
   [[nodiscard]] AckResult refusal(const TransactionTime& time, const ActivityLease& lease);
 
@@ -48,9 +61,9 @@ class Delivery {
   void erase_instance(const TransactionTime& time, Incarnation key, providers::Notices& notices);
 
  private:
-  [[nodiscard]] EnqueueOutcome deliver_start(const TransactionTime& time, const OutboundMessage& message,
-                                             const message::StartOrchestration& start,
-                                             providers::Notices& notices);
+  [[nodiscard]] bool is_child_of(Incarnation key, const ParentLink& link);
+  std::int64_t enqueue(const TransactionTime& time, const InstanceRow& target, const InstanceId& id,
+                       const MessageBody& item, providers::Notices& notices);
 
   NumberAllocator& numbers_;
   Instances& instances_;

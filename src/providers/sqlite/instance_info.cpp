@@ -48,7 +48,10 @@ InstanceInfo read_info(const Cursor& run, Results results) {
                     .created_at = from_unix_ms(run.integer(7)),
                     .updated_at = from_unix_ms(run.integer(8)),
                     .custom_status = run.optional_string(14),
-                    .custom_status_version = run.number(13)};
+                    .custom_status_version = run.number(13),
+                    .cancel_asked = parse_cancel_mode(run.text(15)),
+                    .graceful = run.integer(16) != 0};
+  if (!run.is_null(17)) info.ended_at = from_unix_ms(run.integer(17));
   info.status = read_status(run, 5, info.unreadable);
   if (!run.is_null(9)) {
     info.parent = ParentLink{InstanceId{run.text(9)}, Incarnation{run.number(10)},

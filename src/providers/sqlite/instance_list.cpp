@@ -13,8 +13,6 @@ namespace duramen::inline v0::sqlite::detail {
 
 namespace {
 
-constexpr std::string_view final_statuses = "('Completed', 'Failed', 'Cancelled')";
-
 /// The conditions of a query, and the values for their parameters in the same order. Each query gets a
 /// statement made of its own conditions, so that it can use the best index.
 class Conditions {
@@ -34,20 +32,21 @@ class Conditions {
       add("i.status IN (SELECT value FROM json_each(?))", json_list(filter.statuses, text));
     }
     if (filter.parent) {
-      add("i.parent_key IS NOT NULL AND i.parent_key = (SELECT p.key FROM instances p WHERE p.instance_id = "
+      add("i.parent_key IS NOT NULL AND i.parent_key = (SELECT p.key FROM duramen_instances p WHERE "
+          "p.instance_id = "
           "?)",
           filter.parent->value);
     }
     // An instance whose parent is deleted counts as a root.
     if (filter.roots_only) {
       text_ +=
-          " AND (i.parent_key IS NULL OR NOT EXISTS (SELECT 1 FROM instances p WHERE p.key = i.parent_key))";
+          " AND (i.parent_key IS NULL OR NOT EXISTS (SELECT 1 FROM duramen_instances p WHERE p.key = "
+          "i.parent_key))";
     }
     if (filter.created_from) add("i.created_at >= ?", to_unix_ms(*filter.created_from));
     if (filter.created_before) add("i.created_at < ?", to_unix_ms(*filter.created_before));
     if (filter.ended_before) {
-      add("i.status IN " + std::string(final_statuses) + " AND i.updated_at < ?",
-          to_unix_ms(*filter.ended_before));
+      add("i.ended_at < ?", to_unix_ms(*filter.ended_before));
     }
   }
 
@@ -98,22 +97,22 @@ InstanceList::InstanceList(Connection& connection)
           // Only the last execution has a result: the earlier ones ended by continue-as-new.
           "SELECT e.execution, e.status, e.version, e.last_event_id, e.started_at, e.ended_at, NULL, NULL, "
           "NULL, "
-          "NULL, NULL, NULL, NULL, NULL, NULL FROM instances i JOIN executions e ON e.instance_key = i.key "
+          "NULL, NULL, NULL, NULL, NULL, NULL FROM duramen_instances i JOIN duramen_executions e ON "
+          "e.instance_key = i.key "
           "WHERE i.instance_id = ?1 UNION ALL "
           "SELECT i.execution, i.status, i.version, i.last_event_id, i.execution_started_at, "
-          "CASE WHEN i.status IN ('Completed', 'Failed', 'Cancelled', 'ContinuedAsNew') THEN i.updated_at "
-          "END" +
-              std::string(result_columns) + " FROM instances i WHERE i.instance_id = ?1 ORDER BY 1"),
-      tree_(
-          connection,
-          // A damaged row could make the root its own descendant.
-          "WITH RECURSIVE tree (key, depth, root) AS (SELECT key, 0, key FROM instances "
-          "WHERE instance_id = ? UNION "
-          "SELECT c.key, tree.depth + 1, tree.root FROM tree JOIN instances c INDEXED BY instances_by_parent "
-          "ON c.parent_key = tree.key WHERE c.parent_key IS NOT NULL AND c.key <> tree.root) "
-          "SELECT " +
-              std::string(info_columns) +
-              " FROM tree CROSS JOIN instances i ON i.key = tree.key ORDER BY tree.depth, i.key") {}
+          "CASE WHEN i.status = 'ContinuedAsNew' THEN i.updated_at ELSE i.ended_at END" +
+              std::string(result_columns) + " FROM duramen_instances i WHERE i.instance_id = ?1 ORDER BY 1"),
+      tree_(connection,
+            // A damaged row could make the root its own descendant.
+            "WITH RECURSIVE tree (key, depth, root) AS (SELECT key, 0, key FROM duramen_instances "
+            "WHERE instance_id = ? UNION "
+            "SELECT c.key, tree.depth + 1, tree.root FROM tree JOIN duramen_instances c INDEXED BY "
+            "duramen_instances_by_parent "
+            "ON c.parent_key = tree.key WHERE c.parent_key IS NOT NULL AND c.key <> tree.root) "
+            "SELECT " +
+                std::string(info_columns) +
+                " FROM tree CROSS JOIN duramen_instances i ON i.key = tree.key ORDER BY tree.depth, i.key") {}
 
 InstancePage InstanceList::page(const InstanceQuery& query) {
   InstancePage page;
@@ -122,7 +121,7 @@ InstancePage InstanceList::page(const InstanceQuery& query) {
   const Conditions conditions{query};
   Statement statement{connection_, "SELECT " + std::string(info_columns) +
                                        (query.with_results ? std::string(result_columns) : std::string()) +
-                                       " FROM instances i" + conditions.text() + " ORDER BY i.key" +
+                                       " FROM duramen_instances i" + conditions.text() + " ORDER BY i.key" +
                                        (newest_first ? " DESC" : "") + " LIMIT ?"};
   conditions.bind_to(statement);
   // One row more than wanted shows that there is another page.

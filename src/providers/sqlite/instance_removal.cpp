@@ -15,7 +15,7 @@ namespace {
 
 /// Deletes the rows of all instances in a list from a table.
 std::string erase_from(const std::string& table, const std::string& column = "instance_key") {
-  return "DELETE FROM " + table + " WHERE " + column + " IN (SELECT value FROM json_each(?))";
+  return "DELETE FROM duramen_" + table + " WHERE " + column + " IN (SELECT value FROM json_each(?))";
 }
 
 }  // namespace
@@ -35,40 +35,40 @@ struct InstanceRemoval::Family {
 InstanceRemoval::InstanceRemoval(Connection& connection, StolenLeases& stolen_leases)
     : stolen_leases_(stolen_leases),
       // A deleted parent does not count.
-      root_(connection,
-            "SELECT i.key, EXISTS (SELECT 1 FROM instances p WHERE p.key = i.parent_key), i.execution "
-            "FROM instances i WHERE i.instance_id = ?"),
+      root_(
+          connection,
+          "SELECT i.key, EXISTS (SELECT 1 FROM duramen_instances p WHERE p.key = i.parent_key), i.execution "
+          "FROM duramen_instances i WHERE i.instance_id = ?"),
       family_(connection,
               "WITH RECURSIVE family (key) AS (VALUES (?) UNION "
-              "SELECT c.key FROM family JOIN instances c INDEXED BY instances_by_parent "
+              "SELECT c.key FROM family JOIN duramen_instances c INDEXED BY duramen_instances_by_parent "
               "ON c.parent_key = family.key WHERE c.parent_key IS NOT NULL) "
               "SELECT i.key, i.instance_id, i.status, i.last_event_id "
-              "FROM family CROSS JOIN instances i ON i.key = family.key"),
+              "FROM family CROSS JOIN duramen_instances i ON i.key = family.key"),
       past_executions_(connection,
-                       "SELECT count(*), coalesce(sum(last_event_id), 0) FROM executions "
+                       "SELECT count(*), coalesce(sum(last_event_id), 0) FROM duramen_executions "
                        "WHERE instance_key IN (SELECT value FROM json_each(?))"),
-      leases_(
-          connection,
-          "SELECT instance_key, execution, activity, lease_token, lease_until, lease_owner FROM worker_queue "
-          "WHERE instance_key IN (SELECT value FROM json_each(?1)) AND lease_token IS NOT NULL "
-          "AND lease_until > ?2"),
+      leases_(connection,
+              "SELECT instance_key, execution, activity, lease_token, lease_until, lease_owner FROM "
+              "duramen_worker_queue "
+              "WHERE instance_key IN (SELECT value FROM json_each(?1)) AND lease_token IS NOT NULL "
+              "AND lease_until > ?2"),
       erase_work_(connection, erase_from("worker_queue")),
-      erase_messages_(connection, erase_from("orchestrator_queue")),
+      erase_messages_(connection, erase_from("queue")),
       erase_received_(connection, erase_from("received_messages")),
       erase_key_values_(connection, erase_from("key_values")),
       erase_history_(connection, erase_from("history")),
       erase_executions_(connection, erase_from("executions")),
       erase_instances_(connection, erase_from("instances", "key")),
       prunable_(connection,
-                "SELECT execution, last_event_id FROM executions "
+                "SELECT execution, last_event_id FROM duramen_executions "
                 "WHERE instance_key = ? AND execution <= ? AND ended_at < ?"),
-      prune_history_(
-          connection,
-          "DELETE FROM history WHERE instance_key = ? AND execution IN (SELECT value FROM json_each(?))"),
-      prune_executions_(
-          connection,
-          "DELETE FROM executions WHERE instance_key = ? AND execution IN (SELECT value FROM json_each(?))") {
-}
+      prune_history_(connection,
+                     "DELETE FROM duramen_history WHERE instance_key = ? AND execution IN (SELECT value FROM "
+                     "json_each(?))"),
+      prune_executions_(connection,
+                        "DELETE FROM duramen_executions WHERE instance_key = ? AND execution IN (SELECT "
+                        "value FROM json_each(?))") {}
 
 InstanceRemoval::Family InstanceRemoval::family_of(std::uint64_t root) {
   Family family;

@@ -16,29 +16,31 @@ KeyValues read_key_values(Cursor run) {
 
 KeyValueTable::KeyValueTable(Connection& connection)
     : set_(connection,
-           "INSERT INTO key_values (instance_key, key, value, encoding, updated_at) VALUES (?, ?, ?, ?, ?) "
+           "INSERT INTO duramen_key_values (instance_key, key, value, encoding, updated_at) VALUES (?, ?, ?, "
+           "?, ?) "
            "ON CONFLICT (instance_key, key) DO UPDATE SET value = excluded.value, "
            "encoding = excluded.encoding, updated_at = excluded.updated_at"),
       // The row of a key that no earlier execution set is deleted; any other row stays until this execution
       // ends.
       forget_(connection,
-              "DELETE FROM key_values WHERE instance_key = ? AND key = ? AND settled_value IS NULL"),
+              "DELETE FROM duramen_key_values WHERE instance_key = ? AND key = ? AND settled_value IS NULL"),
       clear_(connection,
-             "UPDATE key_values SET value = NULL, encoding = NULL, updated_at = NULL "
+             "UPDATE duramen_key_values SET value = NULL, encoding = NULL, updated_at = NULL "
              "WHERE instance_key = ? AND key = ? AND value IS NOT NULL"),
-      forget_all_(connection, "DELETE FROM key_values WHERE instance_key = ? AND settled_value IS NULL"),
+      forget_all_(connection,
+                  "DELETE FROM duramen_key_values WHERE instance_key = ? AND settled_value IS NULL"),
       clear_all_(connection,
-                 "UPDATE key_values SET value = NULL, encoding = NULL, updated_at = NULL "
+                 "UPDATE duramen_key_values SET value = NULL, encoding = NULL, updated_at = NULL "
                  "WHERE instance_key = ? AND value IS NOT NULL"),
-      drop_cleared_(connection, "DELETE FROM key_values WHERE instance_key = ? AND value IS NULL"),
+      drop_cleared_(connection, "DELETE FROM duramen_key_values WHERE instance_key = ? AND value IS NULL"),
       settle_(connection,
-              "UPDATE key_values SET settled_value = value, settled_encoding = encoding, "
+              "UPDATE duramen_key_values SET settled_value = value, settled_encoding = encoding, "
               "settled_updated_at = updated_at WHERE instance_key = ? AND (settled_value IS NOT value OR "
               "settled_encoding IS NOT encoding OR settled_updated_at IS NOT updated_at)"),
       settled_(connection,
-               "SELECT key, settled_value, settled_encoding, settled_updated_at FROM key_values "
+               "SELECT key, settled_value, settled_encoding, settled_updated_at FROM duramen_key_values "
                "WHERE instance_key = ? AND settled_value IS NOT NULL"),
-      erase_(connection, "DELETE FROM key_values WHERE instance_key = ?") {}
+      erase_(connection, "DELETE FROM duramen_key_values WHERE instance_key = ?") {}
 
 void KeyValueTable::apply(Incarnation instance, const KeyValueChange& change) {
   if (!change.key) {

@@ -14,7 +14,8 @@ class NumberAllocator {
  public:
   explicit NumberAllocator(Connection& connection)
       : reserve_(connection,
-                 "UPDATE counters SET value = value + ? WHERE name = 'next_number' RETURNING value") {}
+                 "UPDATE duramen_counters SET value = value + ? WHERE name = 'next_number' RETURNING value") {
+  }
 
   /// Call it inside a write transaction.
   std::uint64_t next() {

@@ -1,80 +1,106 @@
-// Messages to instances, and the fetch that leases instances with messages to a node.
+// The messages and timers of instances, and the entry of each instance: the one row by which fetches find it.
 #pragma once
 
 #include "providers/common/notices.hpp"
 #include "providers/sqlite/connection.hpp"
 #include "providers/sqlite/instances.hpp"
-#include "providers/sqlite/key_value_table.hpp"
+#include "providers/sqlite/number_allocator.hpp"
 #include "providers/sqlite/statement.hpp"
 #include "providers/sqlite/transaction_time.hpp"
 #include <duramen/provider.hpp>
 
 #include <atomic>
-#include <functional>
+#include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace duramen::inline v0::sqlite::detail {
 
+/// For use inside a write transaction.
 class OrchestratorQueue {
  public:
-  explicit OrchestratorQueue(Connection& connection);
+  OrchestratorQueue(Connection& connection, NumberAllocator& numbers);
 
-  /// `visible_at` in the past means now. Sets `turns_ready` if a sleeping node should fetch.
-  void insert(const TransactionTime& time, Incarnation key, const InstanceId& target, const MessageBody& item,
-              TimePoint visible_at, providers::Notices& notices);
-  /// The same for a message that is already JSON and not a timer.
-  void insert(const TransactionTime& time, Incarnation key, std::string_view item, std::int64_t visible_at,
-              providers::Notices& notices);
+  /// The place of a start, and of a message to an instance that has none.
+  static constexpr std::int64_t start_place = 1;
+
+  /// Adds the beginning of a new instance. With `due_at`, no turn begins before that time.
+  void insert_start(const TransactionTime& time, const InstanceRow& instance, std::string_view item,
+                    std::optional<std::int64_t> due_at, providers::Notices& notices);
+  /// Adds a message behind all others and returns its place. It was sent at `sent_at`, or when the message in
+  /// front of it was sent, whichever is later.
+  std::int64_t append(const TransactionTime& time, const InstanceRow& target, std::string_view item,
+                      std::int64_t sent_at, providers::Notices& notices);
+  /// Adds messages in front of all others, in this order, and returns the place of the first. The caller
+  /// promotes.
+  std::int64_t insert_first(Incarnation key, std::span<const std::string> items);
+  /// The same for one message of another sender than the instance.
+  void prepend(const TransactionTime& time, const InstanceRow& target, const std::string& item,
+               providers::Notices& notices);
+  void insert_timer(const TransactionTime& time, Incarnation key, const message::TimerFired& timer,
+                    providers::Notices& notices);
+
   /// Records the id of a message to `key`; false if it was recorded before.
   [[nodiscard]] bool receive(Incarnation key, std::string_view message_id);
-
   [[nodiscard]] bool has_received(Incarnation key, std::string_view message_id);
 
-  /// The time at which the first message of an instance becomes, or became, visible.
-  [[nodiscard]] std::optional<std::int64_t> first_visible_at(Incarnation key);
-  /// True if a fetch may find something; sets `next_due` if not.
-  [[nodiscard]] bool any_visible(const TransactionTime& time, std::optional<TimePoint>& next_due);
+  /// True if a message or a due timer is queued.
+  [[nodiscard]] bool any_takeable(const TransactionTime& time, Incarnation key);
+  /// The message at a place, as JSON.
+  [[nodiscard]] std::optional<std::string> item_at(Incarnation key, std::int64_t place);
 
-  /// Leases instances and counts an attempt for each of their visible messages.
-  [[nodiscard]] TurnBatch fetch(const TransactionTime& time, const TurnFetch& request, Instances& instances,
-                                KeyValueTable& key_values, const std::function<LeaseToken()>& new_token);
-  /// Undoes the changes of a fetch to the messages that it returned.
-  void release(Incarnation key, LeaseToken token, bool count_attempt);
+  /// A cancel was stored: the entry gets the instance's new capability.
+  void update_capability(const InstanceRow& instance);
+  /// A lease was released: the entry can be taken from `ready_at` on.
+  void release(Incarnation key, std::int64_t ready_at);
+  /// The last step of a commit under a lease: makes the first message the entry. Returns whether there is
+  /// one. `old_entry` is the entry under the lease, if the commit did not delete it.
+  bool promote(const TransactionTime& time, const InstanceRow& instance,
+               std::optional<std::int64_t> old_entry);
+  /// Lets fetches find the first timer of the instance again, if one noticed it.
+  void watch_first_timer(Incarnation key);
 
-  void erase_fetched(Incarnation key, LeaseToken token);
-  void erase_timer(Incarnation key, ExecutionId execution, EventId timer);
+  void erase(Incarnation key, std::span<const std::int64_t> places);
+  void erase_timer(Incarnation key, EventId timer);
   void erase_timers(Incarnation key, ExecutionId execution);
   void erase_all(Incarnation key);
   void erase_received(Incarnation key);
 
-  /// Messages found that this build cannot read.
-  [[nodiscard]] std::uint64_t unreadable() const noexcept { return unreadable_; }
+  /// A fetch reports when the next timer is due: an earlier one is worth a notice.
+  void report_due(std::optional<std::int64_t> due_at) {
+    reported_due_ = due_at.value_or(std::numeric_limits<std::int64_t>::max());
+  }
+  /// True if an entry that can be taken at once was made since the last call. Any thread may call.
+  [[nodiscard]] bool take_made_entry() noexcept { return made_entry_.exchange(false); }
 
  private:
-  void load_messages(const TransactionTime& time, LeasedInstance& item);
-  [[nodiscard]] std::optional<TimePoint> next_due(const TransactionTime& time);
-  void note_due(const TransactionTime& time, std::int64_t visible_at, providers::Notices& notices) const;
+  [[nodiscard]] std::optional<std::int64_t> first_place(Incarnation key);
 
-  // The `next_due` of the last fetch: a message that is due earlier is worth a notice.
   std::int64_t reported_due_ = std::numeric_limits<std::int64_t>::max();
-  std::atomic<std::uint64_t> unreadable_ = 0;
+  std::atomic<bool> made_entry_ = false;
+  NumberAllocator& numbers_;
 
   Statement insert_;
-  Statement receive_;
-  Statement has_received_;
-  Statement first_visible_at_;
-  Statement earliest_;
-  Statement next_due_;
-  Statement candidates_;
-  Statement messages_;
-  Statement tag_;
+  Statement insert_timer_;
+  Statement last_;
+  Statement first_;
+  Statement first_timer_;
+  Statement due_timer_;
+  Statement item_at_;
+  Statement set_entry_;
+  Statement clear_entry_;
+  Statement watch_;
+  Statement update_capability_;
   Statement release_;
-  Statement erase_fetched_;
-  Statement erase_timer_;
+  Statement erase_one_;
+  Statement erase_list_;
   Statement erase_timers_;
   Statement erase_all_;
+  Statement receive_;
+  Statement has_received_;
   Statement erase_received_;
 };
 

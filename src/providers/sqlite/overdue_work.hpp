@@ -36,6 +36,8 @@ class OverdueWork {
   };
   [[nodiscard]] std::vector<Found> find(const TransactionTime& time, std::size_t limit);
   void fail(const TransactionTime& time, const Found& found, providers::Notices& notices);
+  /// Limits on waiting that were set under an earlier boot begin anew.
+  void begin_anew(const TransactionTime& time, std::size_t limit);
 
   WorkerQueue& workers_;
   Delivery& delivery_;
@@ -44,6 +46,8 @@ class OverdueWork {
   Statement not_begun_;
   Statement held_too_long_;
   Statement free_;
+  Statement look_again_;
+  Statement begin_anew_;
 };
 
 }  // namespace duramen::inline v0::sqlite::detail

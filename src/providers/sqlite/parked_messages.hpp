@@ -18,9 +18,10 @@ class ParkedMessages {
 
   /// False if a message with that id is already parked for that instance.
   [[nodiscard]] bool park(const TransactionTime& time, const OutboundMessage& message);
-  /// Moves the messages parked for `id` into the queue of the instance that was just created.
-  void move_to(const TransactionTime& time, const InstanceId& id, Incarnation key, OrchestratorQueue& queue,
-               providers::Notices& notices);
+  /// Moves the messages parked for `id` into the queue of the instance that was just created. They keep the
+  /// times at which they were parked.
+  void move_to(const TransactionTime& time, const InstanceId& id, const InstanceRow& instance,
+               OrchestratorQueue& queue, providers::Notices& notices);
 
   [[nodiscard]] bool any_expired(const TransactionTime& time);
   /// Drops at most `limit` expired messages and returns their number.

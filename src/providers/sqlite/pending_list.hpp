@@ -7,6 +7,8 @@
 #include <duramen/ids.hpp>
 #include <duramen/management.hpp>
 
+#include <cstdint>
+
 namespace duramen::inline v0::sqlite::detail {
 
 /// Only reads.
@@ -17,9 +19,14 @@ class PendingList {
   [[nodiscard]] PendingWork of(const TransactionTime& time, const InstanceId& instance);
 
  private:
+  void read_messages(const TransactionTime& time, std::uint64_t key, const InstanceId& instance,
+                     std::int64_t updated_at, PendingWork& pending);
+
   Statement instance_;
   Statement activities_;
+  Statement entry_;
   Statement messages_;
+  Statement timers_;
 };
 
 }  // namespace duramen::inline v0::sqlite::detail

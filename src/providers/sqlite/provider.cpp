@@ -31,16 +31,19 @@ void notify(const providers::Listeners& listeners, Topics topics) {
 SqliteProvider::Tables::Tables(Writer& writer)
     : connection(writer.connection()),
       instances(connection),
-      queue(connection),
+      queue(connection, writer.numbers()),
       parked(connection),
       stolen_leases(connection),
       sessions(connection),
       workers(connection, writer.numbers(), stolen_leases, sessions),
       key_values(connection),
       delivery(writer.numbers(), instances, queue, parked, workers, key_values),
+      descent(connection, delivery),
       turns(writer.numbers(), instances, queue, parked, workers, key_values, delivery),
+      fetcher(connection, writer.numbers(), instances, queue, key_values),
       overdue(connection, workers, delivery),
       removal(connection, stolen_leases),
+      nodes(connection),
       random(std::random_device{}() | (std::uint64_t{std::random_device{}()} << 32)),
       new_token([this] { return LeaseToken{std::max<std::uint64_t>(random() >> 1, 1)}; }) {}
 
@@ -64,7 +67,7 @@ SqliteProvider::~SqliteProvider() {
 Counters SqliteProvider::counters() const noexcept {
   Counters counters = writer_.counters();
   counters.expired_messages = tables_.parked.expired();
-  counters.unreadable_messages = tables_.queue.unreadable();
+  counters.unreadable_messages = tables_.fetcher.unreadable();
   return counters;
 }
 
@@ -107,6 +110,7 @@ Result<std::vector<EnqueueOutcome>> SqliteProvider::enqueue_messages(
       for (const OutboundMessage& message : messages) {
         result.push_back(tables_.delivery.deliver(time, message, notices));
       }
+      tables_.descent.run(time, notices);
       return result;
     });
     announce(notices);
@@ -119,11 +123,13 @@ Result<std::vector<EnqueueOutcome>> SqliteProvider::enqueue_messages(
 Result<TurnBatch> SqliteProvider::fetch_turns(const TurnFetch& request) {
   return guarded("fetch_turns", [&]() -> Result<TurnBatch> {
     TurnBatch batch;
-    const bool any = writer_.read(
-        [&](const TransactionTime& time) { return tables_.queue.any_visible(time, batch.next_due); });
+    // A look before the transaction, unless a call of this store has made an entry.
+    const bool any = tables_.queue.take_made_entry() || writer_.read([&](const TransactionTime& time) {
+      return tables_.fetcher.any_ready(time, request, batch.next_due);
+    });
     if (!any) return batch;
     batch = writer_.write(CommitSync::lease_only, [&](const TransactionTime& time) {
-      return tables_.queue.fetch(time, request, tables_.instances, tables_.key_values, tables_.new_token);
+      return tables_.fetcher.fetch(time, request, tables_.new_token);
     });
     writer_.limit_wal();
     return batch;
@@ -133,7 +139,9 @@ Result<TurnBatch> SqliteProvider::fetch_turns(const TurnFetch& request) {
 Result<std::vector<Event>> SqliteProvider::read_history(const InstanceId& instance, ExecutionId execution,
                                                         EventId after) {
   return guarded("read_history", [&]() -> Result<std::vector<Event>> {
-    return read([&](Views& views) { return views.instances.history(instance, execution, after); });
+    return read([&](Views& views) {
+      return views.instances.history({.instance = instance, .execution = execution, .after = after});
+    });
   });
 }
 
@@ -144,8 +152,8 @@ std::vector<Result<std::vector<Event>>> SqliteProvider::read_histories(
     return read_together([&](Views& views) {
       std::vector<Result<std::vector<Event>>> histories;
       histories.reserve(requests.size());
-      for (const auto& [instance, execution, after] : requests) {
-        histories.push_back(views.instances.history(instance, execution, after));
+      for (const HistoryRequest& request : requests) {
+        histories.push_back(views.instances.history(request));
       }
       return histories;
     });
@@ -177,6 +185,7 @@ Result<std::vector<CommitResult>> SqliteProvider::commit_turns(std::span<const T
       for (std::size_t i = 0; i < results.size(); ++i) {
         tables_.turns.send(time, commits[i], results[i], notices);
       }
+      tables_.descent.run(time, notices);
       return results;
     };
     std::vector<CommitResult> results;
@@ -219,6 +228,7 @@ std::vector<CommitResult> SqliteProvider::commit_each(const TransactionTime& tim
     }
     tables_.connection.execute("RELEASE entry");
   }
+  tables_.descent.run(time, notices);
   return results;
 }
 
@@ -228,10 +238,8 @@ Result<void> SqliteProvider::release_turns(std::span<const TurnRelease> items) {
     notices.turns_ready = writer_.write(CommitSync::lease_only, [&](const TransactionTime& time) {
       bool any = false;
       for (const TurnRelease& item : items) {
-        std::optional<std::int64_t> not_before;
-        if (item.delay.count() > 0) not_before = time.later(item.delay);
-        if (!tables_.instances.release_lease(time, item.lease, not_before)) continue;
-        tables_.queue.release(item.lease.incarnation, item.lease.token, item.count_attempt);
+        if (!tables_.instances.release_lease(time, item.lease, item.count_attempt)) continue;
+        tables_.queue.release(item.lease.incarnation, time.lease_end(item.delay));
         any = true;
       }
       return any;

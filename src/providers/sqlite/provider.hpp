@@ -4,11 +4,13 @@
 
 #include "providers/common/listeners.hpp"
 #include "providers/common/notices.hpp"
+#include "providers/sqlite/cancel_descent.hpp"
 #include "providers/sqlite/delivery.hpp"
 #include "providers/sqlite/instance_list.hpp"
 #include "providers/sqlite/instance_removal.hpp"
 #include "providers/sqlite/instances.hpp"
 #include "providers/sqlite/key_value_table.hpp"
+#include "providers/sqlite/node_table.hpp"
 #include "providers/sqlite/number_allocator.hpp"
 #include "providers/sqlite/orchestrator_queue.hpp"
 #include "providers/sqlite/overdue_work.hpp"
@@ -17,6 +19,7 @@
 #include "providers/sqlite/sessions.hpp"
 #include "providers/sqlite/stolen_leases.hpp"
 #include "providers/sqlite/store_counts.hpp"
+#include "providers/sqlite/turn_fetcher.hpp"
 #include "providers/sqlite/turn_writer.hpp"
 #include "providers/sqlite/worker_queue.hpp"
 #include "providers/sqlite/writer.hpp"
@@ -69,6 +72,11 @@ class SqliteProvider final : public Provider {
                                                    Duration idle_timeout) override;
   [[nodiscard]] Result<std::size_t> release_sessions(const std::string& owner) override;
   [[nodiscard]] Result<SweepResult> sweep(std::size_t limit) override;
+  [[nodiscard]] Result<void> write_node(const NodeRecord& record) override;
+  [[nodiscard]] Result<void> remove_node(const NodeId& node) override;
+  [[nodiscard]] Result<std::vector<NodeRecord>> list_nodes() override;
+  [[nodiscard]] Result<std::uint32_t> get_write_level() override;
+  [[nodiscard]] Result<WriteLevelRaise> raise_write_level(std::uint32_t level, Duration live_within) override;
 
   [[nodiscard]] Result<std::optional<InstanceInfo>> get_instance(const InstanceId& instance) override;
   [[nodiscard]] Result<KeyValues> get_key_values(const InstanceId& instance) override;
@@ -104,9 +112,12 @@ class SqliteProvider final : public Provider {
     WorkerQueue workers;
     KeyValueTable key_values;
     Delivery delivery;
+    CancelDescent descent;
     TurnWriter turns;
+    TurnFetcher fetcher;
     OverdueWork overdue;
     InstanceRemoval removal;
+    NodeTable nodes;
     std::mt19937_64 random;
     std::function<LeaseToken()> new_token;
   };

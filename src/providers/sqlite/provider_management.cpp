@@ -55,6 +55,48 @@ Result<SweepResult> SqliteProvider::sweep(std::size_t limit) {
   });
 }
 
+// -- nodes ----------------------------------------------------------------------------------------
+
+Result<void> SqliteProvider::write_node(const NodeRecord& record) {
+  return guarded("write_node", [&]() -> Result<void> {
+    writer_.write(CommitSync::lease_only, [&](const TransactionTime& time) {
+      tables_.nodes.write(time, record);
+      return true;
+    });
+    return {};
+  });
+}
+
+Result<void> SqliteProvider::remove_node(const NodeId& node) {
+  return guarded("remove_node", [&]() -> Result<void> {
+    writer_.write(CommitSync::lease_only, [&](const TransactionTime&) {
+      tables_.nodes.remove(node);
+      return true;
+    });
+    return {};
+  });
+}
+
+Result<std::vector<NodeRecord>> SqliteProvider::list_nodes() {
+  return guarded("list_nodes", [&]() -> Result<std::vector<NodeRecord>> {
+    return writer_.read([&](const TransactionTime& time) { return tables_.nodes.list(time); });
+  });
+}
+
+Result<std::uint32_t> SqliteProvider::get_write_level() {
+  return guarded("get_write_level", [&]() -> Result<std::uint32_t> {
+    return writer_.read([&](const TransactionTime&) { return tables_.nodes.write_level(); });
+  });
+}
+
+Result<WriteLevelRaise> SqliteProvider::raise_write_level(std::uint32_t level, Duration live_within) {
+  return guarded("raise_write_level", [&]() -> Result<WriteLevelRaise> {
+    return writer_.write(CommitSync::durable, [&](const TransactionTime& time) {
+      return tables_.nodes.raise(time, level, live_within);
+    });
+  });
+}
+
 // -- finding and counting -------------------------------------------------------------------------
 
 Result<InstancePage> SqliteProvider::list_instances(const InstanceQuery& query) {
@@ -97,7 +139,7 @@ Result<InstanceCount> SqliteProvider::count_instances(Incarnation after, std::si
 Result<SchemaVersion> SqliteProvider::schema_version() {
   return guarded("schema_version", [&]() -> Result<SchemaVersion> {
     return writer_.read([&](const TransactionTime&) {
-      return SchemaVersion{.stored = tables_.connection.query_number("PRAGMA user_version"),
+      return SchemaVersion{.stored = stored_schema_version(tables_.connection),
                            .known = static_cast<std::int64_t>(migrations().size())};
     });
   });

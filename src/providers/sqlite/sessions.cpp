@@ -9,28 +9,30 @@ namespace duramen::inline v0::sqlite::detail {
 namespace {
 
 constexpr std::string_view orphaned =
-    "SELECT s.session_id FROM sessions s INDEXED BY sessions_by_lease WHERE s.lease_until <= ?1 AND NOT "
+    "SELECT s.session_id FROM duramen_sessions s INDEXED BY duramen_sessions_by_lease WHERE s.lease_until <= "
+    "?1 AND NOT "
     "EXISTS "
-    "(SELECT 1 FROM worker_queue w INDEXED BY worker_queue_by_session WHERE w.session_id = s.session_id) "
+    "(SELECT 1 FROM duramen_worker_queue w INDEXED BY duramen_worker_queue_by_session WHERE w.session_id = "
+    "s.session_id) "
     "LIMIT ?2";
 
 }  // namespace
 
 Sessions::Sessions(Connection& connection)
-    : taken_until_(
-          connection,
-          "SELECT lease_until FROM sessions WHERE session_id = ?1 AND owner <> ?2 AND lease_until > ?3"),
+    : taken_until_(connection,
+                   "SELECT lease_until FROM duramen_sessions WHERE session_id = ?1 AND owner <> ?2 AND "
+                   "lease_until > ?3"),
       claim_(connection,
-             "INSERT INTO sessions (session_id, owner, lease_until, used_at) VALUES (?1, ?2, ?3, ?4) "
+             "INSERT INTO duramen_sessions (session_id, owner, lease_until, used_at) VALUES (?1, ?2, ?3, ?4) "
              "ON CONFLICT (session_id) DO UPDATE SET owner = ?2, lease_until = ?3, used_at = ?4"),
-      use_(connection, "UPDATE sessions SET used_at = ?2 WHERE session_id = ?1 AND lease_until > ?2"),
+      use_(connection, "UPDATE duramen_sessions SET used_at = ?2 WHERE session_id = ?1 AND lease_until > ?2"),
       renew_(connection,
-             "UPDATE sessions SET lease_until = ?3 WHERE owner IN (SELECT value FROM json_each(?1)) "
+             "UPDATE duramen_sessions SET lease_until = ?3 WHERE owner IN (SELECT value FROM json_each(?1)) "
              "AND lease_until > ?2 AND used_at > ?4"),
-      release_(connection, "DELETE FROM sessions WHERE owner = ?1 AND lease_until > ?2"),
+      release_(connection, "DELETE FROM duramen_sessions WHERE owner = ?1 AND lease_until > ?2"),
       any_orphaned_(connection, orphaned),
       remove_orphaned_(connection,
-                       "DELETE FROM sessions WHERE session_id IN (" + std::string(orphaned) + ")") {}
+                       "DELETE FROM duramen_sessions WHERE session_id IN (" + std::string(orphaned) + ")") {}
 
 std::optional<std::int64_t> Sessions::taken_until(const TransactionTime& time, std::string_view session,
                                                   std::string_view owner) {

@@ -18,17 +18,20 @@ LeaseTime lease_time(std::int64_t milliseconds) { return LeaseTime{Duration{mill
 
 StolenLeases::StolenLeases(Connection& connection)
     : add_(connection,
-           "INSERT OR REPLACE INTO stolen_leases (lease_token, instance_key, execution, activity, owner, "
+           "INSERT OR REPLACE INTO duramen_stolen_leases (lease_token, instance_key, execution, activity, "
+           "owner, "
            "reason, "
            "until, reported) VALUES (?, ?, ?, ?, ?, ?, ?, 0)"),
       reason_(connection,
-              "SELECT reason FROM stolen_leases WHERE lease_token = ? AND instance_key = ? AND execution = ? "
+              "SELECT reason FROM duramen_stolen_leases WHERE lease_token = ? AND instance_key = ? AND "
+              "execution = ? "
               "AND activity = ? AND until > ?"),
       unreported_(connection,
-                  "SELECT lease_token, instance_key, execution, activity, reason FROM stolen_leases "
+                  "SELECT lease_token, instance_key, execution, activity, reason FROM duramen_stolen_leases "
                   "WHERE owner = ? AND reported = 0"),
-      mark_reported_(connection, "UPDATE stolen_leases SET reported = 1 WHERE owner = ? AND reported = 0"),
-      sweep_(connection, "DELETE FROM stolen_leases WHERE until <= ?") {}
+      mark_reported_(connection,
+                     "UPDATE duramen_stolen_leases SET reported = 1 WHERE owner = ? AND reported = 0"),
+      sweep_(connection, "DELETE FROM duramen_stolen_leases WHERE until <= ?") {}
 
 void StolenLeases::add(const TransactionTime& time, const StolenLease& stolen, std::int64_t until,
                        const NodeId& by) {

@@ -9,25 +9,30 @@ namespace duramen::inline v0::sqlite::detail {
 StoreCounts::StoreCounts(Connection& connection)
     : metrics_(connection,
                // Past executions are returned as one row without a status.
-               "SELECT status, count(*), sum(last_event_id) FROM instances GROUP BY status UNION ALL "
-               "SELECT NULL, count(*), coalesce(sum(last_event_id), 0) FROM executions"),
-      instances_(connection,
-                 "SELECT status, count(*), max(key) FROM (SELECT key, status FROM instances WHERE key > ?1 "
-                 "ORDER BY key LIMIT ?2) GROUP BY status"),
+               "SELECT status, count(*), sum(last_event_id) FROM duramen_instances GROUP BY status UNION ALL "
+               "SELECT NULL, count(*), coalesce(sum(last_event_id), 0) FROM duramen_executions"),
+      instances_(
+          connection,
+          "SELECT status, count(*), max(key) FROM (SELECT key, status FROM duramen_instances WHERE key > ?1 "
+          "ORDER BY key LIMIT ?2) GROUP BY status"),
       depths_(
           connection,
           // ?1: wall clock, ?2: lease clock
-          "WITH messages AS (SELECT q.visible_at > ?1 OR coalesce(i.not_before, 0) > ?1 AS later, "
-          "i.lease_token IS NOT NULL AND i.lease_until > ?2 AS leased "
-          "FROM orchestrator_queue q CROSS JOIN instances i ON i.key = q.instance_key), "
-          "work AS (SELECT visible_at > ?1 AS later, lease_token IS NOT NULL AND lease_until > ?2 AS leased "
-          "FROM worker_queue) "
+          "WITH delayed AS (SELECT instance_key FROM duramen_queue WHERE capability IS NOT NULL "
+          "AND ready_at > ?2 UNION SELECT instance_key FROM duramen_queue WHERE due_at > ?1 AND fire_at IS "
+          "NULL), "
+          "messages AS (SELECT i.lease_token IS NOT NULL AND i.lease_until > ?2 AS leased, "
+          "coalesce(q.fire_at, 0) > ?1 OR (q.instance_key IN delayed AND "
+          "(i.lease_token IS NULL OR i.lease_until <= ?2)) AS later "
+          "FROM duramen_queue q CROSS JOIN duramen_instances i ON i.key = q.instance_key), "
+          "work AS (SELECT visible_at > ?2 AS later, lease_token IS NOT NULL AND lease_until > ?2 AS leased "
+          "FROM duramen_worker_queue) "
           "SELECT * FROM (SELECT count(*) FILTER (WHERE NOT later AND NOT leased), "
           "count(*) FILTER (WHERE later), count(*) FILTER (WHERE leased AND NOT later) FROM messages), "
           "(SELECT count(*) FILTER (WHERE NOT later AND NOT leased), "
           "count(*) FILTER (WHERE later AND NOT leased), count(*) FILTER (WHERE leased) FROM work), "
-          "(SELECT count(*) FROM parked_messages WHERE expires_at > ?1), "
-          "(SELECT count(*) FROM sessions WHERE lease_until > ?2)") {}
+          "(SELECT count(*) FROM duramen_parked_messages WHERE expires_at > ?1), "
+          "(SELECT count(*) FROM duramen_sessions WHERE lease_until > ?2)") {}
 
 StoreMetrics StoreCounts::metrics() {
   StoreMetrics metrics;

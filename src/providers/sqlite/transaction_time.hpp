@@ -16,7 +16,8 @@ struct TransactionTime {
   std::int64_t lease_now = 0;
 
   static constexpr int boot_shift = 48;
-  static constexpr int fence_shift = 32;
+  static constexpr int fence_shift = 32;  ///< of the base in a fence
+  static constexpr int boot_shift_in_fence = 16;
   /// Delays and limits are cut to about thirty thousand years, so that sums of times never overflow.
   static constexpr std::int64_t longest_ms = 1'000'000'000'000'000;
 
@@ -29,19 +30,29 @@ struct TransactionTime {
     const std::int64_t left = last_of_boot() - lease_now;
     return lease_now + std::clamp<std::int64_t>(lease.count(), 0, left);
   }
-  /// The wall-clock time after `delay`, in row form.
-  [[nodiscard]] std::int64_t later(Duration delay) const noexcept {
-    return now + std::clamp<std::int64_t>(delay.count(), 0, longest_ms);
+  /// A moment of lease time that has not passed, on the wall clock.
+  [[nodiscard]] TimePoint wall_time(std::int64_t stored) const noexcept {
+    return from_unix_ms(now + std::clamp<std::int64_t>(stored - lease_now, 0, longest_ms));
   }
-  /// The end of a lease on the wall clock.
-  [[nodiscard]] TimePoint wall_time(std::int64_t stored_lease) const noexcept {
-    return from_unix_ms(now + std::clamp<std::int64_t>(stored_lease - lease_now, 0, longest_ms));
+  /// The same for any moment; now, if it belongs to an earlier boot.
+  [[nodiscard]] TimePoint past_or_future(std::int64_t stored) const noexcept {
+    if (is_of_earlier_boot(stored)) return from_unix_ms(now);
+    return from_unix_ms(now + std::min(stored - lease_now, longest_ms));
   }
-  /// The fence of a lease: larger than that of the lease before it on the same row. A power loss can undo a
-  /// lease, so the fences of a boot are larger than all fences of earlier boots.
-  [[nodiscard]] std::int64_t next_fence(std::int64_t last) const noexcept {
-    const std::int64_t boot = lease_now >> boot_shift;
-    return std::max(last, (boot - 1) << fence_shift) + 1;
+  [[nodiscard]] bool is_of_earlier_boot(std::int64_t stored) const noexcept {
+    return stored < first_of_boot();
+  }
+  [[nodiscard]] std::int64_t first_of_boot() const noexcept {
+    return (lease_now >> boot_shift) << boot_shift;
+  }
+  /// The number of a lease on a row: larger than that of the lease before it. A power loss can undo a lease,
+  /// so the numbers of a boot are larger than all numbers of earlier boots.
+  [[nodiscard]] std::int64_t next_lease(std::int64_t last) const noexcept {
+    return std::max(last, (lease_now >> boot_shift) << boot_shift_in_fence) + 1;
+  }
+  /// The fence of a lease: larger than those of all leases on activities with a smaller base.
+  [[nodiscard]] static std::uint64_t fence(std::uint64_t base, std::int64_t lease) noexcept {
+    return (base << static_cast<unsigned>(fence_shift)) + static_cast<std::uint64_t>(lease);
   }
   /// The form that callers use; only for leases of this boot.
   [[nodiscard]] static LeaseTime lease_time(std::int64_t stored) noexcept {

@@ -1,18 +1,18 @@
 #include "providers/sqlite/turn_writer.hpp"
 
 #include "providers/common/invalid_turn.hpp"
+#include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
+#include <string>
 #include <unordered_set>
+#include <utility>
 #include <variant>
+#include <vector>
 
 namespace duramen::inline v0::sqlite::detail {
 
 namespace {
-
-EventId last_event(const TurnCommit& commit, EventId before) {
-  return commit.events.empty() ? before : commit.events.back().id;
-}
 
 bool numbered_after(const TurnCommit& commit, EventId last) {
   return std::ranges::all_of(commit.events, [&](const Event& event) {
@@ -43,6 +43,41 @@ void fill_in(std::optional<ParentLink>& link, const InstanceId& instance, Incarn
   if (link) fill_in(*link, instance, key);
 }
 
+bool is_own_timer(const TurnCommit& commit, const OutboundMessage& message) {
+  return std::holds_alternative<message::TimerFired>(message.body) && message.target == commit.instance;
+}
+
+/// The beginning of the next execution of the committing instance.
+const message::ContinueAsNew* own_beginning(const TurnCommit& commit, const OutboundMessage& message) {
+  return message.target == commit.instance ? std::get_if<message::ContinueAsNew>(&message.body) : nullptr;
+}
+
+/// Applies the turn to the row of its instance.
+void apply(const TurnCommit& commit, InstanceRow& row) {
+  const InstanceChange& change = commit.change;
+  const bool first_turn = commit.execution != row.execution || !row.last_event_id;
+  if (commit.execution != row.execution) row.last_event_id = {};
+  row.execution = commit.execution;
+  row.status = change.status;
+  if (change.version) row.version = *change.version;
+  row.engine_version = change.engine_version;
+  if (first_turn && !commit.events.empty()) row.graceful = change.graceful;
+  row.cancel_asked = std::max(row.cancel_asked, change.cancel_asked);
+  row.commit_token = commit.token;
+  if (!commit.events.empty()) {
+    row.last_event_id = commit.events.back().id;
+    row.replay_token = commit.token;
+  }
+  if (change.status == Status::continued_as_new) {
+    for (const OutboundMessage& message : commit.messages) {
+      if (const auto* next = own_beginning(commit, message)) row.asked_version = next->version;
+    }
+  }
+  row.lease_token = {};
+  row.attempt = 0;
+  row.entry_place.reset();
+}
+
 }  // namespace
 
 CommitResult TurnWriter::commit(const TransactionTime& time, const TurnCommit& commit,
@@ -57,22 +92,31 @@ CommitResult TurnWriter::commit_start(const TransactionTime& time, const TurnCom
                                       const FusedStart& fused, std::string_view events,
                                       providers::Notices& notices) {
   const InstanceChange& change = commit.change;
+  std::optional<std::string> asked_version = fused.request.start.version;
+  for (const OutboundMessage& message : commit.messages) {
+    if (duramen::detail::mutant("a_fused_continue_as_new_asks_for_its_old_version")) break;
+    if (const auto* next = own_beginning(commit, message)) asked_version = next->version;
+  }
   const NewInstance instance{
       .id = commit.instance,
       .start = fused.request.start,
       .status = change.status,
       .version = change.version ? std::string_view(*change.version) : std::string_view{},
-      .last_event_id = last_event(commit, {}),
+      .asked_version = asked_version,
+      .last_event_id = commit.events.empty() ? EventId{} : commit.events.back().id,
       .engine_version = change.engine_version,
+      .graceful = change.graceful,
+      .cancel_asked = change.cancel_asked,
       .commit_token = commit.token,
+      .replay_token = commit.events.empty() ? CommitToken{} : commit.token,
       .output = &change.output,
       .parent = change.parent ? &change.parent : nullptr};
   CommitResult result;
   const bool fits = is_first_turn(commit);
   // Inserting first saves a query in the usual case that the id is free.
-  std::optional<Incarnation> key;
-  if (fits) key = instances_.insert(time, numbers_, instance);
-  if (!key) {
+  std::optional<InstanceRow> row;
+  if (fits) row = instances_.insert(time, numbers_, instance);
+  if (!row) {
     if (const auto taken = instances_.find(commit.instance)) {
       result.incarnation = taken->key;
       if (commit.token && taken->commit_token == commit.token) {
@@ -91,24 +135,24 @@ CommitResult TurnWriter::commit_start(const TransactionTime& time, const TurnCom
       result.message = providers::turn_does_not_fit;
       return result;
     }
-    key = instances_.insert(time, numbers_, instance);
+    row = instances_.insert(time, numbers_, instance);
   }
-  result.incarnation = *key;
-  parked_.move_to(time, commit.instance, *key, queue_, notices);
-  if (!commit.events.empty()) {
-    instances_.append_history(*key, commit.execution, commit.events.front().id, commit.events.back().id,
-                              events);
-  }
-  if (change.failure) instances_.set_failure(*key, *change.failure);
-  store_status_and_key_values(change, *key, false);
-  store_work(time, commit, *key, result, notices);
+  const Incarnation key = row->key;
+  result.incarnation = key;
+  if (!commit.events.empty()) instances_.append_history(key, commit, events);
+  if (change.failure) instances_.set_failure(key, *change.failure);
+  store_status_and_key_values(change, key, false);
+  store_work(time, commit, key, result, notices);
+  store_own_messages(time, commit, *row, notices);
+  parked_.move_to(time, commit.instance, *row, queue_, notices);
+  if (is_final(change.status)) queue_.erase_all(key);
   return result;
 }
 
 CommitResult TurnWriter::commit_turn(const TransactionTime& time, const TurnCommit& commit,
                                      std::string_view events, providers::Notices& notices) {
   CommitResult result;
-  const auto instance = instances_.find(commit.incarnation);
+  auto instance = instances_.find(commit.incarnation);
   if (instance) {
     result.incarnation = instance->key;
     if (commit.token && instance->commit_token == commit.token) {
@@ -139,44 +183,89 @@ CommitResult TurnWriter::commit_turn(const TransactionTime& time, const TurnComm
   }
   if (!finish_work(time, commit, result, notices)) return result;
 
-  if (held != nullptr) queue_.erase_fetched(instance->key, held->token);
-  EventId last = instance->last_event_id;
-  if (starts_next_execution(commit, *instance)) {
-    instances_.archive_execution(instance->key);
-    last = {};
+  const Incarnation key = instance->key;
+  std::optional<std::int64_t> old_entry;
+  if (held != nullptr) {
+    const auto took = [&](std::optional<std::int64_t> place) {
+      return place && std::ranges::find(held->taken, *place) != held->taken.end();
+    };
+    queue_.erase(key, held->taken);
+    if (took(instance->cancel_place)) instance->cancel_place.reset();
+    if (!took(instance->entry_place)) old_entry = instance->entry_place;
   }
+  if (starts_next_execution(commit, *instance)) instances_.archive_execution(key);
+  apply(commit, *instance);
   const InstanceChange& change = commit.change;
-  instances_.update(time, instance->key, commit, last_event(commit, last));
-  if (change.failure) instances_.set_failure(instance->key, *change.failure);
-  if (change.parent) instances_.set_parent(instance->key, *change.parent);
-  store_status_and_key_values(change, instance->key, instance->has_key_values);
-  if (!commit.events.empty()) {
-    instances_.append_history(instance->key, commit.execution, commit.events.front().id,
-                              commit.events.back().id, events);
+  instances_.update(time, *instance, change);
+  if (change.failure) instances_.set_failure(key, *change.failure);
+  store_status_and_key_values(change, key, instance->has_key_values);
+  if (!commit.events.empty()) instances_.append_history(key, commit, events);
+  store_work(time, commit, key, result, notices);
+  store_own_messages(time, commit, *instance, notices);
+  // The queue of an instance that ends is erased when its children are born, see send().
+  if (is_final(change.status)) {
+    if (duramen::detail::mutant("a_last_turn_forgets_the_queued_cancel")) queue_.erase_all(key);
+  } else if (held != nullptr) {
+    // Messages that arrived during the lease wait for the next turn.
+    if (queue_.promote(time, *instance, old_entry)) notices.turns_ready = true;
+  } else if (!commit.dropped_timers.empty()) {
+    queue_.watch_first_timer(key);
   }
-  store_work(time, commit, instance->key, result, notices);
   return result;
 }
 
 bool TurnWriter::may_take(const TransactionTime& time, const InstanceRow& instance,
                           const ConditionalLease& condition) {
   return !instance.leased(time) && !is_final(instance.status) &&
-         instance.last_event_id == condition.last_event_id && !has_visible_message(time, instance.key);
+         instance.last_event_id == condition.last_event_id &&
+         (!condition.replay_token || instance.replay_token == condition.replay_token) &&
+         !instance.entry_place && !queue_.any_takeable(time, instance.key);
 }
 
-bool TurnWriter::has_visible_message(const TransactionTime& time, Incarnation key) {
-  const auto first = queue_.first_visible_at(key);
-  return first && *first <= time.now;
+/// Messages of the instance to itself that need no other instance. Others may be sent to it afterwards.
+void TurnWriter::store_own_messages(const TransactionTime& time, const TurnCommit& commit,
+                                    InstanceRow& instance, providers::Notices& notices) {
+  const Incarnation key = instance.key;
+  if (is_final(commit.change.status)) return;  // it gets no more
+  std::vector<std::string> first;
+  for (const OutboundMessage& message : commit.messages) {
+    if (is_own_timer(commit, message)) {
+      queue_.insert_timer(time, key, std::get<message::TimerFired>(message.body), notices);
+    } else if (own_beginning(commit, message) != nullptr) {
+      first.push_back(to_json(message.body, commit.instance));
+    }
+  }
+  for (const MessageBody& body : commit.put_back) first.push_back(to_json(body, commit.instance));
+  if (commit.cancel_rest) {
+    queue_.erase_timers(key, commit.execution);
+  } else {
+    for (const EventId timer : commit.dropped_timers) queue_.erase_timer(key, timer);
+  }
+  if (first.empty()) return;
+  const std::int64_t place = queue_.insert_first(key, first);
+  const std::size_t put_back_from = first.size() - commit.put_back.size();
+  for (std::size_t i = 0; i < commit.put_back.size(); ++i) {
+    const auto* cancel = std::get_if<message::CancelInstance>(&commit.put_back[i]);
+    if (cancel == nullptr) continue;
+    instance.cancel_asked = std::max(instance.cancel_asked, std::optional(cancel->mode));
+    instance.cancel_place = place + static_cast<std::int64_t>(put_back_from + i);
+    instances_.ask_cancel(key, *instance.cancel_asked, *instance.cancel_place);
+  }
+  // A commit under a lease promotes as its last step.
+  if (!std::holds_alternative<HeldLease>(commit.basis)) (void)queue_.promote(time, instance, std::nullopt);
+  notices.turns_ready = true;
 }
 
 /// Deletes the worker rows whose completions caused this turn. If one of them is gone, it acknowledges the
 /// others separately and returns false: the turn must not be stored.
 bool TurnWriter::finish_work(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
                              providers::Notices& notices) {
+  std::vector<std::optional<Payload>> heartbeats;
   for (std::size_t i = 0; i < commit.activity_acks.size(); ++i) {
+    heartbeats.push_back(delivery_.heartbeat_of(commit.activity_acks[i]));
     if (workers_.finish(time, commit.activity_acks[i].lease)) continue;
     for (std::size_t done = 0; done < i; ++done) {
-      delivery_.enqueue_completion(time, commit.activity_acks[done], notices);
+      delivery_.enqueue_completion(time, commit.activity_acks[done], std::move(heartbeats[done]), notices);
       result.acks.emplace_back();
     }
     result.outcome = CommitOutcome::condition_failed;
@@ -194,19 +283,6 @@ void TurnWriter::fail_condition(const TransactionTime& time, const TurnCommit& c
   result.outcome = CommitOutcome::condition_failed;
   for (const ActivityAck& ack : commit.activity_acks)
     result.acks.push_back(delivery_.acknowledge(time, ack, notices));
-}
-
-void TurnWriter::send(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
-                      providers::Notices& notices) {
-  if (result.outcome != CommitOutcome::committed) return;
-  const Incarnation key = result.incarnation;
-  send_messages(time, commit, result, notices);
-  remove_messages(commit, key);
-  // Messages that arrived during the lease wait for the next turn.
-  const bool held = std::holds_alternative<HeldLease>(commit.basis);
-  if (held && !notices.turns_ready && !is_final(commit.change.status)) {
-    notices.turns_ready = has_visible_message(time, key);
-  }
 }
 
 /// Costs nothing for an instance without key-values whose turn changes none.
@@ -249,52 +325,69 @@ void TurnWriter::insert_activities(const TransactionTime& time, const TurnCommit
   }
 }
 
-void TurnWriter::send_messages(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
-                               providers::Notices& notices) {
+void TurnWriter::send(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
+                      providers::Notices& notices) {
+  if (result.outcome != CommitOutcome::committed) return;
   const Incarnation key = result.incarnation;
   const bool fused = std::holds_alternative<FusedStart>(commit.basis);
   for (const OutboundMessage& message : commit.messages) {
-    if (std::holds_alternative<message::TimerFired>(message.body) && message.target == commit.instance) {
-      // The usual case, a timer of this instance: no query is needed. A final turn has none.
-      if (!is_final(commit.change.status)) {
-        queue_.insert(time, key, message.target, message.body, message.visible_at, notices);
-      }
-    } else if (fused) {
-      OutboundMessage completed = message;
-      if (auto* start = std::get_if<message::StartOrchestration>(&completed.body)) {
-        fill_in(start->parent, commit.instance, key);
-      } else if (auto* cancel_child = std::get_if<message::CancelInstance>(&completed.body)) {
-        fill_in(cancel_child->parent, commit.instance, key);
-      }
-      if (completed.if_refused) {
-        auto* failed = std::get_if<message::SubOrchestrationFailed>(&*completed.if_refused);
-        if (failed != nullptr) fill_in(failed->parent, commit.instance, key);
-      }
-      send_message(time, commit, result, completed, notices);
-    } else {
+    if (is_own_timer(commit, message) || own_beginning(commit, message) != nullptr) continue;
+    if (!fused) {
       send_message(time, commit, result, message, notices);
+      continue;
     }
+    OutboundMessage completed = message;
+    if (auto* start = std::get_if<message::StartOrchestration>(&completed.body)) {
+      fill_in(start->parent, commit.instance, key);
+    } else if (auto* cancel_child = std::get_if<message::CancelInstance>(&completed.body)) {
+      fill_in(cancel_child->parent, commit.instance, key);
+    }
+    if (completed.if_refused) {
+      auto* failed = std::get_if<message::SubOrchestrationFailed>(&*completed.if_refused);
+      if (failed != nullptr) fill_in(failed->parent, commit.instance, key);
+    }
+    send_message(time, commit, result, completed, notices);
   }
+  if (!fused && is_final(commit.change.status)) queue_.erase_all(key);
 }
 
 void TurnWriter::send_message(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
                               const OutboundMessage& message, providers::Notices& notices) {
-  const EnqueueOutcome outcome = delivery_.deliver(time, message, notices);
-  const bool refused = outcome == EnqueueOutcome::duplicate &&
-                       std::holds_alternative<message::StartOrchestration>(message.body);
-  if (refused && !message.if_refused) result.refused_starts.push_back(message.target);
-  if (!refused || !message.if_refused || is_final(commit.change.status)) return;
-  queue_.insert(time, result.incarnation, commit.instance, *message.if_refused, {}, notices);
+  const auto* start = std::get_if<message::StartOrchestration>(&message.body);
+  if (start == nullptr) {
+    (void)delivery_.deliver(time, message, notices);
+    return;
+  }
+  const bool is_child = start->parent && start->parent->instance == commit.instance;
+  const auto cancel = is_child ? queued_cancel(*start, result.incarnation) : std::nullopt;
+  if (delivery_.deliver_start(time, message, *start, cancel, notices)) return;
+  if (!message.if_refused) {
+    result.refused_starts.push_back(message.target);
+  } else if (!is_final(commit.change.status)) {
+    (void)delivery_.deliver(time, {.target = commit.instance, .body = *message.if_refused}, notices);
+  }
 }
 
-void TurnWriter::remove_messages(const TurnCommit& commit, Incarnation key) {
-  if (is_final(commit.change.status)) {
-    queue_.erase_all(key);
-  } else if (commit.cancel_rest) {
-    queue_.erase_timers(key, commit.execution);
-  } else {
-    for (const EventId timer : commit.dropped_timers) queue_.erase_timer(key, commit.execution, timer);
+/// A cancel that waits in the queue of a parent: a child that it starts now is born with it, because the turn
+/// that takes the cancel may not know the child.
+std::optional<message::CancelInstance> TurnWriter::queued_cancel(const message::StartOrchestration& child,
+                                                                 Incarnation parent) {
+  if (duramen::detail::mutant("a_child_is_born_without_the_cancel")) return std::nullopt;
+  if (!instances_.has_queued_cancel(parent)) return std::nullopt;
+  const auto row = instances_.find(parent);
+  message::CancelInstance cancel{.mode = row->cancel_asked.value_or(CancelMode::graceful),
+                                 .origin = CancelOrigin::parent,
+                                 .parent = child.parent};
+  if (const auto item = queue_.item_at(parent, *row->cancel_place)) {
+    if (const auto body = message_from_json(*item, child.parent->instance)) {
+      if (const auto* queued = std::get_if<message::CancelInstance>(&*body)) {
+        cancel.reason = queued->reason;
+        cancel.mode = queued->mode;
+        cancel.requested_by = queued->requested_by;
+      }
+    }
   }
+  return cancel;
 }
 
 }  // namespace duramen::inline v0::sqlite::detail

@@ -4,6 +4,7 @@
 #include "providers/sqlite/delivery.hpp"
 #include <duramen/provider.hpp>
 
+#include <optional>
 #include <string_view>
 
 namespace duramen::inline v0::sqlite::detail {
@@ -37,7 +38,6 @@ class TurnWriter {
                                          std::string_view events, providers::Notices& notices);
   [[nodiscard]] bool may_take(const TransactionTime& time, const InstanceRow& instance,
                               const ConditionalLease& condition);
-  [[nodiscard]] bool has_visible_message(const TransactionTime& time, Incarnation key);
   [[nodiscard]] bool finish_work(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
                                  providers::Notices& notices);
   void fail_condition(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
@@ -47,12 +47,14 @@ class TurnWriter {
                   CommitResult& result, providers::Notices& notices);
   void insert_activities(const TransactionTime& time, const TurnCommit& commit, Incarnation key,
                          providers::Notices& notices);
-  void send_messages(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
-                     providers::Notices& notices);
+  /// Changes the instance's own queue: its timers, the beginning of its next execution, what it puts back.
+  void store_own_messages(const TransactionTime& time, const TurnCommit& commit, InstanceRow& instance,
+                          providers::Notices& notices);
+  [[nodiscard]] std::optional<message::CancelInstance> queued_cancel(const message::StartOrchestration& child,
+                                                                     Incarnation parent);
   /// Sends one message. A refused start is answered to the instance of this turn, or reported in `result`.
   void send_message(const TransactionTime& time, const TurnCommit& commit, CommitResult& result,
                     const OutboundMessage& message, providers::Notices& notices);
-  void remove_messages(const TurnCommit& commit, Incarnation key);
 
   NumberAllocator& numbers_;
   Instances& instances_;

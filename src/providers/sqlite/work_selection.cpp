@@ -13,9 +13,9 @@ namespace {
 constexpr int look_by_time = 256;
 
 constexpr std::string_view slices =
-    "FROM worker_queue INDEXED BY worker_queue_lanes WHERE lease_token IS NULL ";
+    "FROM duramen_worker_queue INDEXED BY duramen_worker_queue_lanes WHERE lease_token IS NULL ";
 constexpr std::string_view of_sessions =
-    "FROM worker_queue INDEXED BY worker_queue_sessions_waiting "
+    "FROM duramen_worker_queue INDEXED BY duramen_worker_queue_sessions_waiting "
     "WHERE lease_token IS NULL AND session_id IS NOT NULL ";
 
 /// The first text after this one: no stored text contains a NUL.
@@ -164,15 +164,16 @@ void WorkSelection::read_slice(Search& search, const QueueSlice& slice) {
   {
     Cursor run = slice_.run(slice.session, slice.tag, slice.name);
     while (taken < search.limit && run.step()) {
-      if (run.integer(0) > search.time.now) return search.lower_due(from_unix_ms(run.integer(0)));
+      if (run.integer(0) > search.time.lease_now)
+        return search.lower_due(search.time.wall_time(run.integer(0)));
       WorkCandidate candidate = read_candidate(run, slice.session);
       if (!candidate.retried) ++taken;
       search.add(std::move(candidate));
     }
     if (taken < search.limit) return;  // no more rows
   }
-  Cursor run = later_in_slice_.run(slice.session, slice.tag, slice.name, search.time.now);
-  if (run.step()) search.lower_due(from_unix_ms(run.integer(0)));
+  Cursor run = later_in_slice_.run(slice.session, slice.tag, slice.name, search.time.lease_now);
+  if (run.step()) search.lower_due(search.time.wall_time(run.integer(0)));
 }
 
 // -- sessions -------------------------------------------------------------------------------------
@@ -189,8 +190,8 @@ bool WorkSelection::may_take(Search& search, std::string_view session) {
 
 void WorkSelection::read_sessions(Search& search) {
   {
-    Cursor run = next_of_sessions_.run(search.time.now);
-    if (run.step()) search.lower_due(from_unix_ms(run.integer(0)));
+    Cursor run = next_of_sessions_.run(search.time.lease_now);
+    if (run.step()) search.lower_due(search.time.wall_time(run.integer(0)));
   }
   if (!read_sessions_by_time(search)) read_sessions_one_by_one(search);
 }
@@ -200,7 +201,7 @@ bool WorkSelection::read_sessions_by_time(Search& search) {
   Admission admission{*search.request.sessions};
   std::vector<WorkCandidate> found;
   std::size_t fresh = 0;
-  Cursor run = sessions_by_time_.run(search.time.now);
+  Cursor run = sessions_by_time_.run(search.time.lease_now);
   for (int looked_at = 0; fresh < search.limit && run.step(); ++looked_at) {
     if (looked_at == look_by_time) return false;
     if (!search.wants_name(run.text(8)) || !search.wants_tag(run.optional_string(7))) continue;
@@ -246,7 +247,7 @@ std::optional<WorkCandidate> WorkSelection::head_of_session(Search& search, cons
   std::optional<WorkCandidate> head;
   each_slice(search, session, [&](const QueueSlice& slice) {
     Cursor run = slice_.run(slice.session, slice.tag, slice.name);
-    if (!run.step() || run.integer(0) > search.time.now) return;
+    if (!run.step() || run.integer(0) > search.time.lease_now) return;
     WorkCandidate first = read_candidate(run, session);
     if (!head || first.before(*head)) head = std::move(first);
   });

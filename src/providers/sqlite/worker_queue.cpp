@@ -29,14 +29,18 @@ std::optional<std::int64_t> limit_or_null(Duration limit) {
 /// The deadline of an attempt that starts now.
 struct Deadlines {
   std::optional<std::int64_t> close_by;
+  std::optional<std::int64_t> alive_by;
+  std::optional<std::int64_t> renewed_at;
   std::optional<std::int64_t> overdue_at;
 
+  Deadlines() = default;
   Deadlines(const TransactionTime& time, const ActivityOptions& options) {
     if (options.start_to_close > Duration::zero()) close_by = time.lease_end(options.start_to_close);
     overdue_at = close_by;
     if (options.heartbeat > Duration::zero()) {
-      const std::int64_t sign_of_life_by = time.lease_end(options.heartbeat);
-      overdue_at = std::min(close_by.value_or(sign_of_life_by), sign_of_life_by);
+      alive_by = time.lease_end(options.heartbeat);
+      renewed_at = time.lease_now;
+      overdue_at = std::min(close_by.value_or(*alive_by), *alive_by);
     }
   }
 };
@@ -47,8 +51,8 @@ constexpr std::string_view item_columns =
     "w.start_to_close, "
     "w.heartbeat, w.orchestration_name, w.orchestration_version, w.details, w.details_encoding, "
     "i.instance_id, "
-    "w.fence "
-    "FROM worker_queue w LEFT JOIN instances i ON i.key = w.instance_key "
+    "w.leases, w.fence_base, w.retry_of, w.attempts_before "
+    "FROM duramen_worker_queue w LEFT JOIN duramen_instances i ON i.key = w.instance_key "
     "WHERE w.instance_key = ? AND w.execution = ? AND w.activity = ?";
 
 /// Describes the defect of such a row; empty if there is none.
@@ -76,6 +80,9 @@ LeasedActivity read_item(const Cursor& run, const ActivityKey& key) {
   LeasedActivity item{.request = {}, .lease = {key, {}}, .lease_until = {}};
   item.attempt = static_cast<std::uint32_t>(run.integer(0)) + 1;
   item.fence = run.number(14);
+  item.request.fence_base = run.number(15);
+  item.request.retry_of = EventId{run.number(16)};
+  item.request.attempts_before = static_cast<std::uint32_t>(run.integer(17));
   item.request.key = key;
   item.request.instance = InstanceId{run.text(13)};
   if (auto fault = fault_of(run)) {
@@ -105,44 +112,62 @@ WorkerQueue::WorkerQueue(Connection& connection, NumberAllocator& numbers, Stole
       stolen_leases_(stolen_leases),
       sessions_(sessions),
       selection_(connection, sessions),
-      insert_(
-          connection,
-          "INSERT INTO worker_queue (instance_key, execution, activity, position, visible_at, attempt, "
-          "lease_token, lease_until, lease_owner, name, input, encoding, session_id, tag, schedule_to_start, "
-          "start_to_close, heartbeat, orchestration_name, orchestration_version, start_by, close_by, "
-          "overdue_at, "
-          "fence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+      insert_(connection,
+              "INSERT INTO duramen_worker_queue (instance_key, execution, activity, position, visible_at, "
+              "attempt, leases, fence_base, lease_token, lease_until, lease_owner, started_at, name, input, "
+              "encoding, session_id, tag, schedule_to_start, start_to_close, heartbeat, orchestration_name, "
+              "orchestration_version, start_by, close_by, alive_by, renewed_at, overdue_at, retry_of, "
+              "attempts_before, details, details_encoding) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+              "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
       read_(connection, item_columns),
+      last_details_(connection,
+                    "SELECT details, details_encoding FROM duramen_worker_queue "
+                    "WHERE instance_key = ? AND execution = ? AND activity = ? AND details IS NOT NULL"),
+      last_attempt_(connection,
+                    "SELECT started_at, attempts_before + attempt, lease_owner FROM duramen_worker_queue "
+                    "WHERE instance_key = ? AND execution = ? AND activity = ? AND attempt > 0"),
       take_(connection,
-            "UPDATE worker_queue SET lease_token = ?4, lease_until = ?5, lease_owner = ?6, attempt = attempt "
-            "+ 1, "
-            "close_by = ?7, overdue_at = ?8, fence = ?9 WHERE instance_key = ?1 AND execution = ?2 AND "
-            "activity = ?3"),
-      first_lease_end_(connection,
-                       "SELECT min(lease_until) FROM worker_queue INDEXED BY worker_queue_leased "
-                       "WHERE lease_token IS NOT NULL"),
-      lease_ends_(connection,
-                  "SELECT lease_until, lease_owner FROM worker_queue INDEXED BY worker_queue_leased "
-                  "WHERE lease_token IS NOT NULL AND lease_until > ? ORDER BY lease_until"),
-      release_ended_(connection,
-                     "UPDATE worker_queue INDEXED BY worker_queue_leased SET lease_token = NULL, "
-                     "lease_until = NULL, lease_owner = NULL, close_by = NULL, overdue_at = NULL "
-                     "WHERE lease_token IS NOT NULL AND lease_until <= ?"),
-      session_of_(connection, "SELECT session_id FROM worker_queue WHERE " + std::string(held)),
-      finish_(connection,
-              "DELETE FROM worker_queue WHERE instance_key = ? AND execution = ? AND activity = ?"),
-      renew_(connection, "UPDATE worker_queue SET lease_until = ?6 WHERE " + std::string(held)),
-      // A heartbeat postpones the deadline of the next one; the deadline of the attempt stays.
-      renew_alive_(
+            "UPDATE duramen_worker_queue SET lease_token = ?4, lease_until = ?5, lease_owner = ?6, "
+            "attempt = attempt + 1, started_at = ?7, close_by = ?8, alive_by = ?9, renewed_at = ?10, "
+            "overdue_at = ?11, leases = ?12 WHERE instance_key = ?1 AND execution = ?2 AND activity = ?3"),
+      first_lease_end_(
           connection,
-          "UPDATE worker_queue SET lease_until = ?6, details = coalesce(?7, details), "
-          "details_encoding = coalesce(?8, details_encoding), overdue_at = CASE WHEN heartbeat IS NULL "
-          "THEN overdue_at ELSE min(coalesce(close_by, ?5 + min(heartbeat, ?9)), ?5 + min(heartbeat, ?9)) "
-          "END WHERE " +
-              std::string(held)),
+          "SELECT min(lease_until) FROM duramen_worker_queue INDEXED BY duramen_worker_queue_leased "
+          "WHERE lease_token IS NOT NULL"),
+      lease_ends_(
+          connection,
+          "SELECT lease_until, lease_owner FROM duramen_worker_queue INDEXED BY duramen_worker_queue_leased "
+          "WHERE lease_token IS NOT NULL AND lease_until > ? ORDER BY lease_until"),
+      release_ended_(
+          connection,
+          "UPDATE duramen_worker_queue INDEXED BY duramen_worker_queue_leased SET lease_token = NULL, "
+          "lease_until = NULL, lease_owner = NULL, close_by = NULL, alive_by = NULL, "
+          "overdue_at = NULL "
+          "WHERE lease_token IS NOT NULL AND lease_until <= ?"),
+      session_of_(connection, "SELECT session_id FROM duramen_worker_queue WHERE " + std::string(held)),
+      finish_without_session_(connection, "DELETE FROM duramen_worker_queue WHERE " + std::string(held) +
+                                              " AND session_id IS NULL"),
+      finish_(connection,
+              "DELETE FROM duramen_worker_queue WHERE instance_key = ? AND execution = ? AND activity = ?"),
+      // A renewal after the deadline of the heartbeat shows that the holder lives and is silent: the next
+      // sweep must look at the row.
+      renew_(connection,
+             "UPDATE duramen_worker_queue SET lease_until = ?6, "
+             "renewed_at = iif(alive_by IS NULL, NULL, ?5), "
+             "overdue_at = iif(alive_by <= ?5, min(overdue_at, ?5), overdue_at) WHERE " +
+                 std::string(held)),
+      // A heartbeat postpones the deadline of the next one; the deadline of the attempt stays.
+      renew_alive_(connection,
+                   "UPDATE duramen_worker_queue SET lease_until = ?6, details = coalesce(?7, details), "
+                   "details_encoding = coalesce(?8, details_encoding), "
+                   "alive_by = ?5 + min(heartbeat, ?9), renewed_at = iif(heartbeat IS NULL, NULL, ?5), "
+                   "overdue_at = CASE WHEN heartbeat IS NULL THEN overdue_at "
+                   "ELSE min(coalesce(close_by, ?5 + min(heartbeat, ?9)), ?5 + min(heartbeat, ?9)) "
+                   "END WHERE " +
+                       std::string(held)),
       release_(connection,
-               "UPDATE worker_queue SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, "
-               "close_by = NULL, overdue_at = NULL, attempt = max(attempt - ?6, 0), "
+               "UPDATE duramen_worker_queue SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, "
+               "close_by = NULL, alive_by = NULL, overdue_at = NULL, attempt = max(attempt - ?6, 0), "
                "visible_at = coalesce(?7, visible_at), "
                "start_by = coalesce(?7, visible_at) + min(schedule_to_start, ?8) WHERE " +
                    std::string(held)),
@@ -154,33 +179,41 @@ WorkerQueue::WorkerQueue(Connection& connection, NumberAllocator& numbers, Stole
 
 WorkerQueue::Removal::Removal(Connection& connection, const std::string& condition)
     : find(connection,
-           "SELECT execution, activity, lease_token, lease_until, lease_owner FROM worker_queue WHERE " +
+           "SELECT execution, activity, lease_token, lease_until, lease_owner FROM duramen_worker_queue "
+           "WHERE " +
                condition),
-      erase(connection, "DELETE FROM worker_queue WHERE " + condition) {}
+      erase(connection, "DELETE FROM duramen_worker_queue WHERE " + condition) {}
 
 void WorkerQueue::insert(const TransactionTime& time, Incarnation key, const TurnCommit& commit,
                          const NewActivity& item) {
   const ActivityRequest& activity = item.request;
   const ActivityOptions& options = activity.options;
   std::optional<std::uint64_t> token;
-  std::optional<std::int64_t> until, start_by, close_by, overdue_at;
-  std::optional<std::string_view> owner;
+  std::optional<std::int64_t> until, start_by, started_at;
+  std::optional<std::string_view> owner, details, details_encoding;
+  Deadlines deadlines;
+  std::int64_t leases = 0;
   if (item.born_leased) {
     token = item.born_leased->value;
     until = time.lease_end(commit.activity_lease);
     owner = commit.node.value;
-    const Deadlines deadlines{time, options};
-    close_by = deadlines.close_by;
-    overdue_at = deadlines.overdue_at;
+    started_at = time.lease_now;
+    deadlines = Deadlines{time, options};
+    leases = time.next_lease(0);
   }
-  if (options.schedule_to_start > Duration::zero()) start_by = time.later(options.schedule_to_start);
+  if (options.schedule_to_start > Duration::zero()) start_by = time.lease_end(options.schedule_to_start);
+  if (activity.heartbeat) {
+    details = activity.heartbeat->data;
+    details_encoding = to_string(activity.heartbeat->encoding);
+  }
   insert_.execute(key.value, activity.key.execution.value, activity.key.activity.value, numbers_.next(),
-                  time.now, item.born_leased ? 1 : 0, token, until, owner, activity.name, activity.input.data,
-                  to_string(activity.input.encoding), activity.session_id, activity.tag,
-                  limit_or_null(options.schedule_to_start), limit_or_null(options.start_to_close),
-                  limit_or_null(options.heartbeat), activity.orchestration_name,
-                  activity.orchestration_version, start_by, close_by, overdue_at,
-                  item.born_leased ? time.next_fence(0) : std::int64_t{0});
+                  time.lease_now, item.born_leased ? 1 : 0, leases, activity.fence_base, token, until, owner,
+                  started_at, activity.name, activity.input.data, to_string(activity.input.encoding),
+                  activity.session_id, activity.tag, limit_or_null(options.schedule_to_start),
+                  limit_or_null(options.start_to_close), limit_or_null(options.heartbeat),
+                  activity.orchestration_name, activity.orchestration_version, start_by, deadlines.close_by,
+                  deadlines.alive_by, deadlines.renewed_at, deadlines.overdue_at, activity.retry_of.value,
+                  activity.attempts_before, details, details_encoding);
 }
 
 bool WorkerQueue::any_available(const TransactionTime& time, const ActivityFetch& request,
@@ -220,10 +253,12 @@ ActivityBatch WorkerQueue::fetch(const TransactionTime& time, const ActivityFetc
     LeasedActivity item = *read(key);
     item.lease.token = new_token();
     item.lease_until = TransactionTime::lease_time(until);
-    item.fence = static_cast<std::uint64_t>(time.next_fence(static_cast<std::int64_t>(item.fence)));
+    const std::int64_t count = time.next_lease(static_cast<std::int64_t>(item.fence));
+    item.fence = TransactionTime::fence(item.request.fence_base, count);
     const Deadlines deadlines{time, item.request.options};
     take_.execute(key.incarnation.value, key.execution.value, key.activity.value, item.lease.token.value,
-                  until, request.node.value, deadlines.close_by, deadlines.overdue_at, item.fence);
+                  until, request.node.value, time.lease_now, deadlines.close_by, deadlines.alive_by,
+                  deadlines.renewed_at, deadlines.overdue_at, count);
     if (candidate.session) sessions_.claim(time, *candidate.session, *request.sessions);
     batch.items.push_back(std::move(item));
   }
@@ -236,6 +271,19 @@ std::optional<LeasedActivity> WorkerQueue::read(const ActivityKey& key) {
   return read_item(run, key);
 }
 
+std::optional<Payload> WorkerQueue::last_details(const ActivityKey& key) {
+  Cursor run = last_details_.run(key.incarnation.value, key.execution.value, key.activity.value);
+  if (!run.step()) return std::nullopt;
+  return Payload{run.string(0), parse_encoding(run.text(1)).value_or(Encoding::text)};
+}
+
+AttemptInfo WorkerQueue::last_attempt(const TransactionTime& time, const ActivityKey& key) {
+  Cursor run = last_attempt_.run(key.incarnation.value, key.execution.value, key.activity.value);
+  if (!run.step()) return {};
+  return {time.past_or_future(run.integer(0)), static_cast<std::uint32_t>(run.integer(1)),
+          NodeId{run.text(2)}};
+}
+
 bool WorkerQueue::is_held(const TransactionTime& time, const ActivityLease& lease) {
   const ActivityKey& key = lease.key;
   return session_of_
@@ -245,6 +293,11 @@ bool WorkerQueue::is_held(const TransactionTime& time, const ActivityLease& leas
 
 bool WorkerQueue::finish(const TransactionTime& time, const ActivityLease& lease) {
   const ActivityKey& key = lease.key;
+  // Most activities have no session: one statement ends them.
+  if (finish_without_session_.execute(key.incarnation.value, key.execution.value, key.activity.value,
+                                      lease.token.value, time.lease_now) == 1) {
+    return true;
+  }
   {
     Cursor run = session_of_.run(key.incarnation.value, key.execution.value, key.activity.value,
                                  lease.token.value, time.lease_now);
@@ -283,7 +336,7 @@ bool WorkerQueue::renew(const TransactionTime& time, const ActivityRenewal& rene
 bool WorkerQueue::release(const TransactionTime& time, const ActivityRelease& entry) {
   const ActivityKey& key = entry.lease.key;
   std::optional<std::int64_t> visible_at;
-  if (entry.delay.count() > 0) visible_at = time.later(entry.delay);
+  if (entry.delay.count() > 0) visible_at = time.lease_end(entry.delay);
   return release_.execute(key.incarnation.value, key.execution.value, key.activity.value,
                           entry.lease.token.value, time.lease_now, entry.count_attempt ? 0 : 1, visible_at,
                           TransactionTime::longest_ms) == 1;

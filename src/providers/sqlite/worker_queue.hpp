@@ -35,8 +35,13 @@ class WorkerQueue {
                                    std::optional<TimePoint>& next_due);
 
   /// The row as a worker receives it, with the attempt that a fetch would begin; empty if there is no such
-  /// row. The fence is that of the last lease.
+  /// row. The fence is the count of the last lease.
   [[nodiscard]] std::optional<LeasedActivity> read(const ActivityKey& key);
+
+  /// The details of the last heartbeat of a row.
+  [[nodiscard]] std::optional<Payload> last_details(const ActivityKey& key);
+  /// The running attempt of a row, or the last one.
+  [[nodiscard]] AttemptInfo last_attempt(const TransactionTime& time, const ActivityKey& key);
 
   [[nodiscard]] bool is_held(const TransactionTime& time, const ActivityLease& lease);
   /// Deletes the row if it is held under that lease.
@@ -80,11 +85,14 @@ class WorkerQueue {
   WorkSelection selection_;
   Statement insert_;
   Statement read_;
+  Statement last_details_;
+  Statement last_attempt_;
   Statement take_;
   Statement first_lease_end_;
   Statement lease_ends_;
   Statement release_ended_;
   Statement session_of_;
+  Statement finish_without_session_;
   Statement finish_;
   Statement renew_;
   Statement renew_alive_;

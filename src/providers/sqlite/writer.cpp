@@ -5,6 +5,7 @@
 #include "providers/sqlite/schema.hpp"
 #include "providers/sqlite/statement.hpp"
 #include "providers/sqlite/wal_file.hpp"
+#include <duramen/detail/mutant.hpp>
 
 #include <sqlite3.h>
 
@@ -44,6 +45,7 @@ bool is_failed_sync(int code) { return code == SQLITE_IOERR_FSYNC || code == SQL
 
 Writer::Writer(const Options& options)
     : clock_(options.clock != nullptr ? *options.clock : system_clock()),
+      path_(options.path),
       durable_(options.durability == Options::Durability::full && !is_memory(options.path)),
       frames_at_most_(frames_in(options.max_wal_bytes)),
       frames_to_checkpoint_(std::max(1, frames_at_most_ / 6 * 5)) {
@@ -56,14 +58,14 @@ Writer::Writer(const Options& options)
   commit_ = std::make_unique<Statement>(*connection_, "COMMIT");
   rollback_ = std::make_unique<Statement>(*connection_, "ROLLBACK");
   if (is_memory(options.path)) {
-    migrate_schema(*connection_, options.path);
+    migrate_schema(*connection_, options);
     boot_ = current_boot_number(*connection_);
   } else {
     // Checks the schema before it writes next to a file that may belong to another program. In that case its
     // WAL stays unchanged as well.
     const bool finds_log = has_log(options.path);
     if (finds_log) connection_->checkpoint_on_close(false);
-    check_schema(*connection_, options.path);
+    check_schema(*connection_, options);
     if (finds_log) connection_->checkpoint_on_close(true);
     side_lock_ = std::make_unique<SideLock>(options.path + "-lock");
     bell_ = std::make_unique<Bell>(options.path + "-bell");
@@ -71,6 +73,7 @@ Writer::Writer(const Options& options)
   }
   numbers_ = std::make_unique<NumberAllocator>(*connection_);
   data_version_ = std::make_unique<Statement>(*connection_, "PRAGMA data_version");
+  schema_version_ = std::make_unique<Statement>(*connection_, "SELECT version FROM duramen_schema");
   (void)changed_by_others();
 }
 
@@ -92,6 +95,7 @@ Writer::~Writer() {
   commit_.reset();
   rollback_.reset();
   data_version_.reset();
+  schema_version_.reset();
   connection_.reset();
   if (locked) side_lock_->unlock();
 }
@@ -102,7 +106,7 @@ void Writer::prepare_file(const Options& options) {
     use_wal();
     connection_->execute("PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-16384;");
     connection_->execute(durable_ ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=OFF");
-    migrate_schema(*connection_, options.path);
+    migrate_schema(*connection_, options);
     boot_ = current_boot_number(*connection_);
     if (durable_) prepare_log(options.initial_wal_bytes);
     sqlite3_wal_hook(connection_->handle(), &Writer::on_wal_commit, this);
@@ -235,6 +239,15 @@ bool Writer::changed_by_others() noexcept {
   }
 }
 
+/// Another process may have migrated the file. Only a transaction after one of another process reads the
+/// version.
+void Writer::check_schema_version() {
+  if (in_memory() || connection_->content_version() == seen_content_) return;
+  Cursor run = schema_version_->run();
+  const std::int64_t stored = run.step() ? run.integer(0) : 0;
+  if (!duramen::detail::mutant("a_migrated_file_is_written_on")) check_still_current(stored, path_);
+}
+
 Counters Writer::counters() const noexcept {
   return {
       .synced_commits = synced_commits_, .unsynced_commits = unsynced_commits_, .row_writes = row_writes_};
@@ -246,6 +259,7 @@ Writer::Transaction::Transaction(Writer& writer, CommitSync promise)
   try {
     writer_.set_synchronous(promise);
     writer_.begin_->execute();
+    writer_.check_schema_version();
     writer_.sync_wal();
     open_ = true;
   } catch (...) {
@@ -280,6 +294,7 @@ void Writer::Transaction::commit() {
     throw;
   }
   open_ = false;
+  writer_.seen_content_ = writer_.connection_->content_version();
   const std::uint64_t changes = writer_.connection_->total_changes() - changes_before_;
   // No page was written, so nothing was synced.
   if (changes == 0) return;

@@ -93,6 +93,7 @@ class Writer {
   void prepare_file(const Options& options);
   void use_wal();
   void prepare_log(std::size_t bytes);
+  void check_schema_version();
   /// Syncs the whole WAL, or throws. For use inside a write transaction.
   void sync_wal();
   void set_synchronous(CommitSync promise);
@@ -103,6 +104,7 @@ class Writer {
 
   // Fixed once opened.
   const Clock& clock_;
+  const std::string path_;
   const bool durable_;
   const int frames_at_most_;
   const int frames_to_checkpoint_;
@@ -118,6 +120,8 @@ class Writer {
   std::unique_ptr<Statement> commit_;
   std::unique_ptr<Statement> rollback_;
   std::unique_ptr<Statement> data_version_;
+  std::unique_ptr<Statement> schema_version_;
+  std::uint32_t seen_content_ = 0;  // after the last commit
   CommitSync synchronous_ = CommitSync::durable;
   // A sync of the WAL failed: its pages may be on no disk.
   bool wal_is_suspect_ = false;

@@ -11,7 +11,6 @@ void the_first_delivery_of_a_turn_is_attempt_one(Driver& d) {
   d.start("a");
   const LeasedInstance item = d.fetch_one();
   d.check.equal(item.attempt, 1u, "attempt of the instance");
-  d.check.equal(item.messages.at(0).attempt, 1u, "attempt of the message");
 }
 
 void release_and_expiry_of_a_turn_count_as_attempts(Driver& d) {
@@ -43,7 +42,7 @@ void uncounted_deliveries_keep_the_attempt_at_one(Driver& d) {
   }
 }
 
-void the_attempt_of_an_instance_is_the_highest_of_its_messages(Driver& d) {
+void attempts_are_counted_per_instance(Driver& d) {
   d.running("a");
   d.send("a", raise("old"));
   d.release(d.fetch_one());
@@ -52,9 +51,22 @@ void the_attempt_of_an_instance_is_the_highest_of_its_messages(Driver& d) {
   d.release(second);
   const LeasedInstance third = d.fetch_one();
   d.check.equal(names_of(third.messages), "old new", "messages");
-  d.check.equal(third.attempt, 3u, "attempt of the instance: the highest");
-  d.check.equal(third.messages.at(0).attempt, 3u, "attempt of the old message");
-  d.check.equal(third.messages.at(1).attempt, 1u, "attempt of the new message");
+  d.check.equal(third.attempt, 3u, "attempt of the instance");
+  d.check.equal(d.get(d.store.list_pending_work("a")).attempt, 3u, "attempt among its pending work");
+  d.must_commit(d.turn_of_first(third, 1));
+  d.check.equal(d.get(d.store.list_pending_work("a")).attempt, 0u, "after a commit");
+  d.check.equal(d.fetch_one().attempt, 1u, "attempt with a message that the last turn left");
+}
+
+void a_fused_or_conditional_turn_starts_the_attempts_anew(Driver& d) {
+  d.must_commit(d.fused("a"));
+  d.release(d.woken("a"));
+  d.must_commit(d.turn(d.fetch_one()));
+  const InstanceInfo info = d.info("a").value();
+  TurnCommit commit = d.conditional(info, info.last_event_id);
+  commit.events = {raised(2, "x")};
+  d.must_commit(commit);
+  d.check.equal(d.woken("a").attempt, 1u, "attempt");
 }
 
 void the_next_message_after_a_commit_starts_at_attempt_one(Driver& d) {
@@ -153,6 +165,25 @@ void being_born_leased_is_the_first_attempt(Driver& d) {
   d.check.equal(d.fetch_one_activity().attempt, 2u, "after the lease it was born with ended");
 }
 
+void the_fences_of_an_activity_are_above_its_base(Driver& d) {
+  d.running("a");
+  std::vector<ActivityRequest> activities(3, plain());
+  for (std::size_t i = 0; i < activities.size(); ++i) activities[i].fence_base = 7 + i;
+  d.schedule("a", activities);
+  std::uint64_t last = 0;
+  for (std::uint64_t base = 7; base < 10; ++base) {
+    for (int lease = 0; lease < 3; ++lease) {
+      const auto items = d.fetch_activities(1);
+      if (items.size() != 1) d.stop("an activity to run");
+      d.check.equal(items[0].request.fence_base, base, "base");
+      d.check.equal(items[0].fence >> 32u, base, "base of the fence");
+      d.check.that(items[0].fence > last, "higher than every fence before");
+      last = items[0].fence;
+      if (lease < 2) d.release(items[0], {}, false);
+    }
+  }
+}
+
 void every_activity_lease_has_a_higher_fence(Driver& d) {
   const InstanceInfo info = d.running("a", 1);
   std::uint64_t last = 0;
@@ -191,9 +222,9 @@ std::span<const ConformanceCase> attempt_cases() {
                    .reference = "abandon_orchestration_item_ignore_attempt_decrements"),
       DURAMEN_CASE(uncounted_deliveries_keep_the_attempt_at_one,
                    .reference = "ignore_attempt_never_goes_negative"),
-      DURAMEN_CASE(the_attempt_of_an_instance_is_the_highest_of_its_messages,
-                   .reference = "max_attempt_count_across_message_batch",
-                   .difference = "the count of each message is also returned"),
+      DURAMEN_CASE(attempts_are_counted_per_instance, .reference = "max_attempt_count_across_message_batch",
+                   .difference = "the instance has one count, its messages have none"),
+      DURAMEN_CASE(a_fused_or_conditional_turn_starts_the_attempts_anew),
       DURAMEN_CASE(the_next_message_after_a_commit_starts_at_attempt_one),
       DURAMEN_CASE(a_second_attempt_of_a_turn_is_fetched_alone),
       DURAMEN_CASE(a_second_attempt_is_not_added_to_a_batch_of_first_attempts),
@@ -206,6 +237,7 @@ std::span<const ConformanceCase> attempt_cases() {
       DURAMEN_CASE(a_released_activity_may_leave_the_attempt_uncounted,
                    .reference = "abandon_work_item_ignore_attempt_decrements"),
       DURAMEN_CASE(every_activity_lease_has_a_higher_fence),
+      DURAMEN_CASE(the_fences_of_an_activity_are_above_its_base),
       DURAMEN_CASE(being_born_leased_is_the_first_attempt),
   };
   return cases;

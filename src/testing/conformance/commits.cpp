@@ -5,11 +5,6 @@ namespace duramen::inline v0::testing {
 namespace {
 using namespace std::chrono_literals;
 
-OutboundMessage timer_message(const InstanceId& target, std::uint64_t id, TimePoint due,
-                              std::uint64_t execution = 1) {
-  return {target, message::TimerFired{ExecutionId{execution}, EventId{id}, due}, due};
-}
-
 void a_commit_stores_events_activities_messages_and_state_together(Driver& d) {
   d.start("a");
   const LeasedInstance item = d.fetch_one();
@@ -17,7 +12,7 @@ void a_commit_stores_events_activities_messages_and_state_together(Driver& d) {
   TurnCommit commit = d.turn(item);
   commit.events = {started(), scheduled(2), scheduled(3), scheduled(4), raised(5, "x")};
   for (std::uint64_t id : {2, 3, 4}) commit.new_activities.push_back(Driver::activity(info, id));
-  commit.messages = {timer_message("a", 9, d.now() - 1s), {"a", raise("own")}};
+  commit.messages = {timer("a", 9, d.now() - 1s), {"a", raise("own")}};
   commit.change.version = "2.0.0";
   const CommitResult result = d.must_commit(commit);
   d.check.equal(result.incarnation, item.incarnation, "incarnation in the answer");
@@ -25,7 +20,7 @@ void a_commit_stores_events_activities_messages_and_state_together(Driver& d) {
   d.check.that(d.history("a") == commit.events, "events are stored as they were sent");
   d.check.equal(d.fetch_activities().size(), 3u, "activities");
   const LeasedInstance next = d.fetch_one();
-  d.check.equal(names_of(next.messages), "? own", "messages");
+  d.check.equal(names_of(next.messages), "t9 own", "messages");
   d.check.equal(next.last_event_id, EventId{5}, "last event");
   d.check.equal(next.version, "2.0.0", "version");
   d.check.equal(next.status, Status::running, "status");
@@ -286,8 +281,7 @@ void dropped_timers_never_fire(Driver& d) {
   d.running("a");
   TurnCommit create = d.turn(d.woken("a"));
   const TimePoint now = d.now();
-  create.messages = {timer_message("a", 2, now + 10s), timer_message("a", 3, now + 20s),
-                     timer_message("a", 4, now + 5s)};
+  create.messages = {timer("a", 2, now + 10s), timer("a", 3, now + 20s), timer("a", 4, now + 5s)};
   create.dropped_timers = {EventId{4}};
   d.must_commit(create);
   d.advance(9s);
@@ -313,7 +307,7 @@ void dropping_a_timer_keeps_other_messages_of_its_number(Driver& d) {
   d.running("a");
   d.running("b");
   TurnCommit create = d.turn(d.woken("b"));
-  create.messages = {timer_message("b", 2, d.now() + 1s)};
+  create.messages = {timer("b", 2, d.now() + 1s)};
   d.must_commit(create);
   d.send("a", message::ActivityCompleted{ExecutionId{1}, EventId{2}, Payload::text("x")});
   TurnCommit drop = d.turn(d.fetch_one());
@@ -332,7 +326,7 @@ void cancel_rest_deletes_all_activities_and_timers(Driver& d) {
   const auto held = d.fetch_activities_as(d.other, 1);
   if (held.size() != 1) d.stop("an activity to hold");
   TurnCommit create = d.turn(d.woken("a"));
-  create.messages = {timer_message("a", 9, d.now() + 10s)};
+  create.messages = {timer("a", 9, d.now() + 10s)};
   d.must_commit(create);
 
   TurnCommit last = d.final_turn(d.woken("a"));
@@ -364,7 +358,7 @@ void continue_as_new_begins_an_execution_and_keeps_the_queue(Driver& d) {
   d.check.that(d.send("a", raise("later")) == EnqueueOutcome::enqueued, "it still takes messages");
 
   const LeasedInstance next = d.fetch_one();
-  d.check.equal(names_of(next.messages), "kept ? later", "messages survive, in order");
+  d.check.equal(names_of(next.messages), "? kept later", "messages survive, behind the beginning");
   d.check.equal(next.incarnation, info.incarnation, "the instance stays the same");
   d.check.equal(next.status, Status::continued_as_new, "status in between");
   TurnCommit skipped = d.turn(next);

@@ -206,6 +206,69 @@ void messages_of_many_threads_all_arrive_in_sender_order(Driver& d) {
   }
 }
 
+void messages_that_are_sent_during_turns_are_taken_once_and_in_order(Driver& d) {
+  constexpr int each = 40;
+  d.running("a");
+  std::atomic<int> sending{thread_count};
+  std::atomic<int> failures{0};
+  std::thread senders([&] {
+    in_parallel([&](int i) {
+      for (int n = 0; n < each; ++n) {
+        const OutboundMessage message{"a", raise(std::to_string(i), std::to_string(n))};
+        auto result = d.store.enqueue_messages({&message, 1});
+        while (!result && result.error().retryable) result = d.store.enqueue_messages({&message, 1});
+        if (!result || (*result)[0] != EnqueueOutcome::enqueued) ++failures;
+      }
+      --sending;
+    });
+  });
+  const TurnFetch request{.node = d.node, .lease = d.lease, .max_messages = 7};
+  std::map<std::string, int> next;
+  int taken = 0;
+  bool waited = false;  // a fetch after the last message returned nothing
+  while (taken < thread_count * each && !waited) {
+    const bool all_sent = sending == 0;
+    const auto batch = d.store.fetch_turns(request);
+    if (!batch && !batch.error().retryable) break;
+    if (!batch) continue;
+    waited = all_sent && batch->items.empty();
+    for (const LeasedInstance& item : batch->items) {
+      for (const InboxMessage& message : item.messages) {
+        const auto& event = std::get<message::ExternalRaised>(message.body);
+        d.check.equal(event.data.data, std::to_string(next[event.name]++), "message of a sender");
+        ++taken;
+      }
+      const TurnCommit commit = d.turn(item);
+      auto result = d.store.commit_turns({&commit, 1});
+      while (!result && result.error().retryable) result = d.store.commit_turns({&commit, 1});
+      d.check.that(result && (*result)[0].outcome == CommitOutcome::committed, "a turn is stored");
+    }
+  }
+  senders.join();
+  d.check.equal(failures.load(), 0, "failed sends");
+  d.check.equal(taken, thread_count * each, "messages taken");
+  d.expect_nothing_to_do();
+}
+
+void one_of_many_equal_cancels_counts(Driver& d) {
+  for (int round = 0; round < 10; ++round) {
+    const InstanceId id = "a" + std::to_string(round);
+    d.running(id);
+    std::atomic<int> stored{0};
+    std::atomic<int> repeated{0};
+    in_parallel([&](int) {
+      const OutboundMessage message{id, message::CancelInstance{.reason = "why"}};
+      auto result = d.store.enqueue_messages({&message, 1});
+      while (!result && result.error().retryable) result = d.store.enqueue_messages({&message, 1});
+      if (result && (*result)[0] == EnqueueOutcome::enqueued) ++stored;
+      if (result && (*result)[0] == EnqueueOutcome::duplicate) ++repeated;
+    });
+    d.check.equal(stored.load(), 1, "cancels that counted");
+    d.check.equal(repeated.load(), thread_count - 1, "cancels that were repeats");
+    d.must_commit(d.turn(d.fetch_one()));
+  }
+}
+
 }  // namespace
 
 std::span<const ConformanceCase> concurrency_cases() {
@@ -227,6 +290,8 @@ std::span<const ConformanceCase> concurrency_cases() {
       DURAMEN_CASE(one_lease_allows_one_commit_among_threads, .reference = "test_concurrent_ack_prevention"),
       DURAMEN_CASE(either_the_completion_or_the_cancellation_wins_completely),
       DURAMEN_CASE(messages_of_many_threads_all_arrive_in_sender_order),
+      DURAMEN_CASE(messages_that_are_sent_during_turns_are_taken_once_and_in_order),
+      DURAMEN_CASE(one_of_many_equal_cancels_counts),
   };
   return cases;
 }

@@ -89,7 +89,7 @@ void a_conditional_commit_fails_after_newer_events(Driver& d) {
                "the completion was enqueued normally");
 }
 
-void a_conditional_commit_fails_when_a_message_is_visible(Driver& d) {
+void a_conditional_commit_fails_when_a_message_is_queued(Driver& d) {
   const FinishedActivity s = finished_activity(d);
   d.send("a", raise("first"));
   expect_refused(d, s, AckOutcome::done);
@@ -97,12 +97,28 @@ void a_conditional_commit_fails_when_a_message_is_visible(Driver& d) {
   d.check.equal(names_of(next.messages), "first ?", "the completion queues behind the older message");
 }
 
-void a_conditional_commit_ignores_messages_that_are_not_visible(Driver& d) {
+void a_conditional_commit_ignores_timers_that_are_not_due(Driver& d) {
   FinishedActivity s = finished_activity(d);
-  d.send("a", raise("later"), d.now() + 1min);
+  d.send(timer("a", 9, d.now() + 1min));
   d.must_commit(s.commit);
   d.advance(1min);
-  d.check.equal(names_of(d.fetch_one().messages), "later", "it is delivered at its time");
+  d.check.equal(names_of(d.fetch_one().messages), "t9", "it fires at its time");
+}
+
+void a_conditional_commit_fails_when_a_timer_is_due(Driver& d) {
+  const FinishedActivity s = finished_activity(d);
+  d.send(timer("a", 9, d.now() + 10s));
+  d.advance(10s);
+  expect_refused(d, s, AckOutcome::done);
+  d.check.equal(names_of(d.fetch_one().messages), "t9 ?", "the completion queues behind the timer");
+}
+
+void a_conditional_commit_fails_when_a_released_message_waits(Driver& d) {
+  const FinishedActivity s = finished_activity(d);
+  d.release(d.woken("a"), 20s);
+  expect_refused(d, s, AckOutcome::done);
+  d.advance(20s);
+  d.check.equal(names_of(d.fetch_one().messages), "wake ?", "the completion queues behind the message");
 }
 
 void a_conditional_commit_fails_when_its_activity_was_cancelled(Driver& d) {
@@ -163,8 +179,10 @@ std::span<const ConformanceCase> conditional_cases() {
       DURAMEN_CASE(a_conditional_commit_fails_while_the_instance_is_leased),
       DURAMEN_CASE(a_conditional_commit_succeeds_after_a_lease_ended),
       DURAMEN_CASE(a_conditional_commit_fails_after_newer_events),
-      DURAMEN_CASE(a_conditional_commit_fails_when_a_message_is_visible),
-      DURAMEN_CASE(a_conditional_commit_ignores_messages_that_are_not_visible),
+      DURAMEN_CASE(a_conditional_commit_fails_when_a_message_is_queued),
+      DURAMEN_CASE(a_conditional_commit_ignores_timers_that_are_not_due),
+      DURAMEN_CASE(a_conditional_commit_fails_when_a_timer_is_due),
+      DURAMEN_CASE(a_conditional_commit_fails_when_a_released_message_waits),
       DURAMEN_CASE(a_conditional_commit_fails_when_its_activity_was_cancelled),
       DURAMEN_CASE(a_conditional_commit_fails_when_its_activity_lease_ended),
       DURAMEN_CASE(a_conditional_commit_with_one_failed_ack_performs_the_others),

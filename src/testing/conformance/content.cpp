@@ -77,35 +77,65 @@ void every_kind_of_message_is_stored_unchanged(Driver& d) {
                         .details = R"({"x":[1,2]})",
                         .attempt = 2,
                         .timeout = TimeoutKind::start_to_close};
+  const AttemptInfo ran{d.now() - 3s, 2, "worker"};
+  // In the order of delivery: a timer by its time.
   const std::vector<MessageBody> items{
-      message::ContinueAsNew{.orchestration = "Orch",
-                             .input = Payload::json("[1]"),
-                             .version = "2.0.0",
-                             .carry_forward = {{CarriedEvent::Kind::external, "e", Payload::text("1")},
-                                               {CarriedEvent::Kind::queue, "q", Payload::json("2")}},
-                             .initial_custom_status = "fine",
-                             .parent = link},
-      message::ActivityCompleted{ExecutionId{1}, EventId{2}, Payload::json("{}")},
-      message::ActivityFailed{ExecutionId{1}, EventId{3}, failure},
       message::TimerFired{ExecutionId{1}, EventId{4}, d.now() - 5ms},
+      message::ActivityCompleted{ExecutionId{1}, EventId{2}, Payload::json("{}"), ran},
+      message::ActivityFailed{ExecutionId{1}, EventId{3}, failure, ran, Payload::text("half")},
       message::SubOrchestrationCompleted{link, Payload::text("r")},
       message::SubOrchestrationFailed{link, failure},
-      message::ExternalRaised{"name", Payload::json("null")},
-      message::QueueMessage{"name", Payload::text("null")},
-      message::CancelInstance{"why", CancelMode::terminate, CancelOrigin::parent, link},
+      message::ExternalRaised{"name", Payload::json("null"), "someone"},
+      message::QueueMessage{"name", Payload::text("null"), "someone"},
       message::CancelInstance{"", CancelMode::graceful, CancelOrigin::client, std::nullopt},
+      message::CancelInstance{"why", CancelMode::terminate, CancelOrigin::client, std::nullopt, "someone"},
   };
   for (const MessageBody& item : items) d.send("a", item);
   const LeasedInstance fetched = d.fetch_one();
   if (fetched.messages.size() != items.size()) d.stop("not all messages arrived");
   for (std::size_t i = 0; i < items.size(); ++i) {
-    d.check.that(fetched.messages[i].body == items[i], "message " + std::to_string(i));
+    d.check.that(fetched.messages[i].body == items[i],
+                 "message " + std::to_string(i) + ": " + to_json(fetched.messages[i].body, "a"));
   }
+  const ParentLink absent{"absent", Incarnation{77}, ExecutionId{1}, EventId{9}};
   const StartRequest start{.instance = "b",
-                           .start = {.orchestration = "O", .input = {}, .version = "3", .parent = link}};
+                           .start = {.orchestration = "O",
+                                     .input = {},
+                                     .version = "3",
+                                     .parent = absent,
+                                     .requested_by = "someone",
+                                     .depth = 4}};
   d.get(d.store.start_instances({&start, 1}));
-  d.check.that(d.fetch_one().messages.at(0).body == MessageBody{start.start}, "a start");
-  d.check.that(d.info("b").value().parent == link, "a parent link");
+  const message::CancelInstance cancel{"why", CancelMode::graceful, CancelOrigin::parent, absent};
+  d.send("b", cancel);
+  const LeasedInstance child = d.fetch_one();
+  if (child.messages.size() != 2) d.stop("a start and a cancel");
+  d.check.that(child.messages[0].body == MessageBody{start.start}, "a start");
+  d.check.that(child.messages[1].body == MessageBody{cancel}, "a cancel from the parent");
+  d.check.that(d.info("b").value().parent == absent, "a parent link");
+}
+
+void the_beginning_of_the_next_execution_is_stored_unchanged(Driver& d) {
+  d.running("a");
+  const ParentLink link{"p", Incarnation{77}, ExecutionId{3}, EventId{9}};
+  const message::ContinueAsNew next{
+      .orchestration = "Orch",
+      .input = Payload::json("{\"n\": [1]}"),
+      .version = "3",
+      .carry_forward = {{CarriedEvent::Kind::external, "e", Payload::text("it's \"late\"")},
+                        {CarriedEvent::Kind::queue, "q", Payload::json("null")}},
+      .initial_custom_status = "50%",
+      .parent = link,
+      .depth = 4,
+      .events_before = 0x7fff'ffff'ffff,
+      .requested_by = "someone"};
+  TurnCommit last = d.continuing_turn(d.woken("a"));
+  last.messages = {{"a", next}};
+  d.must_commit(last);
+  const LeasedInstance fetched = d.fetch_one();
+  if (fetched.messages.size() != 1) d.stop("one message");
+  d.check.that(fetched.messages[0].body == MessageBody{next},
+               "the beginning: " + to_json(fetched.messages[0].body, "a"));
 }
 
 void every_kind_of_event_is_stored_unchanged(Driver& d) {
@@ -120,6 +150,15 @@ void every_kind_of_event_is_stored_unchanged(Driver& d) {
       event::OrchestrationStarted{
           "n", "1.0", data, link, {{CarriedEvent::Kind::queue, "q", data}}, "s", 4, true},
       event::OrchestrationStarted{.name = "n", .version = "v", .input = data},
+      event::OrchestrationStarted{.name = "n",
+                                  .version = "v",
+                                  .input = data,
+                                  .cancel = event::OrchestrationCancelRequested{"r", CancelMode::terminate,
+                                                                                CancelOrigin::parent, "x"},
+                                  .requested_by = "someone",
+                                  .depth = 4,
+                                  .events_before = 7,
+                                  .max_depth = 0},
       event::OrchestrationCancelRequested{"r", CancelMode::terminate, CancelOrigin::parent},
       event::ActivityCompleted{data},
       event::ActivityFailed{failure},
@@ -189,6 +228,7 @@ std::span<const ConformanceCase> content_cases() {
       DURAMEN_CASE(an_empty_payload_is_stored_unchanged),
       DURAMEN_CASE(instance_ids_may_be_any_text),
       DURAMEN_CASE(every_kind_of_message_is_stored_unchanged),
+      DURAMEN_CASE(the_beginning_of_the_next_execution_is_stored_unchanged),
       DURAMEN_CASE(every_kind_of_event_is_stored_unchanged),
       DURAMEN_CASE(large_numbers_are_stored_exactly),
   };

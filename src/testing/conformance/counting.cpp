@@ -91,8 +91,8 @@ void queue_depths_separate_due_later_and_leased_messages(Driver& d) {
   d.running("b");
   d.send("a", raise("1"));
   d.send("a", raise("2"));
-  d.send("a", raise("later"), d.now() + 10s);
-  d.send("b", raise("later"), d.now() + 20s);
+  d.send(timer("a", 2, d.now() + 10s));
+  d.send(timer("b", 2, d.now() + 20s));
   QueueDepths depths = d.depths();
   d.check.equal(depths.orchestrator_due, 2u, "due");
   d.check.equal(depths.orchestrator_later, 2u, "later");

@@ -67,7 +67,7 @@ void deleting_removes_queues_leases_and_message_ids(Driver& d) {
   const auto held = d.fetch_activities(1);
   (void)d.woken("a");
   d.send("a", raise("x"), {}, "m1");
-  d.send("a", raise("later"), d.now() + 1h);
+  d.send(timer("a", 9, d.now() + 1h));
   const DeleteResult expected{.instances = 1, .executions = 1, .events = 3, .messages = 2 + 3};
   d.check.that(d.remove("a", DeleteMode::force) == expected, "the deleted rows");
   expect_empty(d);

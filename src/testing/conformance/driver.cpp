@@ -42,11 +42,21 @@ message::ExternalRaised raise(std::string name, std::string data) {
   return {std::move(name), Payload::text(std::move(data))};
 }
 
+OutboundMessage timer(const InstanceId& target, std::uint64_t event, TimePoint due, std::uint64_t execution) {
+  return {target, message::TimerFired{ExecutionId{execution}, EventId{event}, due}, due};
+}
+
 std::string names_of(const std::vector<InboxMessage>& messages) {
   std::string names;
   for (const InboxMessage& message : messages) {
-    const auto* event = std::get_if<message::ExternalRaised>(&message.body);
-    names += (names.empty() ? "" : " ") + (event ? event->name : "?");
+    if (!names.empty()) names += " ";
+    if (const auto* event = std::get_if<message::ExternalRaised>(&message.body)) {
+      names += event->name;
+    } else if (const auto* fired = std::get_if<message::TimerFired>(&message.body)) {
+      names += "t" + std::to_string(fired->id.value);
+    } else {
+      names += std::holds_alternative<message::CancelInstance>(message.body) ? "cancel" : "?";
+    }
   }
   return names;
 }
@@ -82,7 +92,10 @@ StartOutcome Driver::start(const InstanceId& id, std::string name, std::string i
 
 EnqueueOutcome Driver::send(const InstanceId& target, MessageBody item, TimePoint visible_at,
                             std::optional<std::string> message_id) {
-  const OutboundMessage message{target, std::move(item), visible_at, std::move(message_id)};
+  return send(OutboundMessage{target, std::move(item), visible_at, std::move(message_id)});
+}
+
+EnqueueOutcome Driver::send(const OutboundMessage& message) {
   return get(store.enqueue_messages({&message, 1})).at(0);
 }
 
@@ -108,6 +121,12 @@ std::vector<LeasedInstance> Driver::fetch_as(const NodeId& caller, std::size_t l
   return fetch_batch({.node = caller, .limit = limit}).items;
 }
 
+std::size_t Driver::count_fetched_with(std::vector<RegisteredOrchestration> code) {
+  const auto items = fetch_batch({.orchestrations = std::move(code)}).items;
+  for (const auto& item : items) release(item, {}, false);
+  return items.size();
+}
+
 LeasedInstance Driver::fetch_one(Check::Where where) {
   auto items = fetch();
   if (items.size() != 1) stop("fetched " + std::to_string(items.size()) + " instances, expected one", where);
@@ -128,9 +147,15 @@ TurnCommit Driver::turn(const LeasedInstance& item) {
   commit.node = node;
   commit.instance = item.instance;
   commit.incarnation = item.incarnation;
-  commit.basis = HeldLease{item.lease};
+  commit.basis = HeldLease::all_of(item);
   commit.execution = item.execution;
   commit.activity_lease = lease;
+  return commit;
+}
+
+TurnCommit Driver::turn_of_first(const LeasedInstance& item, std::size_t messages) {
+  TurnCommit commit = turn(item);
+  std::get<HeldLease>(commit.basis).taken.resize(messages);
   return commit;
 }
 

@@ -28,7 +28,9 @@ struct CaseStopped {};
 [[nodiscard]] ActivityRequest limited(ActivityOptions limits);
 
 [[nodiscard]] message::ExternalRaised raise(std::string name, std::string data = "");
-/// The names of external events among messages, "?" for anything else: "a b ?".
+[[nodiscard]] OutboundMessage timer(const InstanceId& target, std::uint64_t event, TimePoint due,
+                                    std::uint64_t execution = 1);
+/// External events by name, timers by number, cancels, and "?" for anything else: "a b t3 cancel ?".
 [[nodiscard]] std::string names_of(const std::vector<InboxMessage>& messages);
 /// The ids: "a b".
 [[nodiscard]] std::string ids_of(const std::vector<InstanceInfo>& instances);
@@ -56,6 +58,7 @@ class Driver {
                      IdReuse reuse = IdReuse::reject);
   EnqueueOutcome send(const InstanceId& target, MessageBody item, TimePoint visible_at = {},
                       std::optional<std::string> message_id = {});
+  EnqueueOutcome send(const OutboundMessage& message);
   std::optional<InstanceInfo> info(const InstanceId& id);
   KeyValues key_values(const InstanceId& id);
   std::vector<Event> history(const InstanceId& id, std::uint64_t execution = 1, std::uint64_t after = 0);
@@ -64,6 +67,8 @@ class Driver {
   TurnBatch fetch_batch(TurnFetch request);
   std::vector<LeasedInstance> fetch(std::size_t limit = 16);
   std::vector<LeasedInstance> fetch_as(const NodeId& caller, std::size_t limit = 16);
+  /// The instances that a node with this code fetches. They are released afterwards.
+  std::size_t count_fetched_with(std::vector<RegisteredOrchestration> code);
   /// The only instance with something to do; stops the case if there are none or several.
   LeasedInstance fetch_one(Check::Where where = Check::Where::current());
   void expect_nothing_to_do(Check::Where where = Check::Where::current());
@@ -73,6 +78,8 @@ class Driver {
 
   /// A turn of `node` for a fetched instance, still without effects.
   TurnCommit turn(const LeasedInstance& item);
+  /// The same, but it takes only the first messages.
+  TurnCommit turn_of_first(const LeasedInstance& item, std::size_t messages);
   /// A turn of `node` that has no lease yet and expects `last_event_id`.
   TurnCommit conditional(const InstanceInfo& instance, EventId last_event_id);
   /// A start and its first turn in one commit.
@@ -170,6 +177,9 @@ std::span<const ConformanceCase> activity_cases();
 std::span<const ConformanceCase> activity_lease_cases();
 std::span<const ConformanceCase> attempt_cases();
 std::span<const ConformanceCase> cancellation_cases();
+std::span<const ConformanceCase> cancel_cases();
+std::span<const ConformanceCase> cancel_descent_cases();
+std::span<const ConformanceCase> clock_cases();
 std::span<const ConformanceCase> commit_cases();
 std::span<const ConformanceCase> concurrency_cases();
 std::span<const ConformanceCase> conditional_cases();
@@ -184,10 +194,14 @@ std::span<const ConformanceCase> heartbeat_cases();
 std::span<const ConformanceCase> incarnation_cases();
 std::span<const ConformanceCase> key_value_cases();
 std::span<const ConformanceCase> lease_cases();
+std::span<const ConformanceCase> limit_cases();
 std::span<const ConformanceCase> message_cases();
+std::span<const ConformanceCase> node_cases();
+std::span<const ConformanceCase> order_cases();
 std::span<const ConformanceCase> overdue_cases();
 std::span<const ConformanceCase> pruning_cases();
 std::span<const ConformanceCase> push_cases();
+std::span<const ConformanceCase> replay_token_cases();
 std::span<const ConformanceCase> session_cases();
 std::span<const ConformanceCase> start_cases();
 std::span<const ConformanceCase> tag_cases();

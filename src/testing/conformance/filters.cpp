@@ -73,10 +73,12 @@ void an_incompatible_instance_does_not_block_a_compatible_one(Driver& d) {
   d.check.that(rest.size() == 1 && rest[0].instance == InstanceId{"old"}, "the other one was not leased");
 }
 
-void an_instance_without_a_turn_fits_any_engine_version(Driver& d) {
+void an_instance_without_a_turn_needs_the_first_engine_version(Driver& d) {
   d.start("a");
-  const auto items = d.fetch_batch({.min_engine_version = 98, .max_engine_version = 99}).items;
-  d.check.equal(items.size(), 1u, "an instance without a turn");
+  d.check.equal(d.fetch_batch({.min_engine_version = 2, .max_engine_version = 99}).items.size(), 0u,
+                "a node that cannot read the first version");
+  d.check.equal(d.fetch_batch({.min_engine_version = 1, .max_engine_version = 99}).items.size(), 1u,
+                "a node that can");
 }
 
 void each_execution_is_pinned_by_its_first_turn(Driver& d) {
@@ -87,8 +89,8 @@ void each_execution_is_pinned_by_its_first_turn(Driver& d) {
   end.change.engine_version = 1;
   end.messages = {{"a", message::ContinueAsNew{.orchestration = "Orch"}}};
   d.must_commit(end);
-  const auto items = d.fetch_batch({.min_engine_version = 2, .max_engine_version = 2}).items;
-  if (items.size() != 1) d.stop("any version may fetch an execution without a turn");
+  const auto items = d.fetch_batch({.min_engine_version = 1, .max_engine_version = 2}).items;
+  if (items.size() != 1) d.stop("an execution without a turn is not pinned");
   TurnCommit first = d.turn(items[0]);
   first.execution = ExecutionId{2};
   first.events = {started()};
@@ -112,9 +114,9 @@ std::span<const ConformanceCase> filter_cases() {
                    .difference = "engine versions are plain integers; one store is enough"),
       DURAMEN_CASE(an_incompatible_instance_does_not_block_a_compatible_one,
                    .reference = "test_fetch_filter_skips_incompatible_selects_compatible"),
-      DURAMEN_CASE(an_instance_without_a_turn_fits_any_engine_version,
+      DURAMEN_CASE(an_instance_without_a_turn_needs_the_first_engine_version,
                    .reference = "test_fetch_filter_null_pinned_version_always_compatible",
-                   .difference = "an instance without a turn has no engine version yet"),
+                   .difference = "a node must be able to read the first engine version"),
       DURAMEN_CASE(each_execution_is_pinned_by_its_first_turn,
                    .reference = "test_continue_as_new_execution_gets_own_pinned_version"),
   };

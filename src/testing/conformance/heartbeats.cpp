@@ -25,6 +25,73 @@ void heartbeat_details_reach_the_next_attempt(Driver& d) {
   d.check.equal(details_of(d.fetch_one_activity()), "30 of 100", "after it was released");
 }
 
+void the_details_of_an_earlier_attempt_come_with_the_request(Driver& d) {
+  d.running("a");
+  ActivityRequest retry = plain();
+  retry.retry_of = EventId{1};
+  retry.attempts_before = 2;
+  retry.heartbeat = Payload::text("from before");
+  d.schedule("a", {retry});
+  const LeasedActivity first = d.fetch_one_activity();
+  d.check.equal(details_of(first), "from before", "of the first attempt");
+  d.check.equal(first.request.retry_of, EventId{1}, "retry_of");
+  d.check.equal(first.request.attempts_before, 2u, "attempts_before");
+  d.check.equal(first.attempt, 1u, "attempt");
+  d.release(first);
+  const LeasedActivity second = d.fetch_one_activity();
+  d.check.equal(details_of(second), "from before", "of an attempt after one without a heartbeat");
+  d.beat(second.lease, "newer");
+  d.release(second);
+  d.check.equal(details_of(d.fetch_one_activity()), "newer", "after a heartbeat");
+}
+
+void a_failure_carries_its_attempt_and_the_last_details(Driver& d) {
+  d.running("a", 2);
+  const auto activities = d.fetch_activities();
+  if (activities.size() != 2) d.stop("two activities");
+  d.beat(activities[0].lease, "halfway");
+  d.beat(activities[1].lease, "halfway");
+  const AttemptInfo ran{d.now() - 5s, 4, "worker"};
+  ActivityAck failed{activities[0].lease, "a", Failure{.type = "T", .message = "m"}, ran};
+  ActivityAck completed = Driver::completion(activities[1]);
+  completed.ran = ran;
+  d.ack(failed);
+  d.ack(completed);
+  const LeasedInstance item = d.fetch_one();
+  if (item.messages.size() != 2) d.stop("two messages");
+  const auto* failure = std::get_if<message::ActivityFailed>(&item.messages[0].body);
+  const auto* result = std::get_if<message::ActivityCompleted>(&item.messages[1].body);
+  if (!failure || !result) d.stop("a failure and a result");
+  d.check.that(failure->ran == ran, "the attempt of a failure");
+  d.check.that(failure->heartbeat == Payload::text("halfway"), "the details of a failure");
+  d.check.that(result->ran == ran, "the attempt of a result");
+}
+
+void details_that_come_with_a_failure_replace_those_of_the_row(Driver& d) {
+  const InstanceInfo info = d.running("a", 2);
+  const auto activities = d.fetch_activities();
+  if (activities.size() != 2) d.stop("two activities");
+  std::vector<ActivityAck> acks;
+  for (const LeasedActivity& activity : activities) {
+    d.beat(activity.lease, "old");
+    ActivityAck& failed = acks.emplace_back(
+        ActivityAck{activity.lease, "a", Failure{.type = "T", .message = "heartbeat"}, AttemptInfo{}});
+    failed.heartbeat = Payload::json("[1]");
+  }
+  d.ack(acks[0]);
+  // Its condition does not hold: the failure is enqueued without the turn.
+  TurnCommit refused = d.conditional(info, info.last_event_id);
+  refused.activity_acks = {acks[1]};
+  refused.events = {make_event(info.last_event_id.next().value, event::ActivityFailed{}, 3)};
+  d.check.equal(d.commit(refused).outcome, CommitOutcome::condition_failed, "outcome of the turn");
+  const LeasedInstance item = d.fetch_one();
+  d.check.equal(item.messages.size(), 2u, "messages");
+  for (const InboxMessage& message : item.messages) {
+    const auto* failure = std::get_if<message::ActivityFailed>(&message.body);
+    d.check.that(failure && failure->heartbeat == acks[0].heartbeat, "details of a failure");
+  }
+}
+
 void a_heartbeat_extends_the_lease(Driver& d) {
   d.running("a", 1);
   const LeasedActivity activity = d.fetch_one_activity();
@@ -111,6 +178,9 @@ void a_heartbeat_of_a_cancelled_activity_returns_the_reason(Driver& d) {
 std::span<const ConformanceCase> heartbeat_cases() {
   static constexpr ConformanceCase cases[] = {
       DURAMEN_CASE(heartbeat_details_reach_the_next_attempt),
+      DURAMEN_CASE(the_details_of_an_earlier_attempt_come_with_the_request),
+      DURAMEN_CASE(a_failure_carries_its_attempt_and_the_last_details),
+      DURAMEN_CASE(details_that_come_with_a_failure_replace_those_of_the_row),
       DURAMEN_CASE(a_heartbeat_extends_the_lease),
       DURAMEN_CASE(a_heartbeat_without_details_keeps_the_last_details),
       DURAMEN_CASE(a_heartbeat_under_a_lost_lease_is_ignored),

@@ -16,10 +16,13 @@ void expect_timeout_failure(Driver& d, TimeoutKind which, std::uint32_t attempt,
                             Check::Where where = Check::Where::current()) {
   const LeasedInstance item = d.fetch_one(where);
   d.check.equal(item.messages.size(), 1u, "messages", where);
-  const Failure failure = overdue_failure(limited(limits), which, attempt);
-  d.check.that(
-      item.messages.at(0).body == MessageBody{message::ActivityFailed{ExecutionId{1}, EventId{2}, failure}},
-      "the failure", where);
+  const auto* failed = std::get_if<message::ActivityFailed>(&item.messages.at(0).body);
+  if (!failed) d.stop("the failure", where);
+  d.check.that(failed->execution == ExecutionId{1} && failed->id == EventId{2} &&
+                   failed->details == overdue_failure(limited(limits), which, attempt),
+               "the failure", where);
+  d.check.equal(failed->ran.attempt, attempt, "the attempt that failed", where);
+  d.check.equal(failed->ran.node, attempt == 0 ? NodeId{} : d.node, "the node that ran it", where);
   d.must_commit(d.turn(item), where);
 }
 
@@ -136,10 +139,10 @@ void the_heartbeat_limit_fails_an_attempt_that_is_only_renewed(Driver& d) {
   d.advance(9s);
   d.renew(held.lease);
   d.expect_due(d.sweep().next_due, d.now() + 1s);
-  d.advance(999ms);
-  d.check.equal(d.sweep().overdue, 0u, "just before");
-  d.advance(1ms);
-  d.check.equal(d.sweep().overdue, 1u, "at the limit");
+  d.advance(1s);
+  d.check.equal(d.sweep().overdue, 0u, "not renewed since the limit");
+  d.renew(held.lease);
+  d.check.equal(d.sweep().overdue, 1u, "renewed after the limit");
   expect_timed_out(d, held);
   expect_timeout_failure(d, TimeoutKind::heartbeat, 1, limits);
 }
@@ -153,17 +156,54 @@ void the_heartbeat_limit_counts_from_the_start_of_each_attempt(Driver& d) {
   d.check.equal(d.sweep().overdue, 0u, "while no attempt runs");
   const LeasedActivity second = d.fetch_one_activity();
   d.advance(9s);
+  d.renew(second.lease);
   d.check.equal(d.sweep().overdue, 0u, "in time");
   d.advance(1s);
+  d.renew(second.lease);
   d.check.equal(d.sweep().overdue, 1u, "at the limit");
   expect_timed_out(d, second);
+}
+
+void a_silent_attempt_that_is_not_renewed_is_handed_out_again(Driver& d) {
+  with_limits(d, {.heartbeat = 10s});
+  const LeasedActivity held = d.fetch_one_activity();
+  d.beat(held.lease, "halfway");
+  d.advance(d.lease - 1ms);
+  d.check.equal(d.sweep().overdue, 0u, "past the limit, but its holder may be gone");
+  d.expect_no_activities();
+  d.advance(1ms);
+  d.check.equal(d.sweep().overdue, 0u, "at the end of the lease");
+  const LeasedActivity next = d.fetch_one_activity();
+  d.check.equal(next.attempt, 2u, "the next attempt");
+  d.check.that(next.heartbeat == Payload::text("halfway"), "with the details");
+  d.expect_nothing_to_do();
+}
+
+void a_sweep_returns_the_last_details_and_the_attempt(Driver& d) {
+  d.running("a");
+  ActivityRequest activity = limited({.start_to_close = 20s});
+  activity.attempts_before = 3;
+  d.schedule("a", {activity});
+  d.release(d.fetch_one_activity());
+  const auto held = d.fetch_activities_as(d.other);
+  if (held.size() != 1) d.stop("an activity to hold");
+  d.beat(held[0].lease, "halfway");
+  d.advance(20s);
+  d.check.equal(d.sweep().overdue, 1u, "overdue");
+  const LeasedInstance item = d.fetch_one();
+  const auto* failed = std::get_if<message::ActivityFailed>(&item.messages.at(0).body);
+  if (!failed) d.stop("a failure");
+  d.check.that(failed->heartbeat == Payload::text("halfway"), "details");
+  d.check.equal(failed->ran.attempt, 5u, "attempt, counted over the retries");
+  d.check.equal(failed->ran.node, d.other, "node");
 }
 
 void the_limit_that_passed_first_is_reported(Driver& d) {
   const ActivityOptions limits{.start_to_close = 20s, .heartbeat = 10s};
   with_limits(d, limits);
-  (void)d.fetch_one_activity();
+  const LeasedActivity held = d.fetch_one_activity();
   d.advance(25s);
+  d.renew(held.lease);
   d.check.equal(d.sweep().overdue, 1u, "overdue");
   expect_timeout_failure(d, TimeoutKind::heartbeat, 1, limits);
 }
@@ -189,8 +229,9 @@ void an_activity_born_leased_starts_with_its_commit(Driver& d) {
   d.advance(9999ms);
   d.check.equal(d.sweep().overdue, 0u, "schedule_to_start does not apply");
   d.advance(1ms);
-  d.check.equal(d.sweep().overdue, 1u, "no heartbeat since the commit");
   const ActivityLease born{commit.new_activities[0].request.key, LeaseToken{4711}};
+  d.renew(born);
+  d.check.equal(d.sweep().overdue, 1u, "no heartbeat since the commit");
   d.check.equal(d.renew(born).outcome, RenewOutcome::cancelled, "the holder's renewal");
 }
 
@@ -277,13 +318,17 @@ void next_due_includes_time_limits(Driver& d) {
 }
 
 void a_wall_clock_jump_passes_no_time_limit(Driver& d) {
-  with_limits(d, {.start_to_close = 20s, .heartbeat = 10s});
-  (void)d.fetch_one_activity();
+  d.running("a");
+  d.schedule("a", {limited({.start_to_close = 20s, .heartbeat = 10s}), limited({.schedule_to_start = 10s})});
+  const auto held = d.fetch_activities(1);
+  if (held.size() != 1) d.stop("an activity to hold");
   if (!d.jump_wall(24h)) return;
+  d.renew(held[0].lease);
   d.check.equal(d.sweep().overdue, 0u, "after a jump forward");
   d.jump_wall(-48h);
   d.advance(10s);
-  d.check.equal(d.sweep().overdue, 1u, "in lease time");
+  d.renew(held[0].lease);
+  d.check.equal(d.sweep().overdue, 2u, "in lease time");
 }
 
 void a_sweep_fails_only_overdue_activities(Driver& d) {
@@ -328,6 +373,8 @@ std::span<const ConformanceCase> overdue_cases() {
       DURAMEN_CASE(an_activity_whose_lease_ends_first_gets_another_attempt),
       DURAMEN_CASE(the_heartbeat_limit_fails_an_attempt_that_is_only_renewed),
       DURAMEN_CASE(the_heartbeat_limit_counts_from_the_start_of_each_attempt),
+      DURAMEN_CASE(a_silent_attempt_that_is_not_renewed_is_handed_out_again),
+      DURAMEN_CASE(a_sweep_returns_the_last_details_and_the_attempt),
       DURAMEN_CASE(the_limit_that_passed_first_is_reported),
       DURAMEN_CASE(start_to_close_is_reported_if_it_passed_before_the_heartbeat),
       DURAMEN_CASE(an_activity_born_leased_starts_with_its_commit),

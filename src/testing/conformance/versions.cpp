@@ -19,13 +19,6 @@ std::vector<LeasedInstance> fetch_engines(Driver& d, std::uint32_t min, std::uin
   return d.fetch_batch({.min_engine_version = min, .max_engine_version = max}).items;
 }
 
-/// How many instances a node with this code fetches. They are released afterwards.
-std::size_t fetched_count(Driver& d, std::vector<RegisteredOrchestration> code) {
-  const auto items = d.fetch_batch({.orchestrations = std::move(code)}).items;
-  for (const auto& item : items) d.release(item, {}, false);
-  return items.size();
-}
-
 void without_a_filter_any_engine_version_is_fetched(Driver& d) {
   pinned_and_woken(d, "a", 1);
   d.check.equal(d.fetch_one().instance, InstanceId{"a"}, "instance");
@@ -78,14 +71,14 @@ void a_turn_of_a_newer_engine_pins_the_instance_to_it(Driver& d) {
 
 void an_instance_is_unpinned_before_its_first_turn(Driver& d) {
   d.start("a");
-  const auto pending = fetch_engines(d, 77, 77);
-  if (pending.size() != 1) d.stop("an instance without a turn fits any engine");
+  const auto pending = fetch_engines(d, 1, 77);
+  if (pending.size() != 1) d.stop("an instance without a turn is not pinned");
   TurnCommit first = d.turn(pending[0]);
   first.events = {started()};
   first.change.engine_version = 12;
   first.messages = {{"a", raise("x")}};
   d.must_commit(first);
-  d.check.equal(fetch_engines(d, 77, 77).size(), 0u, "another");
+  d.check.equal(fetch_engines(d, 1, 11).size(), 0u, "another");
   d.check.equal(fetch_engines(d, 12, 12).size(), 1u, "that one");
 }
 
@@ -106,30 +99,69 @@ void a_filtered_fetch_respects_leases(Driver& d) {
 void a_resolved_version_must_be_registered(Driver& d) {
   d.running("a");  // version 1.0.0
   d.send("a", raise("x"));
-  d.check.equal(fetched_count(d, {{"Orch", {"2.0.0"}}}), 0u, "another version");
-  d.check.equal(fetched_count(d, {{"Orch", {"1.0.0 ", "1.0"}}}), 0u, "almost that version");
-  d.check.equal(fetched_count(d, {{"Other", {"1.0.0"}}}), 0u, "that version of another");
-  d.check.equal(fetched_count(d, {{"Orch", {"2.0.0", "1.0.0"}}}), 1u, "that version among others");
-  d.check.equal(fetched_count(d, {{"Other", {}}, {"Orch", {"1.0.0"}}}), 1u, "another name as well");
-  d.check.equal(fetched_count(d, {{"Orch", {}}}), 1u, "any version");
+  d.check.equal(d.count_fetched_with({{"Orch", {"2.0.0"}}}), 0u, "another version");
+  d.check.equal(d.count_fetched_with({{"Orch", {"1.0.0 ", "1.0"}}}), 0u, "almost that version");
+  d.check.equal(d.count_fetched_with({{"Other", {"1.0.0"}}}), 0u, "that version of another");
+  d.check.equal(d.count_fetched_with({{"Orch", {"2.0.0", "1.0.0"}}}), 1u, "that version among others");
+  d.check.equal(d.count_fetched_with({{"Other", {}}, {"Orch", {"1.0.0"}}}), 1u, "another name as well");
+  d.check.equal(d.count_fetched_with({{"Orch", {}}}), 1u, "any version");
 }
 
 void a_pending_instance_is_fetched_by_name_alone(Driver& d) {
   d.start("a");
-  d.check.equal(fetched_count(d, {{"Other", {"1.0.0"}}}), 0u, "another name");
-  d.check.equal(fetched_count(d, {{"Orch", {"9.9.9"}}}), 1u, "its name");
+  d.check.equal(d.count_fetched_with({{"Other", {"1.0.0"}}}), 0u, "another name");
+  d.check.equal(d.count_fetched_with({{"Orch", {"9.9.9"}}}), 1u, "its name");
 }
 
 void a_continued_instance_is_fetched_by_name_until_its_next_turn(Driver& d) {
   d.running("a");
   d.must_commit(d.continuing_turn(d.woken("a")));
-  d.check.equal(fetched_count(d, {{"Orch", {"2.0.0"}}}), 1u, "before its first turn");
+  d.check.equal(d.count_fetched_with({{"Orch", {"2.0.0"}}}), 1u, "before its first turn");
   TurnCommit first = d.next_execution(d.fetch_one());
   first.change.version = "2.0.0";
   d.must_commit(first);
   d.send("a", raise("x"));
-  d.check.equal(fetched_count(d, {{"Orch", {"1.0.0"}}}), 0u, "the old version");
-  d.check.equal(fetched_count(d, {{"Orch", {"2.0.0"}}}), 1u, "the new version");
+  d.check.equal(d.count_fetched_with({{"Orch", {"1.0.0"}}}), 0u, "the old version");
+  d.check.equal(d.count_fetched_with({{"Orch", {"2.0.0"}}}), 1u, "the new version");
+}
+
+void a_version_that_is_asked_for_is_waited_for(Driver& d) {
+  const StartRequest start{.instance = "a", .start = {.orchestration = "Orch", .version = "2.0.0"}};
+  d.get(d.store.start_instances({&start, 1}));
+  d.check.equal(d.count_fetched_with({{"Orch", {"1.0.0"}}}), 0u, "another version");
+  d.check.equal(d.count_fetched_with({{"Other", {"2.0.0"}}}), 0u, "that version of another");
+  d.check.equal(d.count_fetched_with({{"Orch", {"1.0.0", "2.0.0"}}}), 1u, "that version");
+  d.check.equal(d.count_fetched_with({{"Orch", {}}}), 1u, "any version");
+  TurnCommit first = d.turn(d.fetch_one());
+  first.events = {started()};
+  first.change.version = "2.0.0";
+  d.must_commit(first);
+  TurnCommit end = d.continuing_turn(d.woken("a"));
+  end.messages = {{"a", message::ContinueAsNew{.orchestration = "Orch", .version = "3.0.0"}}};
+  d.must_commit(end);
+  d.check.equal(d.count_fetched_with({{"Orch", {"2.0.0"}}}), 0u, "the version of the last execution");
+  d.check.equal(d.count_fetched_with({{"Orch", {"3.0.0"}}}), 1u, "the version of the next execution");
+}
+
+void a_first_turn_that_continues_as_new_may_ask_for_another_version(Driver& d) {
+  TurnCommit only = d.fused("a");
+  std::get<FusedStart>(only.basis).request.start.version = "1.0.0";
+  only.events.push_back(make_event(2, event::OrchestrationContinuedAsNew{}));
+  only.change.status = Status::continued_as_new;
+  only.cancel_rest = CancelReason::orchestration_terminal_continued_as_new;
+  only.messages = {{"a", message::ContinueAsNew{.orchestration = "Orch", .version = "3.0.0"}}};
+  d.must_commit(only);
+  d.check.equal(d.count_fetched_with({{"Orch", {"1.0.0"}}}), 0u, "the version of the start");
+  d.check.equal(d.count_fetched_with({{"Orch", {"3.0.0"}}}), 1u, "the version of the next execution");
+}
+
+void a_child_waits_for_its_version(Driver& d) {
+  d.running("p");
+  TurnCommit commit = d.turn(d.woken("p"));
+  commit.messages = {{"c", message::StartOrchestration{.orchestration = "Orch", .version = "2.0.0"}}};
+  d.must_commit(commit);
+  d.check.equal(d.count_fetched_with({{"Orch", {"1.0.0"}}}), 0u, "another version");
+  d.check.equal(d.count_fetched_with({{"Orch", {"2.0.0"}}}), 1u, "that version");
 }
 
 void instances_of_unregistered_versions_do_not_block_the_queue(Driver& d) {
@@ -180,6 +212,9 @@ std::span<const ConformanceCase> version_cases() {
       DURAMEN_CASE(a_resolved_version_must_be_registered),
       DURAMEN_CASE(a_pending_instance_is_fetched_by_name_alone),
       DURAMEN_CASE(a_continued_instance_is_fetched_by_name_until_its_next_turn),
+      DURAMEN_CASE(a_version_that_is_asked_for_is_waited_for),
+      DURAMEN_CASE(a_first_turn_that_continues_as_new_may_ask_for_another_version),
+      DURAMEN_CASE(a_child_waits_for_its_version),
       DURAMEN_CASE(instances_of_unregistered_versions_do_not_block_the_queue),
   };
   return cases;

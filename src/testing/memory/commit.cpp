@@ -1,4 +1,5 @@
 // Stores a turn: checks that it may be stored, then applies its changes step by step.
+#include "providers/common/inbox.hpp"
 #include "providers/common/invalid_turn.hpp"
 #include "testing/memory/state.hpp"
 
@@ -8,17 +9,22 @@
 namespace duramen::inline v0::testing {
 namespace {
 
-bool is_timer(const MessageBody& item, ExecutionId execution) {
-  const auto* timer = std::get_if<message::TimerFired>(&item);
-  return timer && timer->execution == execution;
-}
-
 /// Adds the incarnation of the instance, which a fused first turn could not know.
 void complete(ParentLink& link, const Instance& parent) {
   if (link.instance == parent.info.instance && !link.incarnation) link.incarnation = parent.info.incarnation;
 }
 void complete(std::optional<ParentLink>& link, const Instance& parent) {
   if (link) complete(*link, parent);
+}
+
+/// Deletes the message or the timer at this place.
+void take(Instance& instance, std::int64_t place) {
+  if (place >= providers::first_timer_place) {
+    instance.timers.erase(EventId{static_cast<std::uint64_t>(place - providers::first_timer_place)});
+  } else {
+    instance.inbox.erase(place);
+    if (instance.cancel_place == place) instance.cancel_place.reset();
+  }
 }
 
 void change_key_value(KeyValues& values, const KeyValueChange& change) {
@@ -46,10 +52,17 @@ std::vector<CommitResult> MemoryState::commit_all(std::span<const TurnCommit> co
     if (results[i].outcome != CommitOutcome::committed) continue;
     ++commits_;
     Instance& instance = *find(results[i].incarnation);
+    enqueue_first(instance, commits[i].put_back);
     send_messages(commits[i], instance, results[i]);
     drop_timers(commits[i], instance);
-    if (is_final(instance.info.status)) instance.inbox.clear();
+    if (is_final(instance.info.status)) {
+      instance.inbox.clear();
+      instance.timers.clear();
+      instance.cancel_place.reset();
+    }
+    set_entry(instance);  // after what it dropped and what it enqueued
   }
+  descend();
   return results;
 }
 
@@ -75,7 +88,7 @@ CommitResult MemoryState::commit(const TurnCommit& commit) {
   if (fused) {
     instance = &create(commit.instance, fused->request.start);
     result.incarnation = instance->info.incarnation;
-    deliver_parked(commit.instance);
+    deliver_parked(*instance);
   }
   apply(commit, *instance, result);
   return result;
@@ -98,9 +111,11 @@ bool MemoryState::basis_holds(const TurnCommit& commit, Instance* instance, Comm
       return false;
     }
   } else {
+    const auto& demanded = std::get<ConditionalLease>(commit.basis);
     condition = instance && !is_leased(*instance) && !is_final(instance->info.status) &&
-                instance->info.last_event_id == std::get<ConditionalLease>(commit.basis).last_event_id &&
-                !has_visible_message(*instance);
+                instance->info.last_event_id == demanded.last_event_id &&
+                (!demanded.replay_token || instance->replay_token == demanded.replay_token) &&
+                instance->inbox.empty() && !has_due_timer(*instance);
   }
   // A turn made from the result of an activity needs that activity: if it was cancelled in between, the turn
   // is not stored.
@@ -134,12 +149,12 @@ bool MemoryState::continues(const TurnCommit& commit, const Instance* instance) 
 void MemoryState::apply(const TurnCommit& commit, Instance& instance, CommitResult& result) {
   InstanceInfo& info = instance.info;
   if (const auto* held = std::get_if<HeldLease>(&commit.basis)) {
-    std::erase_if(instance.inbox,
-                  [&](const auto& entry) { return entry.second.fetched_under == held->token; });
-    instance.lease = {};
-    instance.not_before = {};
-    if (has_visible_message(instance)) notices.turns_ready = true;
+    for (const std::int64_t place : held->taken) take(instance, place);
   }
+  instance.lease = {};
+  instance.not_before = {};
+  instance.attempts = 0;
+  instance.waits.reset();
   for (const ActivityAck& entry : commit.activity_acks) {
     const auto row = work.find(entry.lease.key);
     use_session(row->second);
@@ -152,16 +167,23 @@ void MemoryState::apply(const TurnCommit& commit, Instance& instance, CommitResu
     instance.executions[commit.execution].info = {.execution = commit.execution, .started_at = clock.now()};
   }
   Execution& execution = instance.executions.at(commit.execution);
+  const InstanceChange& change = commit.change;
+  if (execution.history.empty()) info.graceful = change.graceful;
   execution.history.insert(execution.history.end(), commit.events.begin(), commit.events.end());
   if (!execution.history.empty()) info.last_event_id = execution.history.back().id;
+  if (!commit.events.empty()) {
+    execution.commits[info.last_event_id] = commit.token;
+    instance.replay_token = commit.token;
+  }
 
-  const InstanceChange& change = commit.change;
   info.status = change.status;
   info.updated_at = clock.now();
   if (change.version) info.version = *change.version;
   if (change.output) info.output = change.output;
   if (change.failure) info.failure = change.failure;
   if (change.parent) info.parent = change.parent;
+  if (change.cancel_asked) info.cancel_asked = std::max(info.cancel_asked, change.cancel_asked);
+  if (is_final(change.status) && !info.ended_at) info.ended_at = clock.now();
   if (change.custom_status) {
     info.custom_status = change.custom_status->status;
     ++info.custom_status_version;
@@ -194,7 +216,9 @@ void MemoryState::insert_activities(const TurnCommit& commit, const Instance& in
   for (const NewActivity& item : commit.new_activities) {
     // An activity scheduled and cancelled in one turn is never inserted, and no lease is stolen.
     if (commit.cancel_rest || cancelled.contains(item.request.key.activity)) continue;
-    WorkRow row{.request = item.request, .position = {clock.now(), ++last_arrival_}};
+    WorkRow row{.request = item.request,
+                .position = {clock.lease_now(), ++last_arrival_},
+                .heartbeat = item.request.heartbeat};
     row.request.key.incarnation = instance.info.incarnation;
     if (item.born_leased) {
       begin_attempt(row, commit.node, *item.born_leased, commit.activity_lease);
@@ -214,12 +238,14 @@ void MemoryState::send_messages(const TurnCommit& commit, Instance& instance, Co
       complete(cancel->parent, instance);
     const EnqueueOutcome outcome = deliver(message);
     const bool refused = start && outcome == EnqueueOutcome::duplicate;
+    if (start && !refused && start->parent && instance.cancel_place)
+      pass_cancel_on(instance, *start, *find(message.target));
     if (refused && !message.if_refused) result.refused_starts.push_back(message.target);
     if (!refused || !message.if_refused || is_final(instance.info.status)) continue;
     MessageBody& answer = *message.if_refused;
     if (auto* failed = std::get_if<message::SubOrchestrationFailed>(&answer))
       complete(failed->parent, instance);
-    enqueue(instance, std::move(answer), {});
+    enqueue(instance, std::move(answer));
   }
 }
 
@@ -248,10 +274,9 @@ void MemoryState::cancel(const TurnCommit& commit, const Instance& instance, Com
 /// Deletes cancelled timers, after the new ones were inserted.
 void MemoryState::drop_timers(const TurnCommit& commit, Instance& instance) {
   const std::set<EventId> dropped(commit.dropped_timers.begin(), commit.dropped_timers.end());
-  std::erase_if(instance.inbox, [&](const auto& entry) {
-    const MessageBody& item = entry.second.body;
-    return is_timer(item, commit.execution) &&
-           (commit.cancel_rest || dropped.contains(std::get<message::TimerFired>(item).id));
+  std::erase_if(instance.timers, [&](const auto& entry) {
+    return entry.second.execution == commit.execution &&
+           (commit.cancel_rest || dropped.contains(entry.first));
   });
 }
 

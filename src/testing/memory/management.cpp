@@ -35,8 +35,7 @@ bool MemoryState::matches(const InstanceFilter& filter, const Instance& instance
   if (filter.roots_only && has_parent(instance)) return false;
   if (filter.created_from && info.created_at < *filter.created_from) return false;
   if (filter.created_before && info.created_at >= *filter.created_before) return false;
-  if (filter.ended_before && (!is_final(info.status) || info.updated_at >= *filter.ended_before))
-    return false;
+  if (filter.ended_before && (!info.ended_at || *info.ended_at >= *filter.ended_before)) return false;
   return true;
 }
 
@@ -84,6 +83,36 @@ std::vector<InstanceInfo> MemoryState::tree(const InstanceId& root) {
   return infos;
 }
 
+/// The messages and timers of the instance, in the order in which turns take them.
+std::vector<PendingMessage> MemoryState::queued(const Instance& instance) const {
+  std::vector<std::pair<TimePoint, EventId>> timers;
+  for (const auto& [event, timer] : instance.timers) timers.emplace_back(timer.fire_at, event);
+  std::ranges::sort(timers);
+
+  std::vector<PendingMessage> all;
+  auto timer = timers.begin();
+  const auto add_timers = [&](TimePoint sent_at) {
+    for (; timer != timers.end() && timer->first <= sent_at; ++timer) {
+      all.push_back({.type = std::string(message_type(message::TimerFired{})),
+                     .execution = instance.timers.at(timer->second).execution,
+                     .event = timer->second,
+                     .visible_at = timer->first});
+    }
+  };
+  for (const auto& [place, message] : instance.inbox) {
+    add_timers(std::min(message.sent_at, clock.now()));
+    const auto [execution, event] = providers::message_subject(message.body);
+    // The beginning of an execution has no time of its own: the last turn sent it.
+    all.push_back(
+        {.type = std::string(message_type(message.body)),
+         .execution = execution,
+         .event = event,
+         .visible_at = message.sent_at == TimePoint{} ? instance.info.updated_at : message.sent_at});
+  }
+  add_timers(TimePoint::max());
+  return all;
+}
+
 PendingWork MemoryState::pending(const InstanceId& id) {
   PendingWork result;
   const Instance* instance = find(id);
@@ -95,22 +124,19 @@ PendingWork MemoryState::pending(const InstanceId& id) {
                                  .name = row.request.name,
                                  .tag = row.request.tag,
                                  .session_id = row.request.session_id,
-                                 .visible_at = row.position.visible_at,
+                                 .visible_at = on_the_wall(row.position.since),
                                  .attempt = row.attempts,
                                  .owner = is_leased(row) ? row.owner : NodeId{}});
   }
-  for (const auto& [position, message] : instance->inbox) {
+  for (const auto& message : queued(*instance)) {
     result.more_messages = result.messages.size() == PendingWork::max_messages;
     if (result.more_messages) break;
-    const auto [execution, event] = providers::message_subject(message.body);
-    result.messages.push_back({.type = std::string(message_type(message.body)),
-                               .execution = execution,
-                               .event = event,
-                               .visible_at = position.visible_at,
-                               .attempt = message.attempts});
+    result.messages.push_back(message);
   }
+  result.attempt = instance->attempts;
   result.leased = is_leased(*instance);
-  result.not_before = instance->not_before;
+  if (instance->not_before > LeaseTime{}) result.not_before = on_the_wall(instance->not_before);
+  result.not_before = std::max(result.not_before, instance->start_at);
   return result;
 }
 
@@ -130,8 +156,8 @@ DeleteResult MemoryState::remove(const InstanceId& id, DeleteMode mode) {
     result.executions += instance.executions.size();
     for (const auto& [number, execution] : instance.executions) result.events += execution.history.size();
     const auto own_rows = [&](const auto& entry) { return entry.first.incarnation == member; };
-    result.messages +=
-        instance.inbox.size() + static_cast<std::uint64_t>(std::ranges::count_if(work, own_rows));
+    result.messages += instance.inbox.size() + instance.timers.size() +
+                       static_cast<std::uint64_t>(std::ranges::count_if(work, own_rows));
     notices.instances.push_back({instance.info.instance, instance.info.status, {}});
     erase(instance);
   }
@@ -182,20 +208,21 @@ InstanceCount MemoryState::count(Incarnation after, std::size_t limit) const {
 }
 
 QueueDepths MemoryState::depths() const {
-  const TimePoint now = clock.now();
   QueueDepths result;
   for (const auto& [incarnation, instance] : instances) {
-    for (const auto& [position, message] : instance.inbox) {
-      const bool later = std::max(position.visible_at, instance.not_before) > now;
-      ++(later                 ? result.orchestrator_later
-         : is_leased(instance) ? result.orchestrator_leased
-                               : result.orchestrator_due);
-    }
+    const bool delayed = instance.start_at > clock.now() || instance.not_before > clock.lease_now();
+    const auto count = [&](bool later, std::size_t messages) {
+      (later || delayed      ? result.orchestrator_later
+       : is_leased(instance) ? result.orchestrator_leased
+                             : result.orchestrator_due) += messages;
+    };
+    count(false, instance.inbox.size());
+    for (const auto& [event, timer] : instance.timers) count(timer.fire_at > clock.now(), 1);
   }
   for (const auto& [key, row] : work) {
-    ++(is_leased(row)                  ? result.worker_leased
-       : row.position.visible_at > now ? result.worker_later
-                                       : result.worker_due);
+    ++(is_leased(row)                           ? result.worker_leased
+       : row.position.since > clock.lease_now() ? result.worker_later
+                                                : result.worker_due);
   }
   for (const auto& [target, messages] : parked) result.parked += messages.size();
   for (const auto& [id, session] : sessions) result.sessions += is_live(session) ? 1 : 0;
@@ -211,7 +238,9 @@ Snapshot MemoryState::snapshot() {
                   .commit_calls = commit_calls_,
                   .commits = commits_,
                   .dropped_parked = dropped_parked_};
-  for (const auto& [incarnation, instance] : instances) result.queued_messages += instance.inbox.size();
+  for (const auto& [incarnation, instance] : instances) {
+    result.queued_messages += instance.inbox.size() + instance.timers.size();
+  }
   for (const auto& [target, messages] : parked) result.parked_messages += messages.size();
   return result;
 }

@@ -54,11 +54,15 @@ Result<std::vector<StartOutcome>> MemoryProvider::start_instances(std::span<cons
 
 Result<std::vector<EnqueueOutcome>> MemoryProvider::enqueue_messages(
     std::span<const OutboundMessage> messages) {
-  return impl_->run_each(messages, [](MemoryState& state, const OutboundMessage& message) {
-    const EnqueueOutcome outcome = state.deliver(message);
-    // Even for a later message: sleeping nodes do not know its time.
-    if (outcome == EnqueueOutcome::enqueued) state.notices.turns_ready = true;
-    return outcome;
+  return impl_->run([&](MemoryState& state) {
+    std::vector<EnqueueOutcome> outcomes;
+    for (const OutboundMessage& message : messages) {
+      outcomes.push_back(state.deliver(message));
+      // Even for a later message: sleeping nodes do not know its time.
+      if (outcomes.back() == EnqueueOutcome::enqueued) state.notices.turns_ready = true;
+    }
+    state.descend();
+    return outcomes;
   });
 }
 
@@ -68,15 +72,13 @@ Result<TurnBatch> MemoryProvider::fetch_turns(const TurnFetch& request) {
 
 Result<std::vector<Event>> MemoryProvider::read_history(const InstanceId& id, ExecutionId execution,
                                                         EventId after) {
-  return impl_->run([&](MemoryState& state) {
-    std::vector<Event> events;
-    if (const Instance* instance = state.find(id)) {
-      if (const auto found = instance->executions.find(execution); found != instance->executions.end()) {
-        std::ranges::copy_if(found->second.history, std::back_inserter(events),
-                             [&](const Event& e) { return e.id > after; });
-      }
-    }
-    return events;
+  return impl_->run([&](MemoryState& state) { return state.read_history({id, execution, after}); });
+}
+
+std::vector<Result<std::vector<Event>>> MemoryProvider::read_histories(
+    std::span<const HistoryRequest> requests) {
+  return impl_->run_each(requests, [](MemoryState& state, const HistoryRequest& request) {
+    return state.read_history(request);
   });
 }
 
@@ -135,6 +137,32 @@ Result<std::size_t> MemoryProvider::release_sessions(const std::string& owner) {
 
 Result<SweepResult> MemoryProvider::sweep(std::size_t limit) {
   return impl_->run([&](MemoryState& state) { return state.sweep(limit); });
+}
+
+Result<void> MemoryProvider::write_node(const NodeRecord& record) {
+  return impl_->run([&](MemoryState& state) {
+    state.write_node(record);
+    return Result<void>{};
+  });
+}
+
+Result<void> MemoryProvider::remove_node(const NodeId& node) {
+  return impl_->run([&](MemoryState& state) {
+    state.nodes.erase(node);
+    return Result<void>{};
+  });
+}
+
+Result<std::vector<NodeRecord>> MemoryProvider::list_nodes() {
+  return impl_->run([](MemoryState& state) { return state.list_nodes(); });
+}
+
+Result<std::uint32_t> MemoryProvider::get_write_level() {
+  return impl_->run([](MemoryState& state) { return state.write_level; });
+}
+
+Result<WriteLevelRaise> MemoryProvider::raise_write_level(std::uint32_t level, Duration live_within) {
+  return impl_->run([&](MemoryState& state) { return state.raise_write_level(level, live_within); });
 }
 
 Result<std::optional<InstanceInfo>> MemoryProvider::get_instance(const InstanceId& id) {

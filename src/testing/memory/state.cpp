@@ -1,36 +1,61 @@
 #include "testing/memory/state.hpp"
 
+#include "providers/common/inbox.hpp"
+
 #include <algorithm>
-#include <limits>
+#include <ranges>
 
 namespace duramen::inline v0::testing {
 namespace {
 
+/// The level of the first engine: every engine can read the beginning of an execution.
+constexpr std::uint32_t first_level = 1;
+
+/// The size of a message, about as a store would encode it.
+std::size_t bytes_of(const MessageBody& body) {
+  return std::visit(
+      [](const auto& item) {
+        std::size_t bytes = 64;
+        if constexpr (requires { item.input.data; }) bytes += item.input.data.size();
+        if constexpr (requires { item.result.data; }) bytes += item.result.data.size();
+        if constexpr (requires { item.data.data; }) bytes += item.data.data.size();
+        if constexpr (requires { item.name; }) bytes += item.name.size();
+        if constexpr (requires { item.reason; }) bytes += item.reason.size();
+        if constexpr (requires { item.details.message; }) bytes += item.details.message.size();
+        if constexpr (requires { item.carry_forward; }) {
+          for (const CarriedEvent& carried : item.carry_forward) bytes += carried.data.data.size();
+        }
+        return bytes;
+      },
+      body);
+}
+
+/// True if the node can do the instance's next turn.
 bool wanted(const TurnFetch& request, const Instance& instance) {
-  const bool supported =
-      !instance.engine_version || (*instance.engine_version >= request.min_engine_version &&
-                                   *instance.engine_version <= request.max_engine_version);
-  if (!supported || !request.orchestrations) return supported;
-  // Once a turn has resolved the version, the node must have exactly that version.
+  const std::uint32_t level = instance.engine_version.value_or(first_level);
+  if (level < request.min_engine_version || level > request.max_engine_version) return false;
+  if (!request.orchestrations || needs_no_code(instance)) return true;
+  // Once a turn has resolved the version, the node must have exactly that version; before, the version that
+  // was asked for, if any.
   const bool resolved =
       instance.info.status != Status::pending && instance.info.status != Status::continued_as_new;
+  const std::optional<std::string> version =
+      resolved ? std::optional(instance.info.version) : instance.asked_version;
   return std::ranges::any_of(*request.orchestrations, [&](const RegisteredOrchestration& known) {
     return known.name == instance.info.name &&
-           (!resolved || known.versions.empty() ||
-            std::ranges::find(known.versions, instance.info.version) != known.versions.end());
+           (!version || known.versions.empty() ||
+            std::ranges::find(known.versions, *version) != known.versions.end());
   });
 }
 
-/// A child's answer names the incarnation of its parent: a later instance with the same id must not get it.
-bool is_for(const MessageBody& item, Incarnation incarnation) {
-  if (const auto* done = std::get_if<message::SubOrchestrationCompleted>(&item))
-    return done->parent.incarnation == incarnation;
-  if (const auto* failed = std::get_if<message::SubOrchestrationFailed>(&item))
-    return failed->parent.incarnation == incarnation;
-  return true;
-}
-
 }  // namespace
+
+/// True if a queued cancel ends the instance, or its code has no say in it.
+bool needs_no_code(const Instance& instance) {
+  if (!instance.cancel_place) return false;
+  return instance.info.cancel_asked == CancelMode::terminate || !instance.info.graceful ||
+         instance.info.status == Status::pending;
+}
 
 MemoryState::MemoryState(const Clock& c, MemoryOptions o) : clock(c), options(o), random_(o.seed) {}
 
@@ -46,12 +71,6 @@ Instance* MemoryState::find(Incarnation incarnation) {
   return found == instances.end() ? nullptr : &found->second;
 }
 
-bool MemoryState::has_visible_message(const Instance& instance) const {
-  const TimePoint now = clock.now();
-  return !instance.inbox.empty() && instance.inbox.begin()->first.visible_at <= now &&
-         instance.not_before <= now;
-}
-
 /// The outcome of a start that cannot create its instance; absent if it can.
 std::optional<StartOutcome> MemoryState::refusal(const StartRequest& request) {
   const Instance* taken = find(request.instance);
@@ -62,11 +81,14 @@ std::optional<StartOutcome> MemoryState::refusal(const StartRequest& request) {
   return repeat ? StartOutcome::exists : StartOutcome::conflict;
 }
 
-StartOutcome MemoryState::start(const StartRequest& request) {
+/// Before `start_at` the instance has no turn.
+StartOutcome MemoryState::start(const StartRequest& request, TimePoint start_at) {
   if (const auto refused = refusal(request)) return *refused;
   Instance& instance = create(request.instance, request.start);
-  enqueue(instance, request.start, {});
-  deliver_parked(request.instance);  // after the start
+  instance.start_at = start_at;
+  const MessageBody begin = request.start;
+  enqueue_first(instance, {&begin, 1});
+  deliver_parked(instance);  // after the start
   notices.instances.push_back({request.instance, Status::pending, {}});
   return StartOutcome::created;
 }
@@ -84,6 +106,7 @@ Instance& MemoryState::create(const InstanceId& id, const message::StartOrchestr
   instance.info.created_at = instance.info.updated_at = clock.now();
   instance.info.parent = start.parent;
   instance.start = start;
+  instance.asked_version = start.version;
   instance.executions[ExecutionId{1}].info = {.execution = ExecutionId{1}, .started_at = clock.now()};
   return instance;
 }
@@ -99,103 +122,92 @@ void MemoryState::erase(const Instance& instance) {
   instances.erase(incarnation);
 }
 
-void MemoryState::enqueue(Instance& target, MessageBody item, TimePoint visible_at) {
-  const QueuePosition position{std::max(visible_at, clock.now()), ++last_arrival_};
-  target.inbox.emplace(position, QueuedMessage{std::move(item), 0, {}});
-  if (has_visible_message(target)) notices.turns_ready = true;
-}
-
-EnqueueOutcome MemoryState::deliver(const OutboundMessage& message) {
-  if (const auto* start = std::get_if<message::StartOrchestration>(&message.body))
-    return deliver_start(message, *start);
-  Instance* target = find(message.target);
-  if (!target) return park(message);
-  if (!is_for(message.body, target->info.incarnation)) return EnqueueOutcome::not_found;
-  if (message.message_id && target->message_ids.contains(*message.message_id))
-    return EnqueueOutcome::duplicate;
-  if (is_final(target->info.status)) return EnqueueOutcome::finished;
-  if (message.message_id) target->message_ids.insert(*message.message_id);
-  enqueue(*target, message.body, message.visible_at);
-  return EnqueueOutcome::enqueued;
-}
-
-/// An orchestration starts another one. `duplicate`: the id is taken.
-EnqueueOutcome MemoryState::deliver_start(const OutboundMessage& message,
-                                          const message::StartOrchestration& start) {
-  if (find(message.target)) return EnqueueOutcome::duplicate;
-  this->start({.instance = message.target, .start = start});
-  find(message.target)->not_before = message.visible_at;
-  return EnqueueOutcome::enqueued;
-}
-
-EnqueueOutcome MemoryState::park(const OutboundMessage& message) {
-  const bool may_wait = std::holds_alternative<message::ExternalRaised>(message.body) ||
-                        std::holds_alternative<message::QueueMessage>(message.body);
-  if (!may_wait) return EnqueueOutcome::not_found;
-  auto& waiting = parked[message.target];
-  drop_expired(waiting, waiting.size());
-  const auto same = [&](const ParkedMessage& other) {
-    return other.message.message_id == message.message_id;
-  };
-  if (message.message_id && std::ranges::any_of(waiting, same)) return EnqueueOutcome::duplicate;
-  waiting.push_back({message, clock.lease_now() + options.parked_for});
-  return EnqueueOutcome::parked;
-}
-
-/// The instance now exists: delivers its parked messages that have not expired.
-void MemoryState::deliver_parked(const InstanceId& target) {
-  auto waiting = parked.extract(target);
-  if (!waiting) return;
-  drop_expired(waiting.mapped(), waiting.mapped().size());
-  for (const ParkedMessage& entry : waiting.mapped()) deliver(entry.message);
-}
-
 // -- turns
 
-TurnBatch MemoryState::fetch_instances(const TurnFetch& request) {
+/// When the instance may next have something to take; absent if no time brings it.
+std::optional<TimePoint> MemoryState::next_change(const Instance& instance) const {
+  std::optional<TimePoint> next;
   const TimePoint now = clock.now();
+  for (const auto& [event, timer] : instance.timers) {
+    if (timer.fire_at > now) lower(next, timer.fire_at);
+  }
+  if (instance.start_at > now) lower(next, instance.start_at);
+  if (!instance.waits) return next;
+  LeaseTime free_at = instance.not_before;
+  if (is_leased(instance)) free_at = std::max(free_at, instance.lease_until);
+  if (free_at > clock.lease_now()) lower(next, on_the_wall(free_at));
+  return next;
+}
+
+TurnBatch MemoryState::fetch_instances(const TurnFetch& request) {
+  notice_due_timers();
   TurnBatch batch;
   std::vector<Instance*> ready;
   for (auto& [incarnation, instance] : instances) {
-    if (instance.inbox.empty() || !wanted(request, instance)) continue;
-    TimePoint due = std::max(instance.inbox.begin()->first.visible_at, instance.not_before);
-    if (is_leased(instance)) due = std::max(due, on_the_wall(instance.lease_until));
-    if (due > now) {
-      lower(batch.next_due, due);
-      continue;
-    }
-    ready.push_back(&instance);
-    const auto later = instance.inbox.upper_bound({now, std::numeric_limits<std::uint64_t>::max()});
-    if (later != instance.inbox.end()) lower(batch.next_due, later->first.visible_at);
+    if (!wanted(request, instance)) continue;
+    if (const auto next = next_change(instance)) lower(batch.next_due, *next);
+    const bool free = !is_leased(instance) && instance.not_before <= clock.lease_now();
+    if (instance.waits && free) ready.push_back(&instance);
   }
-  std::ranges::sort(ready, {}, [](const Instance* i) { return i->inbox.begin()->first; });
-  isolate_retries(ready, [&](const Instance& instance) {
-    return std::ranges::any_of(instance.inbox, [](const auto& entry) { return entry.second.attempts > 0; });
+  // An instance whose lease or delay has ended waits since then.
+  std::ranges::sort(ready, {}, [](const Instance* i) {
+    const LeaseTime lease_end = i->lease ? i->lease_until : LeaseTime{};
+    return WaitPosition{std::max({i->waits->since, lease_end, i->not_before}), i->waits->arrival};
   });
+  isolate_retries(ready, [](const Instance& instance) { return instance.attempts > 0; });
   ready.resize(std::min(ready.size(), request.limit));
 
+  std::size_t total_bytes = request.max_total_bytes;
   for (Instance* instance : ready) {
-    instance->lease = new_token();
-    instance->lease_until = clock.lease_now() + request.lease;
-    LeasedInstance item{.instance = instance->info.instance,
-                        .incarnation = instance->info.incarnation,
-                        .lease = instance->lease,
-                        .lease_until = instance->lease_until,
-                        .execution = instance->info.execution,
-                        .status = instance->info.status,
-                        .name = instance->info.name,
-                        .version = instance->info.version,
-                        .last_event_id = instance->info.last_event_id,
-                        .key_values = instance->settled};
-    for (auto& [position, message] : instance->inbox) {
-      if (position.visible_at > now) break;
-      message.fetched_under = instance->lease;
-      item.messages.push_back({message.body, ++message.attempts});
-      item.attempt = std::max(item.attempt, message.attempts);
-    }
-    batch.items.push_back(std::move(item));
+    if (!batch.items.empty() && total_bytes == 0) break;
+    batch.items.push_back(lease_to(request, *instance, total_bytes));
   }
   return batch;
+}
+
+LeasedInstance MemoryState::lease_to(const TurnFetch& request, Instance& instance, std::size_t& total_bytes) {
+  instance.lease = new_token();
+  instance.lease_until = clock.lease_now() + request.lease;
+  ++instance.attempts;
+
+  std::vector<std::pair<TimePoint, EventId>> due;
+  for (const auto& [event, timer] : instance.timers) {
+    if (timer.fire_at <= clock.now()) due.emplace_back(timer.fire_at, event);
+  }
+  std::ranges::sort(due);
+  providers::Inbox inbox(request, total_bytes);
+  for (const auto& [fire_at, event] : due) {
+    inbox.add_timer(instance.timers.at(event).execution, event, fire_at);
+  }
+  const auto hand_out = [&](std::int64_t place) {
+    InboxMessage message;
+    message.body = instance.inbox.at(place).body;
+    message.place = place;
+    inbox.messages().push_back(std::move(message));
+  };
+  for (const auto& [place, message] : instance.inbox) {
+    if (!inbox.add_message(message.sent_at, bytes_of(message.body))) break;
+    hand_out(place);
+  }
+  if (!inbox.full()) inbox.finish();
+  // A cancel never waits behind the limits.
+  const auto places = std::views::transform(inbox.messages(), &InboxMessage::place);
+  if (instance.cancel_place && std::ranges::find(places, *instance.cancel_place) == places.end())
+    hand_out(*instance.cancel_place);
+
+  return {.instance = instance.info.instance,
+          .incarnation = instance.info.incarnation,
+          .lease = instance.lease,
+          .lease_until = instance.lease_until,
+          .execution = instance.info.execution,
+          .status = instance.info.status,
+          .name = instance.info.name,
+          .version = instance.info.version,
+          .last_event_id = instance.info.last_event_id,
+          .attempt = instance.attempts,
+          .messages = std::move(inbox.messages()),
+          .key_values = instance.settled,
+          .replay_token = instance.replay_token};
 }
 
 Instance* MemoryState::find_leased(const TurnLease& lease) {
@@ -207,13 +219,11 @@ Instance* MemoryState::find_leased(const TurnLease& lease) {
 void MemoryState::release(const TurnRelease& entry) {
   Instance* instance = find_leased(entry.lease);
   if (!instance) return;
-  for (auto& [position, message] : instance->inbox) {
-    if (message.fetched_under != entry.lease.token) continue;
-    message.fetched_under = {};
-    if (!entry.count_attempt) --message.attempts;
-  }
+  if (!entry.count_attempt) --instance->attempts;
   instance->lease = {};
-  instance->not_before = entry.delay > Duration{0} ? clock.now() + entry.delay : TimePoint{};
+  instance->not_before = entry.delay > Duration{0} ? clock.lease_now() + entry.delay : LeaseTime{};
+  instance->waits.reset();
+  set_entry(*instance);
   notices.turns_ready = true;
 }
 
@@ -221,6 +231,33 @@ bool MemoryState::renew(const TurnLease& lease, Duration extend) {
   Instance* instance = find_leased(lease);
   if (instance) instance->lease_until = clock.lease_now() + extend;
   return instance != nullptr;
+}
+
+// -- histories
+
+/// The events after `after`; the error `conflict` if the commit `token` did not store that event.
+Result<std::vector<Event>> MemoryState::read_history(const HistoryRequest& request) {
+  const Execution* execution = nullptr;
+  if (const Instance* instance = find(request.instance)) {
+    const auto found = instance->executions.find(request.execution);
+    if (found != instance->executions.end()) execution = &found->second;
+  }
+  if (request.token) {
+    const bool stored = execution && execution->commits.contains(request.after) &&
+                        execution->commits.at(request.after) == request.token;
+    if (!stored) {
+      return Error{ErrorCode::conflict, "read_histories",
+                   "event " + std::to_string(request.after.value) + " of \"" + request.instance.value +
+                       "\" was stored by another commit",
+                   false};
+    }
+  }
+  std::vector<Event> events;
+  if (execution) {
+    std::ranges::copy_if(execution->history, std::back_inserter(events),
+                         [&](const Event& e) { return e.id > request.after; });
+  }
+  return events;
 }
 
 // -- the rest

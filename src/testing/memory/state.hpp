@@ -1,7 +1,8 @@
 // The rules by which a memory provider's tables change. It has no lock: the provider holds one.
 //
-// state.cpp: instances, messages, leased turns. commit.cpp: stored turns. work.cpp: activities and sessions.
-// sweep.cpp: the work of a sweep. management.cpp: finding, counting, removing.
+// state.cpp: instances and leased turns. queue.cpp: the messages of an instance. commit.cpp: stored turns.
+// cancel_descent.cpp: cancels of trees. work.cpp: activities and sessions. sweep.cpp: the work of a sweep.
+// nodes.cpp: nodes and the write level. management.cpp: finding, counting, removing.
 #pragma once
 
 #include "providers/common/notices.hpp"
@@ -22,8 +23,10 @@ class MemoryState : public MemoryTables {
  public:
   MemoryState(const Clock& clock, MemoryOptions options);
 
-  StartOutcome start(const StartRequest& request);
+  StartOutcome start(const StartRequest& request, TimePoint start_at = {});
   EnqueueOutcome deliver(const OutboundMessage& message);
+  /// Passes on the cancels from parents that this call delivered.
+  void descend();
 
   TurnBatch fetch_instances(const TurnFetch& request);
   std::vector<CommitResult> commit_all(std::span<const TurnCommit> commits);
@@ -40,7 +43,12 @@ class MemoryState : public MemoryTables {
   std::size_t release_sessions(const std::string& owner);
   SweepResult sweep(std::size_t limit);
 
+  void write_node(const NodeRecord& record);
+  [[nodiscard]] std::vector<NodeRecord> list_nodes() const;
+  WriteLevelRaise raise_write_level(std::uint32_t level, Duration live_within);
+
   Instance* find(const InstanceId& id);
+  Result<std::vector<Event>> read_history(const HistoryRequest& request);
   InstancePage list(const InstanceQuery& query);
   std::vector<InstanceInfo> tree(const InstanceId& root);
   PendingWork pending(const InstanceId& id);
@@ -57,8 +65,9 @@ class MemoryState : public MemoryTables {
 
  private:
   struct Overdue {
-    TimePoint at;
+    LeaseTime at;
     TimeoutKind which;
+    bool passed = false;
   };
 
   Instance* find(Incarnation incarnation);
@@ -68,15 +77,24 @@ class MemoryState : public MemoryTables {
   [[nodiscard]] bool is_leased(const Instance& i) const { return i.lease && is_live(i.lease_until); }
   [[nodiscard]] bool is_leased(const WorkRow& row) const { return row.lease && is_live(row.lease_until); }
   [[nodiscard]] TimePoint on_the_wall(LeaseTime t) const { return clock.now() + (t - clock.lease_now()); }
-  [[nodiscard]] bool has_visible_message(const Instance& instance) const;
+  [[nodiscard]] bool has_due_timer(const Instance& instance) const;
+  [[nodiscard]] bool is_takeable(const Instance& instance) const;
+  void set_entry(Instance& instance);
+  void notice_due_timers();
+  [[nodiscard]] std::optional<TimePoint> next_change(const Instance& instance) const;
+  LeasedInstance lease_to(const TurnFetch& request, Instance& instance, std::size_t& total_bytes);
 
   std::optional<StartOutcome> refusal(const StartRequest& request);
   Instance& create(const InstanceId& id, const message::StartOrchestration& start);
   void erase(const Instance& instance);
-  void enqueue(Instance& target, MessageBody item, TimePoint visible_at);
+  void enqueue(Instance& target, MessageBody item);
+  void enqueue(Instance& target, MessageBody item, TimePoint sent_at);
+  void enqueue_timer(Instance& target, const message::TimerFired& timer);
+  void enqueue_first(Instance& target, std::span<const MessageBody> items);
+  std::optional<EnqueueOutcome> refusal(const message::CancelInstance& cancel, const Instance& target);
   EnqueueOutcome deliver_start(const OutboundMessage& message, const message::StartOrchestration& start);
   EnqueueOutcome park(const OutboundMessage& message);
-  void deliver_parked(const InstanceId& target);
+  void deliver_parked(Instance& target);
   std::size_t drop_expired(std::vector<ParkedMessage>& messages, std::size_t limit);
 
   CommitResult commit(const TurnCommit& commit);
@@ -85,6 +103,7 @@ class MemoryState : public MemoryTables {
   void apply(const TurnCommit& commit, Instance& instance, CommitResult& result);
   void insert_activities(const TurnCommit& commit, const Instance& instance);
   void send_messages(const TurnCommit& commit, Instance& instance, CommitResult& result);
+  void pass_cancel_on(const Instance& parent, const message::StartOrchestration& start, Instance& child);
   static void drop_timers(const TurnCommit& commit, Instance& instance);
   void cancel(const TurnCommit& commit, const Instance& instance, CommitResult& result);
   std::optional<StolenLease> remove_row(const ActivityKey& key, CancelReason reason, const NodeId& by);
@@ -92,7 +111,7 @@ class MemoryState : public MemoryTables {
 
   [[nodiscard]] bool may_take(const ActivityFetch& request, const WorkRow& row) const;
   void begin_attempt(WorkRow& row, const NodeId& owner, LeaseToken token, Duration lease);
-  void deliver_end(const ActivityKey& key, const std::variant<Payload, Failure>& completion);
+  void deliver_end(const WorkRow& row, const std::variant<Payload, Failure>& completion, AttemptInfo ran);
   void use_session(const WorkRow& row);
   [[nodiscard]] bool is_live(const Session& session) const { return is_live(session.lease_until); }
   [[nodiscard]] std::optional<Overdue> overdue(const WorkRow& row) const;
@@ -101,6 +120,7 @@ class MemoryState : public MemoryTables {
   std::size_t remove_sessions(std::size_t limit);
 
   [[nodiscard]] bool has_parent(const Instance& instance) const;
+  [[nodiscard]] std::vector<PendingMessage> queued(const Instance& instance) const;
   bool matches(const InstanceFilter& filter, const Instance& instance);
   std::vector<Incarnation> descendants(Incarnation root) const;
 
@@ -109,11 +129,15 @@ class MemoryState : public MemoryTables {
 
   std::mt19937_64 random_;
   std::uint64_t last_arrival_ = 0;
+  std::int64_t last_place_ = 0;
   Incarnation last_incarnation_;
   std::uint64_t commit_calls_ = 0;
   std::uint64_t commits_ = 0;
   std::uint64_t dropped_parked_ = 0;
 };
+
+/// True if the instance has a queued cancel that any node can carry out.
+[[nodiscard]] bool needs_no_code(const Instance& instance);
 
 inline void lower(std::optional<TimePoint>& earliest, TimePoint t) {
   if (!earliest || t < *earliest) earliest = t;

@@ -13,29 +13,30 @@ SweepResult MemoryState::sweep(std::size_t limit) {
   result.sessions_removed = remove_sessions(limit);
   result.more = std::max({result.overdue, result.parked_dropped, result.sessions_removed}) >= limit;
   for (const auto& [key, row] : work) {
-    if (const auto next = overdue(row)) lower(result.next_due, next->at);
+    if (const auto next = overdue(row)) lower(result.next_due, on_the_wall(next->at));
   }
   return result;
 }
 
 /// The earliest time limit of the row that applies now, and its deadline. The limit on waiting applies until
 /// the first attempt. The limits on running apply while the lease of the attempt lasts: if the lease ends
-/// first, the row is free for another attempt.
+/// first, the row is free for another attempt. A missed heartbeat counts only if the holder renewed its lease
+/// after the deadline: otherwise it may be gone, and the end of the lease decides.
 std::optional<MemoryState::Overdue> MemoryState::overdue(const WorkRow& row) const {
   const ActivityOptions& limits = row.request.options;
+  const LeaseTime now = clock.lease_now();
   std::optional<Overdue> first;
-  const auto consider = [&](TimePoint at, TimeoutKind which) {
-    if (!first || at < first->at) first = {at, which};
+  const auto consider = [&](LeaseTime since, Duration limit, TimeoutKind which) {
+    if (limit <= Duration{0}) return;
+    const LeaseTime at = since + base::no_longer(limit);
+    if (which == TimeoutKind::heartbeat && at <= now && row.renewed_at < at) return;
+    if (!first || at < first->at) first = {at, which, at <= now};
   };
   if (is_leased(row)) {
-    if (limits.start_to_close > Duration{0})
-      consider(on_the_wall(row.started_at + base::no_longer(limits.start_to_close)),
-               TimeoutKind::start_to_close);
-    if (limits.heartbeat > Duration{0})
-      consider(on_the_wall(row.alive_at + base::no_longer(limits.heartbeat)), TimeoutKind::heartbeat);
-  } else if (row.attempts == 0 && limits.schedule_to_start > Duration{0}) {
-    consider(row.position.visible_at + base::no_longer(limits.schedule_to_start),
-             TimeoutKind::schedule_to_start);
+    consider(row.started_at, limits.start_to_close, TimeoutKind::start_to_close);
+    consider(row.alive_at, limits.heartbeat, TimeoutKind::heartbeat);
+  } else if (row.attempts == 0) {
+    consider(row.position.since, limits.schedule_to_start, TimeoutKind::schedule_to_start);
   }
   return first;
 }
@@ -43,14 +44,17 @@ std::optional<MemoryState::Overdue> MemoryState::overdue(const WorkRow& row) con
 std::size_t MemoryState::fail_overdue(std::size_t limit) {
   std::vector<ActivityKey> due;
   for (const auto& [key, row] : work) {
-    const auto passed = overdue(row);
-    if (passed && passed->at <= clock.now() && due.size() < limit) due.push_back(key);
+    const auto limit_of_row = overdue(row);
+    if (limit_of_row && limit_of_row->passed && due.size() < limit) due.push_back(key);
   }
   for (const ActivityKey& key : due) {
-    const WorkRow& row = work.at(key);
+    const WorkRow row = work.at(key);
     const Failure failure = overdue_failure(row.request, overdue(row)->which, row.attempts);
+    AttemptInfo ran;
+    if (row.attempts > 0)
+      ran = {on_the_wall(row.started_at), row.request.attempts_before + row.attempts, row.owner};
     if (const auto stolen = remove_row(key, CancelReason::timeout, {})) notices.stolen.push_back(*stolen);
-    deliver_end(key, failure);
+    deliver_end(row, failure, std::move(ran));
   }
   return due.size();
 }

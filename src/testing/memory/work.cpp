@@ -35,21 +35,21 @@ bool MemoryState::may_take(const ActivityFetch& request, const WorkRow& row) con
 }
 
 ActivityBatch MemoryState::fetch_work(const ActivityFetch& request) {
-  const TimePoint now = clock.now();
+  const LeaseTime now = clock.lease_now();
   ActivityBatch batch;
   std::vector<WorkRow*> ready;
   for (auto& [key, row] : work) {
-    if (const auto limit = overdue(row)) lower(batch.next_due, limit->at);
+    if (const auto limit = overdue(row)) lower(batch.next_due, on_the_wall(limit->at));
     if (!may_take(request, row)) continue;
-    TimePoint due = row.position.visible_at;
-    if (is_leased(row)) due = std::max(due, on_the_wall(row.lease_until));
+    LeaseTime due = row.position.since;
+    if (is_leased(row)) due = std::max(due, row.lease_until);
     if (row.request.session_id) {
       const auto session = sessions.find(*row.request.session_id);
       const bool others = session != sessions.end() && session->second.owner != request.sessions->owner;
-      if (others && is_live(session->second)) due = std::max(due, on_the_wall(session->second.lease_until));
+      if (others && is_live(session->second)) due = std::max(due, session->second.lease_until);
     }
     if (due > now) {
-      lower(batch.next_due, due);
+      lower(batch.next_due, on_the_wall(due));
     } else {
       ready.push_back(&row);
     }
@@ -69,7 +69,7 @@ ActivityBatch MemoryState::fetch_work(const ActivityFetch& request) {
                            .lease = {row->request.key, row->lease},
                            .lease_until = row->lease_until,
                            .attempt = row->attempts,
-                           .fence = row->fence,
+                           .fence = (row->request.fence_base << 32u) + row->leases,
                            .heartbeat = row->heartbeat});
   }
   return batch;
@@ -78,10 +78,10 @@ ActivityBatch MemoryState::fetch_work(const ActivityFetch& request) {
 void MemoryState::begin_attempt(WorkRow& row, const NodeId& owner, LeaseToken token, Duration lease) {
   row.owner = owner;
   row.lease = token;
-  row.started_at = row.alive_at = clock.lease_now();
+  row.started_at = row.alive_at = row.renewed_at = clock.lease_now();
   row.lease_until = clock.lease_now() + lease;
   ++row.attempts;
-  ++row.fence;
+  ++row.leases;
 }
 
 WorkRow* MemoryState::find_leased(const ActivityLease& lease) {
@@ -97,19 +97,23 @@ AckResult MemoryState::ack(const ActivityAck& ack) {
     return {AckOutcome::lease_lost, {}};
   }
   use_session(*row);
-  work.erase(ack.lease.key);
-  if (ack.completion) deliver_end(ack.lease.key, *ack.completion);
+  WorkRow ended = work.extract(ack.lease.key).mapped();
+  if (ack.heartbeat) ended.heartbeat = ack.heartbeat;
+  if (ack.completion) deliver_end(ended, *ack.completion, ack.ran);
   return {};
 }
 
 /// Delivers the end of an activity to its instance, if that has not ended.
-void MemoryState::deliver_end(const ActivityKey& key, const std::variant<Payload, Failure>& completion) {
+void MemoryState::deliver_end(const WorkRow& row, const std::variant<Payload, Failure>& completion,
+                              AttemptInfo ran) {
+  const ActivityKey& key = row.request.key;
   Instance* target = find(key.incarnation);
   if (!target || is_final(target->info.status)) return;
   if (const auto* result = std::get_if<Payload>(&completion)) {
-    enqueue(*target, message::ActivityCompleted{key.execution, key.activity, *result}, {});
+    enqueue(*target, message::ActivityCompleted{key.execution, key.activity, *result, std::move(ran)});
   } else {
-    enqueue(*target, message::ActivityFailed{key.execution, key.activity, std::get<Failure>(completion)}, {});
+    enqueue(*target, message::ActivityFailed{key.execution, key.activity, std::get<Failure>(completion),
+                                             std::move(ran), row.heartbeat});
   }
 }
 
@@ -118,7 +122,7 @@ void MemoryState::release(const ActivityRelease& entry) {
   if (!row) return;
   row->lease = {};
   if (!entry.count_attempt) --row->attempts;
-  if (entry.delay > Duration{0}) row->position.visible_at = clock.now() + entry.delay;
+  if (entry.delay > Duration{0}) row->position.since = clock.lease_now() + entry.delay;
   notices.activities_ready = true;
 }
 
@@ -130,6 +134,7 @@ RenewResult MemoryState::renew(const ActivityRenewal& renewal, Duration extend) 
   }
   use_session(*row);
   row->lease_until = clock.lease_now() + extend;
+  row->renewed_at = clock.lease_now();
   if (renewal.heartbeat) {
     row->alive_at = clock.lease_now();
     if (renewal.heartbeat->details) row->heartbeat = renewal.heartbeat->details;

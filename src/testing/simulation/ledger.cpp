@@ -31,7 +31,6 @@ void Ledger::create(const InstanceId& instance) {
 }
 
 void Ledger::started(const StartRequest& request, StartOutcome outcome) {
-  note_clock();  // messages sent before are queued from now on
   const bool exists = all_.contains(request.instance);
   if (outcome == StartOutcome::created) {
     if (exists) violations_.add("instance " + request.instance.value + " was created twice");
@@ -45,19 +44,12 @@ void Ledger::enqueued(const OutboundMessage& message, EnqueueOutcome outcome) {
   if (outcome == EnqueueOutcome::finished && open_.contains(message.target)) {
     violations_.add("instance " + message.target.value + " has not ended, but a message to it was refused");
   }
-  note_clock();
   if (outcome != EnqueueOutcome::enqueued && outcome != EnqueueOutcome::parked) return;
   if (const auto* event = std::get_if<message::ExternalRaised>(&message.body)) {
     sent_[message.target][{CarriedEvent::Kind::external, event->name}].push_back({event->data});
   } else if (const auto* queued = std::get_if<message::QueueMessage>(&message.body)) {
     sent_[message.target][{CarriedEvent::Kind::queue, queued->name}].push_back({queued->data});
   }
-}
-
-void Ledger::note_clock() {
-  const TimePoint now = clock_.now();
-  if (now < wall_) wall_was_set_back_ = true;
-  wall_ = now;
 }
 
 // -- messages ------------------------------------------
@@ -88,7 +80,7 @@ void Ledger::deliver(const InstanceId& instance, const CarriedEvent& message, bo
       violations_.add(what + " was delivered more often than sent");
     return;
   }
-  if (found != next && !wall_was_set_back_) violations_.add(what + " overtook an earlier message");
+  if (found != next) violations_.add(what + " overtook an earlier message");
   found->delivered = true;
 }
 
@@ -126,7 +118,6 @@ void Ledger::fetched(const TurnFetch& request, const LeasedInstance& item) {
 }
 
 void Ledger::committed(const TurnCommit& commit, const CommitResult& result) {
-  note_clock();
   switch (result.outcome) {
     case CommitOutcome::committed: {
       if (std::holds_alternative<FusedStart>(commit.basis)) {

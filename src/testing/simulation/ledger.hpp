@@ -91,7 +91,6 @@ class Ledger {
   void create(const InstanceId& instance);
   void deliver(const InstanceId& instance, const Event& event);
   void deliver(const InstanceId& instance, const CarriedEvent& message, bool carried);
-  void note_clock();
 
   const Clock& clock_;
   Violations& violations_;
@@ -102,9 +101,6 @@ class Ledger {
   std::map<ActivityKey, std::variant<Payload, Failure>> accepted_;
   std::map<ActivityKey, CancelledRow> cancelled_;
   std::map<InstanceId, std::map<Mailbox, std::vector<Sent>>> sent_;
-  TimePoint wall_{};
-  // Messages are ordered by wall time: after a jump back the order is unknown.
-  bool wall_was_set_back_ = false;
 };
 
 }  // namespace duramen::inline v0::testing

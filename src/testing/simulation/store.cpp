@@ -1,5 +1,7 @@
 #include "testing/simulation/store.hpp"
 
+#include <algorithm>
+
 namespace duramen::inline v0::testing {
 
 Result<std::vector<StartOutcome>> AuditedStore::start_instances(std::span<const StartRequest> requests) {
@@ -16,7 +18,9 @@ Result<std::vector<EnqueueOutcome>> AuditedStore::enqueue_messages(
 }
 
 Result<TurnBatch> AuditedStore::fetch_turns(const TurnFetch& request) {
-  auto answer = inner().fetch_turns(request);
+  TurnFetch limited = request;
+  if (max_messages_ > 0) limited.max_messages = std::min(limited.max_messages, max_messages_);
+  auto answer = inner().fetch_turns(limited);
   if (answer) {
     for (const LeasedInstance& item : answer->items) ledger_.fetched(request, item);
   }

@@ -10,8 +10,8 @@ namespace duramen::inline v0::testing {
 
 class AuditedStore final : public ForwardingProvider {
  public:
-  AuditedStore(std::shared_ptr<Provider> inner, Ledger& ledger)
-      : ForwardingProvider(std::move(inner)), ledger_(ledger) {}
+  AuditedStore(std::shared_ptr<Provider> inner, Ledger& ledger, std::size_t max_messages_per_fetch)
+      : ForwardingProvider(std::move(inner)), ledger_(ledger), max_messages_(max_messages_per_fetch) {}
 
   [[nodiscard]] Result<std::vector<StartOutcome>> start_instances(
       std::span<const StartRequest> requests) override;
@@ -39,6 +39,7 @@ class AuditedStore final : public ForwardingProvider {
 
  private:
   Ledger& ledger_;
+  const std::size_t max_messages_;  ///< of one instance in a fetch; 0: as many as the node asks for
   int batches_since_maintenance_ = 0;
 };
 

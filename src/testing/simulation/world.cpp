@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::uint64_t max_steps = 5'000'000;
 constexpr std::uint64_t longest_outage_ms = 3000;
+// How long the wall clock may be wrong by hours or days.
+constexpr std::uint64_t longest_wall_error_ms = 120'000;
 
 Duration ms(std::uint64_t count) { return Duration{static_cast<Duration::rep>(count)}; }
 
@@ -21,7 +23,8 @@ Simulation::World::World(Registry registry, SimulationOptions options)
       attempts_(clock_),
       memory_(std::make_shared<MemoryProvider>(clock_, MemoryOptions{.seed = options_.seed})),
       store_(std::make_shared<AuditedStore>(
-          options_.wrap_store ? options_.wrap_store(memory_) : std::shared_ptr<Provider>(memory_), ledger_)),
+          options_.wrap_store ? options_.wrap_store(memory_) : std::shared_ptr<Provider>(memory_), ledger_,
+          options_.max_messages_per_fetch)),
       client_(clock_, SeededRandom(options_.seed, 1)),
       client_store_(store_, [this](const ProviderCall&, std::uint64_t) { return random_fault(); }) {
   report_.seed = options_.seed;
@@ -49,6 +52,7 @@ void Simulation::World::add_node() {
   made.store.emplace(std::move(seen));
 
   RuntimeOptions runtime = options_.runtime;
+  if (options_.change_node) options_.change_node(number, runtime);
   runtime.node = made.id;
   runtime.log = [this, id = made.id](const LogRecord& record) {
     std::string text(record.message);
@@ -162,13 +166,30 @@ void Simulation::World::disturb() {
       note(node->id.value, "stands still");
     }
   }
-  if (random_.chance(options_.wall_jump_rate)) {
-    clock_.jump_wall(ms(random_.below(120'001)) - std::chrono::minutes{1});
-    note("clock", "is set");
-  }
+  if (random_.chance(options_.wall_jump_rate)) set_wall_clock();
   if (report_.crashes < options_.max_crashes && random_.chance(options_.crash_rate / 10)) {
     if (SimulatedNode* node = random_node()) kill(*node, "between two jobs");
   }
+}
+
+/// A small difference stays; a large one is noticed, and the clock is set right.
+void Simulation::World::set_wall_clock() {
+  if (wall_error_ != Duration{}) return;
+  constexpr Duration farthest[] = {std::chrono::minutes{1}, std::chrono::hours{12}, std::chrono::days{3}};
+  const std::size_t scale = random_.below(std::size(farthest));
+  const Duration by =
+      ms(random_.below(static_cast<std::uint64_t>(2 * farthest[scale].count() + 1))) - farthest[scale];
+  clock_.jump_wall(by);
+  note("clock", "is set", std::to_string(by.count()));
+  if (scale == 0) return;
+  wall_error_ = by;
+  client_.loop().post_at(clock_.lease_now() + ms(1 + random_.below(longest_wall_error_ms)),
+                         [this] { set_wall_clock_right(); });
+}
+
+void Simulation::World::set_wall_clock_right() {
+  clock_.jump_wall(-std::exchange(wall_error_, Duration{}));
+  note("clock", "is set right");
 }
 
 Simulation::World::SimulatedNode* Simulation::World::random_node() {
@@ -194,7 +215,13 @@ void Simulation::World::note(std::string_view who, std::string_view what, std::s
 
 SimulationReport Simulation::World::run() {
   const LeaseTime began = clock_.lease_now();
-  for (std::size_t i = 0; i < options_.nodes; ++i) add_node();
+  for (std::size_t i = 0; i < options_.nodes; ++i) {
+    if (options_.backlog == Duration{}) {
+      add_node();
+    } else {
+      client_.loop().post_at(began + options_.backlog, [this] { add_node(); });
+    }
+  }
   work();
   settle_down();
   check_all();
@@ -217,6 +244,7 @@ void Simulation::World::work() {
 /// No more faults. Cancelled attempts that still run must be stopped now.
 void Simulation::World::settle_down() {
   calm_ = true;
+  set_wall_clock_right();
   const LeaseTime until = clock_.lease_now() + 5 * options_.runtime.activity_lease;
   while (attempts_.running() && clock_.lease_now() < until && report_.steps < max_steps) {
     if (!step()) return;

@@ -59,6 +59,8 @@ class Simulation::World {
   [[nodiscard]] bool step();
   bool advance_to_next_timer();
   void disturb();
+  void set_wall_clock();
+  void set_wall_clock_right();
   void work();
   void settle_down();
   void shut_down();
@@ -98,8 +100,9 @@ class Simulation::World {
 
   std::vector<std::unique_ptr<SimulatedNode>> nodes_;  // without dead ones
   std::uint64_t nodes_made_ = 0;
-  bool calm_ = false;     // no more faults
-  bool closing_ = false;  // no more nodes
+  Duration wall_error_{};  // until the wall clock is set right
+  bool calm_ = false;      // no more faults
+  bool closing_ = false;   // no more nodes
 
   SimulatedEnv client_;
   FaultyProvider client_store_;

@@ -57,6 +57,8 @@ const char* what_differs(const TurnOutcome& a, const TurnOutcome& b) {
   if (a.dropped_timers != b.dropped_timers) return "dropped timers";
   if (a.custom_status != b.custom_status) return "custom status";
   if (a.key_values != b.key_values) return "key-values";
+  if (a.taken != b.taken) return "the taken messages";
+  if (a.put_back != b.put_back) return "the mail that is put back";
   if (a.ignored_messages != b.ignored_messages) return "the number of ignored messages";
   if (!same_traces(a.traces, b.traces)) return "traces";
   return nullptr;
@@ -105,9 +107,8 @@ std::vector<std::size_t> borders(const Record& record) {
 
 std::vector<Event> run_segment(Engine& engine, const Record& record, std::size_t at,
                                std::span<const Event> replayed) {
-  const MessageBody message = message_behind(record.history[at], record.subject.identity);
-  return engine.run_turn({replayed, {&message, 1}, record.history[at].timestamp, record.entropies[at]})
-      .events;
+  const std::vector<MessageBody> messages = messages_behind(record.history[at], record.subject.identity);
+  return engine.run_turn({replayed, messages, record.history[at].timestamp, record.entropies[at]}).events;
 }
 
 /// The first segment in which other code, run on the same messages from the start, decides otherwise; or the
@@ -185,12 +186,8 @@ Finding check_shape(const TurnOutcome& turn, const std::vector<Event>& history) 
   for (const OutboundMessage& message : turn.messages) {
     const auto* next = std::get_if<message::ContinueAsNew>(&message.body);
     if (next == nullptr) continue;
-    // Messages after it in the batch may follow.
-    const auto& kept = mail.unclaimed();
-    if (next->carry_forward.size() < kept.size() ||
-        !std::equal(kept.begin(), kept.end(), next->carry_forward.begin())) {
-      return "continue-as-new does not carry an unconsumed event";
-    }
+    if (next->carry_forward != mail.unclaimed())
+      return "continue-as-new does not carry exactly the unconsumed events";
   }
   return std::nullopt;
 }

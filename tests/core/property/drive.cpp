@@ -4,6 +4,7 @@
 #include "core/property/interpret.hpp"
 #include "core/property/outside.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -60,6 +61,7 @@ class Drive {
   std::unique_ptr<Engine> behind_;
   std::uint64_t entropy_ = 0;
   std::optional<MessageBody> next_;  // the start of the next execution
+  std::vector<MessageBody> left_;    // in the queue behind it
   bool over_ = false;
 };
 
@@ -84,6 +86,7 @@ void Drive::run_execution(MessageBody first) {
   live_ = factory_(record_.subject, Role::live);
   behind_ = factory_(record_.subject, Role::behind);
   Batch batch{{std::move(first)}, false, false};
+  for (MessageBody& message : std::exchange(left_, {})) batch.messages.push_back(std::move(message));
   outside_->add_early_messages(rng_, batch.messages);
   bool goes_on = turn(batch);
   for (std::size_t i = 0; goes_on && !over_; ++i) {
@@ -162,6 +165,14 @@ void Drive::commit(TurnOutcome outcome, const Batch& batch) {
     if (std::holds_alternative<message::ContinueAsNew>(message.body)) next_ = std::move(message.body);
   }
   if (!ended) return;
+  for (std::size_t i = 0; i < batch.messages.size(); ++i) {
+    const MessageBody& message = batch.messages[i];
+    const bool is_mail = std::holds_alternative<message::ExternalRaised>(message) ||
+                         std::holds_alternative<message::QueueMessage>(message) ||
+                         std::holds_alternative<message::CancelInstance>(message);
+    // Answers are forged at times.
+    if (is_mail && !std::ranges::binary_search(outcome.taken, i)) left_.push_back(message);
+  }
   over_ = true;
   record_.imposed = batch.foreign && outcome.failure && outcome.failure->kind == FailureKind::nondeterminism;
   if (outcome.status == Status::cancelled) ++report_.cancelled;

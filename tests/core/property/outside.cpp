@@ -208,7 +208,7 @@ std::optional<std::string> Outside::take_messages(const core::TurnOutcome& turn)
       if (!children_.emplace(start->parent->event, message.target).second) return "a child is started twice";
       if (!message.if_refused) return "a child whose id is taken would never answer";
     } else if (const auto* cancel = std::get_if<message::CancelInstance>(&message.body)) {
-      if (!cancel->parent) continue;  // passed on to the next execution
+      if (!cancel->parent) return "a cancel leaves that is not from a parent";
       const auto child = children_.find(cancel->parent->event);
       if (child == children_.end()) continue;  // its answer is in the batch
       if (child->second != message.target) return "a cancel goes to the wrong child";

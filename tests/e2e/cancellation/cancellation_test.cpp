@@ -236,17 +236,21 @@ TEST_F(ActivityCancellation, activity_completes_before_cancellation_check) {
     co_await ctx.schedule_wait<int>("never");
     co_return 1;
   });
-  world.client.start("i", "two steps").value();
-  world.client.raise_event("i", "first", 1).value();
-  world.client.cancel("i", "enough").value();
   // Second: the instance has already completed, and the cancel changes nothing.
   world.registry.add("one step", [](OrchestrationContext& ctx) -> Task<int> {
     co_return co_await ctx.schedule_wait<int>("first");
   });
+  world.client.start("i", "two steps").value();
   world.client.start("j", "one step").value();
+  world.run();
+  // A cancel that arrives before the first turn ends the instance whatever stands before it.
+  for (const char* id : {"i", "j"}) {
+    world.until([&] { return world.client.get_instance(id).value().status == Status::running; });
+  }
+  world.client.raise_event("i", "first", 1).value();
+  world.client.cancel("i", "enough").value();
   world.client.raise_event("j", "first", 7).value();
   world.client.cancel("j", "enough").value();
-  world.run();
   EXPECT_EQ(world.end_of("i").status, Status::cancelled);
   EXPECT_EQ(world.events("i", "ExternalEvent"), 1u);
   EXPECT_EQ(world.end_of("j").output_as<int>(), 7);

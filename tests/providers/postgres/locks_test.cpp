@@ -2,6 +2,7 @@
 //
 // To make two calls meet, a session of the test holds a row that both need. It releases the row when both
 // wait, so each case runs the same way every time.
+#include "holder.hpp"
 #include "store.hpp"
 
 #include <atomic>
@@ -12,26 +13,6 @@
 
 namespace duramen::test {
 namespace {
-
-/// A session with an open transaction.
-class Holder {
- public:
-  explicit Holder(const PostgresSchema& schema)
-      : schema_('"' + schema.name() + '"'),
-        connection_(postgres::detail::ConnInfo{schema.conninfo() + " application_name=duramen-test"}, 30s,
-                    false, nullptr) {
-    connection_.script("SET search_path TO " + schema_ + "; BEGIN");
-  }
-  void run(const std::string& sql) { connection_.run(sql); }
-  void lock(const std::string& id) {
-    run("SELECT 1 FROM instances WHERE instance_id = '" + id + "' FOR UPDATE");
-  }
-  void release() { run("COMMIT"); }
-
- private:
-  std::string schema_;
-  postgres::detail::Connection connection_;
-};
 
 class PostgresLocks : public OnPostgres {
  protected:
@@ -44,13 +25,14 @@ class PostgresLocks : public OnPostgres {
   /// Returns when `count` calls of that store wait for a lock.
   void until_waiting(int calls) {
     until("SELECT count(*) FROM pg_stat_activity WHERE application_name = '" + watched() +
-              "' AND wait_event_type = 'Lock' AND wait_event IN ('transactionid', 'tuple', 'advisory')",
+              "' AND wait_event_type = 'Lock' AND wait_event IN ('transactionid', 'tuple', 'advisory', "
+              "'relation')",
           calls);
   }
   [[nodiscard]] std::vector<std::int64_t> queued(const std::string& id) {
     const std::string s = quoted_schema();
     return {
-        schema->number("SELECT count(*) FROM " + s + ".orchestrator_queue q JOIN " + s +
+        schema->number("SELECT count(*) FROM " + s + ".queue q JOIN " + s +
                        ".instances i ON i.key = q.instance_key WHERE i.instance_id = '" + id + "'"),
         schema->number("SELECT count(*) FROM " + s + ".parked_messages WHERE instance_id = '" + id + "'")};
   }
@@ -330,6 +312,164 @@ TEST_F(PostgresLocks, TurnsThatAreStoredOneByOneAndSendingDoNotWaitForEachOther)
   for (int i = 0; i < 3; ++i) EXPECT_EQ(results[i].outcome, CommitOutcome::committed);
   EXPECT_EQ(results[3].outcome, CommitOutcome::invalid);
   EXPECT_EQ(answer(std::move(sending)), (Sent{enqueued, enqueued}));
+}
+
+/// A turn of a running instance, which waits at its history until `holder` rolls back.
+[[nodiscard]] TurnCommit turn_that_waits(Provider& store, Holder& holder, const std::string& id) {
+  TurnCommit commit = fused_turn(id, 1);
+  commit.new_activities = {activity_of(id, {}, 2)};
+  commit.new_activities[0].request.session_id = "session";
+  EXPECT_EQ(store.commit_turns({&commit, 1}).value().at(0).outcome, CommitOutcome::committed);
+  TurnCommit next;
+  next.token = CommitToken{2};
+  next.node = "node";
+  next.instance = id;
+  next.incarnation = store.get_instance(id).value()->incarnation;
+  next.basis = ConditionalLease{EventId{1}};
+  next.execution = ExecutionId{1};
+  next.change.version = "1";
+  next.events.push_back({.id = EventId{2}, .body = event::CustomStatusUpdated{"half"}});
+  holder.run("INSERT INTO history VALUES (" + std::to_string(next.incarnation.value) +
+             ", 1, 2, 2, NULL, '[]')");
+  return next;
+}
+
+[[nodiscard]] TurnCommit fused_with_child(const std::string& id, const std::string& child) {
+  TurnCommit commit = fused_turn(id, 9);
+  commit.messages = {{child, message::StartOrchestration{.orchestration = "Orch"}}};
+  return commit;
+}
+
+// Each had created its own instance and wanted the id of the other for a child.
+TEST_F(PostgresLocks, TurnsWhoseInstancesAndChildrenCrossDoNotWaitForEachOther) {
+  const auto store = open_watched();
+  Holder holder{*schema};
+  holder.run(
+      "INSERT INTO instances (key, instance_id, name, created_at, updated_at, execution_started_at, "
+      "start_digest) VALUES (nextval('numbers'), 'm', 'Orch', 0, 0, 0, 0)");
+  auto first = begin([&] {
+    const TurnCommit commits[] = {fused_with_child("b", "a"), fused_turn("m", 1)};
+    return store->commit_turns(commits);
+  });
+  until_waiting(1);
+  auto second = begin([&] {
+    const TurnCommit commit = fused_with_child("a", "b");
+    return store->commit_turns({&commit, 1});
+  });
+  until_waiting(2);
+  holder.run("ROLLBACK");
+  for (const CommitResult& result : answer(std::move(first)))
+    EXPECT_EQ(result.outcome, CommitOutcome::committed);
+  EXPECT_EQ(answer(std::move(second)).at(0).outcome, CommitOutcome::start_refused);
+  EXPECT_EQ(queued("a").at(0), 1);
+  EXPECT_EQ(queued("b").at(0), 0);
+}
+
+// The first had created the instance and wanted the session; the second, the other way around.
+TEST_F(PostgresLocks, TurnsThatUseASessionAndCreateAnInstanceDoNotWaitForEachOther) {
+  const auto store = open_watched();
+  Holder holder{*schema};
+  TurnCommit waits = turn_that_waits(*store, holder, "there");
+  TurnCommit other = fused_turn("other", 3);
+  other.new_activities = {activity_of("other", {}, 2)};
+  other.new_activities[0].request.session_id = "session";
+  ASSERT_TRUE(store->commit_turns({&other, 1}));
+  const auto work =
+      store->fetch_activities({.node = "n", .lease = 1h, .sessions = SessionClaim{"me", 1h}}).value().items;
+  ASSERT_EQ(work.size(), 2u);
+  waits.activity_acks = {{work[0].lease, "there", Payload::text("done")}};
+  auto first = begin([&] {
+    const TurnCommit commits[] = {fused_turn("child", 4), waits};
+    return store->commit_turns(commits);
+  });
+  until_waiting(1);
+  auto second = begin([&] {
+    TurnCommit commit = waits;
+    commit.token = CommitToken{5};
+    commit.instance = "other";
+    commit.incarnation = work[1].lease.key.incarnation;
+    commit.activity_acks = {{work[1].lease, "other", Payload::text("done")}};
+    commit.messages = {{"child", message::StartOrchestration{.orchestration = "Orch"}}};
+    return store->commit_turns({&commit, 1});
+  });
+  until_waiting(2);
+  holder.run("ROLLBACK");
+  for (const CommitResult& result : answer(std::move(first)))
+    EXPECT_EQ(result.outcome, CommitOutcome::committed);
+  EXPECT_EQ(answer(std::move(second)).at(0).outcome, CommitOutcome::committed);
+}
+
+/// A fetch that has found an entry, and waits for the lock on its instance.
+[[nodiscard]] auto begin_fetching(const std::shared_ptr<Provider>& store) {
+  return begin([store]() -> Result<std::vector<LeasedInstance>> {
+    auto batch = store->fetch_turns({.node = "n", .lease = 1h, .orchestrations = {{{"Orch", {"1"}}}}});
+    if (!batch) return batch.error();
+    return std::move(batch->items);
+  });
+}
+
+TEST_F(PostgresLocks, AnInstanceThatNeedsAnotherNodeMeanwhileIsNotFetched) {
+  const auto store = open_watched();
+  start(*store, "a");
+  Holder holder{*schema};
+  holder.run("LOCK TABLE instances IN EXCLUSIVE MODE");
+  auto fetching = begin_fetching(store);
+  until_waiting(1);
+  holder.run("UPDATE queue SET capability = E'2\\nOrch\\n'");
+  holder.release();
+  EXPECT_EQ(answer(std::move(fetching)).size(), 0u);
+  EXPECT_EQ(schema->number("SELECT count(*) FROM " + quoted_schema() + ".queue WHERE ready_no IS NOT NULL"),
+            1);
+}
+
+/// An instance whose entry is a timer that is in the future again: the clock was set back.
+void wait_for_a_timer_again(Provider& store, PostgresSchema& schema) {
+  TurnCommit commit = fused_turn("a", 1);
+  for (const std::uint64_t event : {5, 6}) {
+    commit.messages.push_back(
+        {"a", message::TimerFired{ExecutionId{1}, EventId{event}, from_unix_ms(1)}, from_unix_ms(1)});
+  }
+  ASSERT_TRUE(store.commit_turns({&commit, 1}));
+  const auto item = store.fetch_turns({.node = "n", .lease = 1h}).value().items.at(0);
+  const TurnRelease release{{item.incarnation, item.lease}, {}, false};
+  ASSERT_TRUE(store.release_turns({&release, 1}));
+  const std::string s = '"' + schema.name() + '"';
+  schema.connection().run("UPDATE " + s + ".queue SET fire_at = 4000000000000 WHERE capability IS NOT NULL");
+}
+
+TEST_F(PostgresLocks, AnInstanceThatIsLeasedMeanwhileKeepsItsEntry) {
+  const auto store = open_watched();
+  wait_for_a_timer_again(*store, *schema);
+  Holder holder{*schema};
+  holder.run("DELETE FROM queue WHERE capability IS NULL");
+  holder.release();
+  start(*store, "b");
+  holder.run("BEGIN");
+  holder.run("LOCK TABLE instances IN EXCLUSIVE MODE");
+  auto fetching = begin_fetching(store);
+  until_waiting(1);
+  holder.run("UPDATE queue SET ready_no = NULL, wake_at = 4000000000000 WHERE fire_at IS NOT NULL");
+  holder.run(
+      "UPDATE instances SET lease_token = 1, lease_until = 4000000000000, attempt = 1 WHERE instance_id = "
+      "'a'");
+  holder.release();
+  EXPECT_EQ(answer(std::move(fetching)).size(), 1u);  // b
+  const std::string s = quoted_schema();
+  EXPECT_EQ(schema->number("SELECT count(*) FROM " + s + ".queue q JOIN " + s +
+                           ".instances i ON i.entry_place = q.place WHERE q.capability IS NOT NULL AND "
+                           "q.fire_at IS NOT NULL AND q.wake_at IS NOT NULL AND q.waits_until IS NULL"),
+            1);
+}
+
+TEST_F(PostgresLocks, AnInstanceThatIsFetchedForAnotherTimerKeepsItsEntry) {
+  const auto store = open_watched();
+  wait_for_a_timer_again(*store, *schema);
+  EXPECT_EQ(answer(begin_fetching(store)).size(), 1u);
+  const std::string s = quoted_schema();
+  EXPECT_EQ(schema->number("SELECT count(*) FROM " + s + ".queue q JOIN " + s +
+                           ".instances i ON i.entry_place = q.place WHERE q.capability IS NOT NULL AND "
+                           "q.wake_at IS NOT NULL AND q.waits_until IS NULL"),
+            1);
 }
 
 TEST_F(PostgresLocks, AParkedMessageThatIsJustSweptIsNotDelivered) {

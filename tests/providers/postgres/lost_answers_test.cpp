@@ -80,7 +80,7 @@ TEST_F(PostgresLostAnswers, ATurnUnderALeaseSentAgainIsStoredOnce) {
     already += outcome == CommitOutcome::already_committed ? 1 : 0;
   }
   EXPECT_EQ(count("history"), 40);
-  EXPECT_EQ(count("orchestrator_queue"), 0);
+  EXPECT_EQ(count("queue"), 0);
   EXPECT_GT(already, 0);
 }
 

@@ -1,6 +1,8 @@
 // The server runs every statement of the store through an index, for any statistics of the tables. The
 // statistics are those of the last ANALYZE, and a queue may have been empty then; plans may be from a new
 // store.
+#include "plans.hpp"
+
 #include "store.hpp"
 
 #include <algorithm>
@@ -15,51 +17,9 @@
 namespace duramen::test {
 namespace {
 
-/// Collects the plans that the server reports.
-class Plans {
- public:
-  [[nodiscard]] LogSink sink() {
-    return [this](const LogRecord& record) {
-      if (record.level != LogLevel::debug) return;
-      const std::lock_guard lock(mutex_);
-      plans_.emplace_back(record.message);
-    };
-  }
-  [[nodiscard]] std::vector<std::string> all() const {
-    const std::lock_guard lock(mutex_);
-    return plans_;
-  }
-  void clear() {
-    const std::lock_guard lock(mutex_);
-    plans_.clear();
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<std::string> plans_;
-};
-
-constexpr const char* growing[] = {
-    "instances",         "executions",      "history",      "key_values",    "orchestrator_queue",
-    "received_messages", "parked_messages", "worker_queue", "stolen_leases", "sessions"};
-
-/// The number that follows `what` in `line`, if any.
-std::optional<double> number_after(const std::string& what, const std::string& line) {
-  const std::size_t at = line.find(what);
-  if (at == std::string::npos) return std::nullopt;
-  return std::stod(line.substr(at + what.size()));
-}
-
-/// The pages of tables and indexes that a plan read, from memory or not.
-double pages_read(const std::string& plan) {
-  double most = 0;
-  std::istringstream lines(plan);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.find("Buffers: ") == std::string::npos) continue;
-    most = std::max(most, number_after("hit=", line).value_or(0) + number_after("read=", line).value_or(0));
-  }
-  return most;
-}
+constexpr const char* growing[] = {"instances",     "executions",        "history",         "key_values",
+                                   "queue",         "received_messages", "parked_messages", "worker_queue",
+                                   "stolen_leases", "sessions"};
 
 /// The rows that the busiest part of a plan read, including the ones it filtered out.
 double most_rows_looked_at(const std::string& plan) {
@@ -146,23 +106,25 @@ class PostgresPlans : public OnPostgres, public ::testing::WithParamInterface<Be
         "FROM generate_series(1, " +
         n +
         ") n ON CONFLICT (instance_id) DO NOTHING;"
-        "INSERT INTO history SELECT key, 1, 1, 2, '[]' FROM instances ON CONFLICT DO NOTHING;"
+        "INSERT INTO history SELECT key, 1, 1, 2, NULL, '[]' FROM instances ON CONFLICT DO NOTHING;"
         "INSERT INTO executions SELECT key, 0, '1', 'ContinuedAsNew', 2, 0, 0 FROM instances ON CONFLICT DO "
         "NOTHING;"
         "INSERT INTO key_values (instance_key, key, value) SELECT key, 'k', 'v' FROM instances ON CONFLICT "
         "DO NOTHING;"
         "INSERT INTO received_messages SELECT key, 'm' FROM instances ON CONFLICT DO NOTHING;"
-        "INSERT INTO orchestrator_queue (instance_key, visible_at, execution, event_id, item) "
-        "SELECT key, 4000000000000, 1, 2, '{}' FROM instances WHERE status = 'Running';"
-        "INSERT INTO parked_messages (instance_id, visible_at, expires_at, item) "
+        "INSERT INTO queue (instance_key, place, sent_at, fire_at, waits_until, execution) "
+        "SELECT key, 2305843009213693954, 0, 4000000000000, 4000000000000, 1 FROM instances "
+        "WHERE status = 'Running' ON CONFLICT DO NOTHING;"
+        "UPDATE instances SET ended_at = updated_at WHERE status = 'Completed';"
+        "INSERT INTO parked_messages (instance_id, sent_at, until, item) "
         "SELECT 'p' || n, 0, 4000000000000, '{}' FROM generate_series(1, " +
         m +
         ") n;"
-        "INSERT INTO worker_queue (instance_key, execution, activity, visible_at, attempt, lease_token, "
+        "INSERT INTO worker_queue (instance_key, execution, activity, attempt, lease_token, "
         "lease_until, "
         "lease_owner, fence, name, session_id, overdue_at, orchestration_name, orchestration_version, "
         "encoding, input) "
-        "SELECT key, 1, 3, 0, 1, key, 4000000000000, 'other', 1, 'Act', CASE WHEN key % 4 = 0 THEN 's' || "
+        "SELECT key, 1, 3, 1, key, 4000000000000, 'other', 1, 'Act', CASE WHEN key % 4 = 0 THEN 's' || "
         "key END, "
         "4000000000000, 'Orch', '1', 'text', '' FROM instances WHERE status = 'Running' ON CONFLICT DO "
         "NOTHING;"
@@ -173,6 +135,21 @@ class PostgresPlans : public OnPostgres, public ::testing::WithParamInterface<Be
         "INSERT INTO stolen_leases SELECT n, 1, 1, n, 'other', 'timeout', 4000000000000 "
         "FROM generate_series(1, " +
         m + ") n ON CONFLICT DO NOTHING");
+  }
+  /// A cancel that goes down: to a child of an old instance, and on to its own child.
+  void cancel_a_tree(Provider& store, const std::string& tale) {
+    ParentLink link{"old 10", store.get_instance("old 10").value().value().incarnation, ExecutionId{1},
+                    EventId{2}};
+    std::vector<OutboundMessage> cancels;
+    for (const std::string& id : {tale + " c", tale + " d"}) {
+      StartRequest request = start_of(id);
+      request.start.parent = link;
+      ASSERT_TRUE(store.start_instances({&request, 1}));
+      cancels.push_back({id, message::CancelInstance{.origin = CancelOrigin::parent, .parent = link}});
+      link = {id, store.get_instance(id).value().value().incarnation, ExecutionId{1}, EventId{2}};
+    }
+    ASSERT_EQ(store.enqueue_messages({cancels.data(), 1}).value().at(0), EnqueueOutcome::enqueued);
+    ASSERT_EQ(store.enqueue_messages({&cancels[1], 1}).value().at(0), EnqueueOutcome::duplicate);
   }
   /// All calls of a node and its clients, in order.
   void do_everything(Provider& store, const std::string& tale) {
@@ -187,6 +164,10 @@ class PostgresPlans : public OnPostgres, public ::testing::WithParamInterface<Be
     ASSERT_TRUE(store.enqueue_messages(messages));
     auto batch = store.fetch_turns({.node = "n", .lease = 1h, .orchestrations = {{{"Orch", {"1"}}}}}).value();
     ASSERT_EQ(batch.items.size(), 3u);
+    // The last one is released; it ends below.
+    const auto released = std::ranges::find(batch.items, InstanceId{"old 1"}, &LeasedInstance::instance);
+    ASSERT_NE(released, batch.items.end());
+    std::rotate(released, released + 1, batch.items.end());
     const TurnLease lease{batch.items[2].incarnation, batch.items[2].lease};
     ASSERT_TRUE(store.renew_turns({&lease, 1}, 1h));
     const TurnRelease abandon{lease};
@@ -224,6 +205,7 @@ class PostgresPlans : public OnPostgres, public ::testing::WithParamInterface<Be
     ASSERT_TRUE(store.renew_sessions(std::vector<std::string>{"me"}, 10s, 10s));
     ASSERT_TRUE(store.release_sessions("me"));
     ASSERT_TRUE(store.read_stolen_leases("n"));
+    cancel_a_tree(store, tale);
 
     // A turn that ends its instance, with work in flight; one that goes on; one whose condition does not
     // hold.
@@ -245,7 +227,7 @@ class PostgresPlans : public OnPostgres, public ::testing::WithParamInterface<Be
         commit.node = "n";
         commit.instance = item.instance;
         commit.incarnation = item.incarnation;
-        commit.basis = HeldLease{item.lease};
+        commit.basis = HeldLease::all_of(item);
         commit.execution = item.execution;
         commit.change.status = Status::failed;
         commit.change.failure = Failure::application("T", "m");
@@ -294,16 +276,7 @@ class PostgresPlans : public OnPostgres, public ::testing::WithParamInterface<Be
   Plans plans;
 
  private:
-  [[nodiscard]] postgres::Options explained() {
-    postgres::Options options = schema->options();
-    options.conninfo +=
-        " options='-c session_preload_libraries=auto_explain -c auto_explain.log_min_duration=0 "
-        "-c auto_explain.log_nested_statements=on -c auto_explain.log_level=notice "
-        "-c auto_explain.log_analyze=on -c auto_explain.log_timing=off -c auto_explain.log_buffers=on'";
-    options.max_connections = 1;  // each connection keeps its own plans
-    options.log = plans.sink();
-    return options;
-  }
+  [[nodiscard]] postgres::Options explained() { return plans.explained(schema->options()); }
   static std::string tables() {
     std::string names;
     for (const char* table : growing) names += (names.empty() ? "" : ", ") + std::string(table);
@@ -318,14 +291,14 @@ class PostgresPlans : public OnPostgres, public ::testing::WithParamInterface<Be
   }
   void count_with_all_of_one() {
     script(
-        "INSERT INTO orchestrator_queue (instance_key, visible_at, item) SELECT 0, n, '{}' FROM "
+        "INSERT INTO queue (instance_key, place, sent_at, item) SELECT 0, n, 0, '{}' FROM "
         "generate_series(1, 5000) n;"
-        "INSERT INTO worker_queue (instance_key, execution, activity, visible_at, attempt, fence, name, "
+        "INSERT INTO worker_queue (instance_key, execution, activity, attempt, fence, name, "
         "orchestration_name, "
-        "orchestration_version, encoding, input) SELECT 0, 1, n, 0, 0, 0, 'Act', 'Orch', '1', 'text', '' "
+        "orchestration_version, encoding, input) SELECT 0, 1, n, 0, 0, 'Act', 'Orch', '1', 'text', '' "
         "FROM generate_series(1, 5000) n;"
         "ANALYZE " +
-        tables() + "; DELETE FROM orchestrator_queue; DELETE FROM worker_queue");
+        tables() + "; DELETE FROM queue; DELETE FROM worker_queue");
   }
 };
 
@@ -556,7 +529,7 @@ TEST_P(PostgresPlans, AFetchAndAConditionalCommitDoNotPassOverTheTimersOfAnInsta
   std::map<std::string, double> pages;
   for (const std::string& plan : plans.all()) {
     const std::string query = plan.substr(0, plan.find("(cost=")).substr(plan.find("Query Text"));
-    if (query.find("orchestrator_queue") == std::string::npos) continue;
+    if (query.find("queue") == std::string::npos) continue;
     const auto known = pages.try_emplace(query, pages_read(plan)).first;
     known->second = std::min(known->second, pages_read(plan));
   }

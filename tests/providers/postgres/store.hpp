@@ -46,7 +46,7 @@ inline void start(Provider& store, const std::string& id) {
   commit.node = "node";
   commit.instance = item.instance;
   commit.incarnation = item.incarnation;
-  commit.basis = HeldLease{item.lease};
+  commit.basis = HeldLease::all_of(item);
   commit.execution = item.execution;
   commit.events.push_back(
       {.id = EventId{1}, .body = event::OrchestrationStarted{.name = "Orch", .version = "1"}});

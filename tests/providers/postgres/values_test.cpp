@@ -76,9 +76,8 @@ TEST_F(PostgresValues, AnUnreadableMessageIsReportedAndDeletedWithTheCommit) {
   const auto store = open();
   start(*store, "a");
   schema->connection().run(
-      "INSERT INTO " + quoted_schema() +
-      ".orchestrator_queue (instance_key, visible_at, item) SELECT key, 0, 'no json' FROM " +
-      quoted_schema() + ".instances");
+      "INSERT INTO " + quoted_schema() + ".queue (instance_key, place, sent_at, item) SELECT key, nextval('" +
+      quoted_schema() + ".places'), 0, 'no json' FROM " + quoted_schema() + ".instances");
   const auto batch = store->fetch_turns({.node = "n", .lease = 10s}).value();
   ASSERT_EQ(batch.items.size(), 1u);
   EXPECT_TRUE(batch.items[0].unreadable.has_value());
@@ -86,7 +85,7 @@ TEST_F(PostgresValues, AnUnreadableMessageIsReportedAndDeletedWithTheCommit) {
   EXPECT_EQ(postgres::counters(*store).unreadable_messages, 1u);
   const TurnCommit commit = first_turn(batch.items[0], 1);
   ASSERT_EQ(store->commit_turns({&commit, 1}).value().at(0).outcome, CommitOutcome::committed);
-  EXPECT_EQ(schema->number("SELECT count(*) FROM " + quoted_schema() + ".orchestrator_queue"), 0);
+  EXPECT_EQ(schema->number("SELECT count(*) FROM " + quoted_schema() + ".queue"), 0);
 }
 
 TEST_F(PostgresValues, AnUnreadableActivityComesWithItsKey) {

@@ -82,10 +82,10 @@ TEST(Listeners, LearnOfATimerThatIsDueBeforeTheirNextPoll) {
   (void)provider->fetch_turns(fetch_turns()).value();
   Recorder recorder;
   const auto subscription = provider->subscribe("node-a", recorder);
+  std::uint64_t event = 1;
   const auto send = [&](Duration delay) {
-    const OutboundMessage message{.target = "a",
-                                  .body = message::QueueMessage{"q", Payload::text("x")},
-                                  .visible_at = clock.now() + delay};
+    const OutboundMessage message{
+        .target = "a", .body = message::TimerFired{ExecutionId{1}, EventId{++event}, clock.now() + delay}};
     EXPECT_EQ(provider->enqueue_messages({&message, 1}).value().at(0), EnqueueOutcome::enqueued);
   };
   send(10s);
@@ -148,7 +148,7 @@ TEST(Bell, ACommitWithoutABellIsNoticed) {
   const auto provider = open_at(dir.file("t.db"));
   Recorder recorder;
   const auto subscription = provider->subscribe("node-a", recorder);
-  RawConnection{dir.file("t.db")}.execute("UPDATE counters SET value = value + 1");
+  RawConnection{dir.file("t.db")}.execute("UPDATE duramen_counters SET value = value + 1");
   EXPECT_TRUE(
       recorder.wait_until([](const Recorder& r) { return r.orchestrator_work > 0 && r.instances_ > 0; }));
 }

@@ -45,6 +45,81 @@ TEST(Costs, AnInstanceWithKeyValuesPaysForThemWhenTheyChangeAndWhenItEnds) {
   EXPECT_EQ(cost.rows(), 11u);  // three as without, two settled
 }
 
+/// A turn under the lease of a fetch that stores one event.
+TurnCommit held_turn(const LeasedInstance& item, std::uint64_t token) {
+  TurnCommit commit;
+  commit.token = CommitToken{token};
+  commit.node = "node-a";
+  commit.instance = item.instance;
+  commit.incarnation = item.incarnation;
+  commit.basis = HeldLease::all_of(item);
+  commit.execution = item.execution;
+  commit.events = {{item.last_event_id.next(), {}, {}, event::ExternalEvent{"go", Payload::json("1")}}};
+  return commit;
+}
+
+TEST(Costs, AMessageIsOneRowAndItsTurnIsFive) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  commit_one(*provider, first_turn("a", 1));
+  const OutboundMessage message{.target = "a", .body = message::ExternalRaised{"go", Payload::json("1")}};
+  const Cost sending{*provider};
+  ASSERT_TRUE(provider->enqueue_messages({&message, 1}).has_value());
+  EXPECT_EQ(sending.rows(), 1u);
+  const Cost fetching{*provider};
+  const auto item = provider->fetch_turns(fetch_turns()).value().items.at(0);
+  EXPECT_EQ(fetching.rows(), 2u);  // the lease, the entry
+  const Cost committing{*provider};
+  commit_one(*provider, held_turn(item, 2));
+  EXPECT_EQ(committing.rows(), 3u);  // the message, the instance, the history
+}
+
+TEST(Costs, ManyMessagesAreOneEntry) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  commit_one(*provider, first_turn("a", 1));
+  const std::vector<OutboundMessage> messages(
+      100, {.target = "a", .body = message::ExternalRaised{"go", Payload::json("1")}});
+  ASSERT_TRUE(provider->enqueue_messages(messages).has_value());
+  const Cost fetching{*provider};
+  const auto item = provider->fetch_turns(fetch_turns()).value().items.at(0);
+  EXPECT_EQ(item.messages.size(), 100u);
+  EXPECT_EQ(fetching.rows(), 2u);
+}
+
+TEST(Costs, ATimerIsOneRowAndItsTurnIsFive) {
+  const TempDir dir;
+  ManualClock clock;
+  const auto provider = open_at(dir.file("t.db"), &clock);
+  commit_one(*provider, first_turn("warm-up", 1));
+  TurnCommit first = first_turn("a", 2);
+  first.messages.push_back(
+      {.target = "a", .body = message::TimerFired{ExecutionId{1}, EventId{2}, clock.now() + 10s}});
+  const Cost setting{*provider};
+  commit_one(*provider, first);
+  EXPECT_EQ(setting.rows(), 4u);  // three as without
+  clock.advance(10s);
+  const Cost fetching{*provider};
+  const auto item = provider->fetch_turns(fetch_turns()).value().items.at(0);
+  EXPECT_EQ(fetching.rows(), 2u);
+  const Cost committing{*provider};
+  commit_one(*provider, held_turn(item, 3));
+  EXPECT_EQ(committing.rows(), 3u);
+}
+
+TEST(Costs, AChildIsTwoRows) {
+  const TempDir dir;
+  const auto provider = open_at(dir.file("t.db"));
+  commit_one(*provider, first_turn("warm-up", 1));
+  TurnCommit first = first_turn("a", 2);
+  message::StartOrchestration child = start_request("b").start;
+  child.parent = ParentLink{"a", {}, ExecutionId{1}, EventId{2}};
+  first.messages.push_back({.target = "b", .body = child});
+  const Cost cost{*provider};
+  commit_one(*provider, first);
+  EXPECT_EQ(cost.rows(), 5u);  // three as without
+}
+
 TEST(Costs, ABatchOfTurnsIsOneSyncedCommit) {
   const TempDir dir;
   const auto provider = open_at(dir.file("t.db"));

@@ -44,7 +44,7 @@ TEST(Leases, EndWithTheBootOfTheMachine) {
     EXPECT_TRUE(provider->fetch_turns(fetch_turns("node-b")).value().items.empty());
     EXPECT_TRUE(provider->fetch_activities(fetch_work("node-b")).value().items.empty());
   }
-  RawConnection{dir.file("t.db")}.execute("UPDATE boots SET boot_id = 'the boot before this one'");
+  RawConnection{dir.file("t.db")}.execute("UPDATE duramen_boots SET boot_id = 'the boot before this one'");
   const auto provider = open_at(dir.file("t.db"), &clock);
   EXPECT_EQ(provider->renew_activities(std::array{ActivityRenewal{held}}, 30s).value().at(0).outcome,
             RenewOutcome::lease_lost);
@@ -79,12 +79,12 @@ TEST(StolenLeases, AreForgottenSomeTimeAfterTheLeaseWouldHaveEnded) {
   };
   steal("a", 100);
   RawConnection raw{dir.file("t.db")};
-  EXPECT_EQ(raw.text("SELECT count(*) FROM stolen_leases"), "1");
+  EXPECT_EQ(raw.text("SELECT count(*) FROM duramen_stolen_leases"), "1");
   EXPECT_EQ(provider->read_stolen_leases("node-a").value().size(), 1u);
   EXPECT_EQ(provider->read_stolen_leases("node-a").value().size(), 0u);
   clock.advance(10min);
   steal("b", 200);
-  EXPECT_EQ(raw.text("SELECT group_concat(lease_token) FROM stolen_leases"), "200");
+  EXPECT_EQ(raw.text("SELECT group_concat(lease_token) FROM duramen_stolen_leases"), "200");
 }
 
 TEST(StolenLeases, OfTheCommittingNodeCostNoRowAndKeepTheirReason) {
@@ -96,7 +96,7 @@ TEST(StolenLeases, OfTheCommittingNodeCostNoRowAndKeepTheirReason) {
   const ActivityAck ack = last.activity_acks.at(0);
   last.activity_acks.clear();
   ASSERT_EQ(commit_one(*provider, last).stolen.size(), 1u);
-  EXPECT_EQ(RawConnection{dir.file("t.db")}.text("SELECT count(*) FROM stolen_leases"), "0");
+  EXPECT_EQ(RawConnection{dir.file("t.db")}.text("SELECT count(*) FROM duramen_stolen_leases"), "0");
   const auto answer = provider->ack_activities({&ack, 1}).value().at(0);
   EXPECT_EQ(answer.outcome, AckOutcome::cancelled);
   EXPECT_EQ(answer.reason, CancelReason::orchestration_terminal_completed);

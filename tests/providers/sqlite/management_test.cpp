@@ -28,10 +28,11 @@ DeleteResult delete_one(Provider& provider, const InstanceId& id, DeleteMode mod
 /// The number of rows in all tables with data of instances.
 std::string rows_left(RawConnection& raw) {
   return raw.text(
-      "SELECT (SELECT count(*) FROM instances) + (SELECT count(*) FROM executions) + (SELECT count(*) FROM "
-      "history) + "
-      "(SELECT count(*) FROM key_values) + (SELECT count(*) FROM orchestrator_queue) + "
-      "(SELECT count(*) FROM received_messages) + (SELECT count(*) FROM worker_queue)");
+      "SELECT (SELECT count(*) FROM duramen_instances) + (SELECT count(*) FROM duramen_executions) + (SELECT "
+      "count(*) FROM "
+      "duramen_history) + "
+      "(SELECT count(*) FROM duramen_key_values) + (SELECT count(*) FROM duramen_queue) + "
+      "(SELECT count(*) FROM duramen_received_messages) + (SELECT count(*) FROM duramen_worker_queue)");
 }
 
 /// An instance with two executions, key-values, messages and a waiting activity.
@@ -44,7 +45,7 @@ Incarnation add_full_instance(Provider& provider, const std::string& id, std::ui
   const Incarnation incarnation = commit_one(provider, first).incarnation;
   const auto item = provider.fetch_turns(fetch_turns()).value().items.at(0);
   TurnCommit second = first_turn(id, token + 1);
-  second.basis = HeldLease{item.lease};
+  second.basis = HeldLease::all_of(item);
   second.incarnation = incarnation;
   second.execution = ExecutionId{2};
   second.new_activities.at(0).request.key = {incarnation, ExecutionId{2}, EventId{2}};
@@ -137,7 +138,7 @@ TEST(Pruning, RemovesTheHistoryAndKeepsTheKeyValues) {
   const auto pruned = provider->prune_executions({&id, 1}, {.keep_last = 0}).value().at(0);
   EXPECT_EQ(pruned, (PruneResult{.found = true, .executions = 1, .events = 2}));
   RawConnection raw{dir.file("t.db")};
-  EXPECT_EQ(raw.text("SELECT group_concat(DISTINCT execution) FROM history"), "2");
+  EXPECT_EQ(raw.text("SELECT group_concat(DISTINCT execution) FROM duramen_history"), "2");
   EXPECT_EQ(provider->list_executions("a").value().size(), 1u);
   EXPECT_EQ(provider->get_key_values("a").value().size(), 1u);
   EXPECT_EQ(provider->prune_executions({&id, 1}, {}).error().code, ErrorCode::invalid_argument);

@@ -60,9 +60,10 @@ TEST(Processes, CreateOneNewFileTogetherAndWriteItAtTheSameTime) {
     EXPECT_EQ(c.wait(), 0);
   }
   RawConnection raw{path};
-  EXPECT_EQ(raw.text("SELECT count(*) FROM instances WHERE status = 'Completed'"), std::to_string(3 * count));
-  EXPECT_EQ(raw.text("SELECT count(DISTINCT key) FROM instances"), std::to_string(3 * count));
-  EXPECT_EQ(raw.text("SELECT count(*) FROM worker_queue"), "0");
+  EXPECT_EQ(raw.text("SELECT count(*) FROM duramen_instances WHERE status = 'Completed'"),
+            std::to_string(3 * count));
+  EXPECT_EQ(raw.text("SELECT count(DISTINCT key) FROM duramen_instances"), std::to_string(3 * count));
+  EXPECT_EQ(raw.text("SELECT count(*) FROM duramen_worker_queue"), "0");
   EXPECT_EQ(raw.text("PRAGMA integrity_check"), "ok");
 }
 

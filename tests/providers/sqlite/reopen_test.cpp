@@ -105,11 +105,11 @@ TEST(KeyValues, LeaveNoRowsBehind) {
   commit.change.status = Status::completed;
   commit.change.key_values = {{"x", Payload::text("1")}, {"y", Payload::text("1")}, {"y", std::nullopt}};
   ASSERT_EQ(commit_one(*provider, commit).outcome, CommitOutcome::committed);
-  EXPECT_EQ(raw.text("SELECT group_concat(key) FROM key_values"), "x");
+  EXPECT_EQ(raw.text("SELECT group_concat(key) FROM duramen_key_values"), "x");
   StartRequest again = start_request("a");
   again.reuse = IdReuse::replace_when_final;
   ASSERT_EQ(provider->start_instances({&again, 1}).value().at(0), StartOutcome::created);
-  EXPECT_EQ(raw.text("SELECT count(*) FROM key_values"), "0");
+  EXPECT_EQ(raw.text("SELECT count(*) FROM duramen_key_values"), "0");
 }
 
 TEST(Reopening, ClosesIntoOneFileWithoutALog) {
@@ -148,12 +148,12 @@ TEST(Executions, ThatContinuedAsNewAreKept) {
   TurnCommit next = first_turn("a", 2);
   next.new_activities.clear();
   next.incarnation = item.incarnation;
-  next.basis = HeldLease{item.lease};
+  next.basis = HeldLease::all_of(item);
   next.execution = ExecutionId{2};
   ASSERT_EQ(commit_one(*provider, next).outcome, CommitOutcome::committed);
   RawConnection raw{dir.file("t.db")};
   EXPECT_EQ(raw.text("SELECT group_concat(execution || ' ' || status, ', ') FROM "
-                     "(SELECT * FROM all_executions ORDER BY execution)"),
+                     "(SELECT * FROM duramen_all_executions ORDER BY execution)"),
             "1 ContinuedAsNew, 2 Running");
   EXPECT_EQ(provider->read_history("a", ExecutionId{1}, {}).value().size(), 2u);
   EXPECT_EQ(provider->read_history("a", ExecutionId{2}, {}).value().size(), 2u);

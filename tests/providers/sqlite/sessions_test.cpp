@@ -14,7 +14,7 @@ namespace {
 class Queue {
  public:
   Queue() : connection_(":memory:", detail::Connection::Mode::read_write) {
-    detail::migrate_schema(connection_, ":memory:");
+    detail::migrate_schema(connection_, {.path = ":memory:"});
     sessions_ = std::make_unique<detail::Sessions>(connection_);
     selection_ = std::make_unique<detail::WorkSelection>(connection_, *sessions_);
   }
@@ -25,7 +25,8 @@ class Queue {
     const std::string last = std::to_string(next_ + count - 1);
     connection_.execute(
         "WITH RECURSIVE n (x) AS (VALUES (" + first + ") UNION ALL SELECT x + 1 FROM n WHERE x < " + last +
-        ") INSERT INTO worker_queue (instance_key, execution, activity, position, visible_at, attempt, name, "
+        ") INSERT INTO duramen_worker_queue (instance_key, execution, activity, position, visible_at, "
+        "attempt, name, "
         "input, "
         "encoding, session_id, tag, orchestration_name, orchestration_version) SELECT 1, 1, x, x, 0, 0, " +
         name + ", '', 'text', " + session + ", " + tag + ", 'o', '1' FROM n");
@@ -176,7 +177,7 @@ TEST(Sessions, EndWithTheBootOfTheMachine) {
     ASSERT_EQ(provider->fetch_activities(request).value().items.size(), 1u);
     EXPECT_TRUE(provider->fetch_activities(fetch_as("y")).value().items.empty());
   }
-  RawConnection{dir.file("t.db")}.execute("UPDATE boots SET boot_id = 'the boot before this one'");
+  RawConnection{dir.file("t.db")}.execute("UPDATE duramen_boots SET boot_id = 'the boot before this one'");
   const auto provider = open_at(dir.file("t.db"), &clock);
   EXPECT_EQ(provider->renew_sessions(std::array{std::string("x")}, 30s, 1h).value(), 0u);
   EXPECT_EQ(provider->get_queue_depths().value().sessions, 0u);
@@ -205,7 +206,7 @@ TEST(Limits, OfAnAttemptThatTheMachineDidNotSurviveAreForgotten) {
     commit_one(*provider, with_activity("a", 1, std::nullopt, {.start_to_close = 5s, .heartbeat = 1s}));
     ASSERT_EQ(provider->fetch_activities(fetch_work()).value().items.size(), 1u);
   }
-  RawConnection{dir.file("t.db")}.execute("UPDATE boots SET boot_id = 'the boot before this one'");
+  RawConnection{dir.file("t.db")}.execute("UPDATE duramen_boots SET boot_id = 'the boot before this one'");
   const auto provider = open_at(dir.file("t.db"), &clock);
   EXPECT_EQ(provider->sweep(10).value().overdue, 0u);
   const auto again = provider->fetch_activities(fetch_work()).value().items;
@@ -267,9 +268,10 @@ TEST(Fences, GrowEvenIfTheMachineForgotALease) {
   // A power loss removes the lease.
   RawConnection raw{dir.file("t.db")};
   raw.execute(
-      "UPDATE worker_queue SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, attempt = 0, "
-      "fence = 0");
-  raw.execute("UPDATE boots SET boot_id = 'the boot before this one'");
+      "UPDATE duramen_worker_queue SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, attempt = "
+      "0, "
+      "leases = 0");
+  raw.execute("UPDATE duramen_boots SET boot_id = 'the boot before this one'");
   const auto provider = open_at(dir.file("t.db"), &clock);
   EXPECT_GT(provider->fetch_activities(fetch_work()).value().items.at(0).fence, before);
 }

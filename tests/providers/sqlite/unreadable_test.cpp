@@ -20,7 +20,7 @@ TEST(AMessageThatCannotBeRead, IsReportedWithItsInstanceAndCountsAsAnAttempt) {
   ManualClock clock;
   const auto provider = open_at(dir.file("t.db"), &clock);
   start(*provider, "damaged");
-  RawConnection{dir.file("t.db")}.execute("UPDATE orchestrator_queue SET item = '{broken'");
+  RawConnection{dir.file("t.db")}.execute("UPDATE duramen_queue SET item = '{broken'");
   const auto item = provider->fetch_turns(fetch_turns()).value().items.at(0);
   EXPECT_EQ(item.instance, InstanceId{"damaged"});
   EXPECT_TRUE(item.messages.empty());
@@ -40,7 +40,7 @@ TEST(AMessageThatCannotBeRead, HidesNoReadableOne) {
   commit_one(*provider, first_turn("a", 1));
   const std::array messages{raise("a", "first"), raise("a", "second"), raise("a", "third")};
   ASSERT_TRUE(provider->enqueue_messages(messages).has_value());
-  RawConnection{dir.file("t.db")}.execute("UPDATE orchestrator_queue SET item = x'00ff' WHERE id = 2");
+  RawConnection{dir.file("t.db")}.execute("UPDATE duramen_queue SET item = x'00ff' WHERE place = 2");
   const auto item = provider->fetch_turns(fetch_turns()).value().items.at(0);
   ASSERT_EQ(item.messages.size(), 2u);
   EXPECT_EQ(std::get<message::ExternalRaised>(item.messages[1].body).name, "third");
@@ -54,17 +54,17 @@ TEST(AMessageThatCannotBeRead, IsDeletedByTheCommitOfTheTurn) {
   const OutboundMessage message = raise("a", "go");
   ASSERT_TRUE(provider->enqueue_messages({&message, 1}).has_value());
   RawConnection raw{dir.file("t.db")};
-  raw.execute("UPDATE orchestrator_queue SET item = '[]'");
+  raw.execute("UPDATE duramen_queue SET item = '[]'");
   const auto item = provider->fetch_turns(fetch_turns()).value().items.at(0);
   TurnCommit commit;
   commit.token = CommitToken{2};
   commit.node = "node-a";
   commit.instance = "a";
   commit.incarnation = incarnation;
-  commit.basis = HeldLease{item.lease};
+  commit.basis = HeldLease::all_of(item);
   commit.execution = ExecutionId{1};
   ASSERT_EQ(commit_one(*provider, commit).outcome, CommitOutcome::committed);
-  EXPECT_EQ(raw.text("SELECT count(*) FROM orchestrator_queue"), "0");
+  EXPECT_EQ(raw.text("SELECT count(*) FROM duramen_queue"), "0");
 }
 
 TEST(AMessageThatCannotBeRead, IsDescribedOnlyAFewTimes) {
@@ -73,7 +73,7 @@ TEST(AMessageThatCannotBeRead, IsDescribedOnlyAFewTimes) {
   commit_one(*provider, first_turn("a", 1));
   const std::vector<OutboundMessage> messages(1000, raise("a", "go"));
   ASSERT_TRUE(provider->enqueue_messages(messages).has_value());
-  RawConnection{dir.file("t.db")}.execute("UPDATE orchestrator_queue SET item = ''");
+  RawConnection{dir.file("t.db")}.execute("UPDATE duramen_queue SET item = ''");
   const auto item = provider->fetch_turns(fetch_turns()).value().items.at(0);
   EXPECT_THAT(*item.unreadable, HasSubstr("and 996 more"));
   EXPECT_LT(item.unreadable->size(), 2000u);
@@ -83,7 +83,8 @@ TEST(AnInstanceInAnUnknownStatus, IsListedWithItsErrorAndHidesNoOther) {
   const TempDir dir;
   const auto provider = open_at(dir.file("t.db"));
   for (const char* id : {"a", "b", "c"}) start(*provider, id);
-  RawConnection{dir.file("t.db")}.execute("UPDATE instances SET status = 'Zombie' WHERE instance_id = 'b'");
+  RawConnection{dir.file("t.db")}.execute(
+      "UPDATE duramen_instances SET status = 'Zombie' WHERE instance_id = 'b'");
   InstanceQuery query;
   query.limit = 2;
   query.order = InstanceOrder::oldest_first;
@@ -117,7 +118,7 @@ TEST(AnInstanceInAnUnknownStatus, FailsNoBatchThatItIsIn) {
     turns[i].instance = id;
   }
   RawConnection raw{dir.file("t.db")};
-  raw.execute("UPDATE instances SET status = 'Zombie' WHERE instance_id = 'damaged'");
+  raw.execute("UPDATE duramen_instances SET status = 'Zombie' WHERE instance_id = 'damaged'");
   const std::array messages{raise("damaged", "go"), raise("sound", "go")};
   const auto sent = provider->enqueue_messages(messages);
   ASSERT_TRUE(sent.has_value()) << sent.error().message;
@@ -125,17 +126,17 @@ TEST(AnInstanceInAnUnknownStatus, FailsNoBatchThatItIsIn) {
     TurnCommit& turn = turns[item.instance == "sound" ? 0 : 1];
     turn.token = CommitToken{10 + item.incarnation.value};
     turn.node = "node-a";
-    turn.basis = HeldLease{item.lease};
+    turn.basis = HeldLease::all_of(item);
     turn.execution = ExecutionId{1};
     turn.change.status = Status::running;
   }
   const auto results = provider->commit_turns(turns);
   ASSERT_TRUE(results.has_value()) << results.error().message;
   for (const CommitResult& result : *results) EXPECT_EQ(result.outcome, CommitOutcome::committed);
-  EXPECT_EQ(raw.text("SELECT status FROM instances WHERE instance_id = 'damaged'"), "Running")
+  EXPECT_EQ(raw.text("SELECT status FROM duramen_instances WHERE instance_id = 'damaged'"), "Running")
       << "mended by it";
 
-  raw.execute("UPDATE instances SET status = 'Zombie' WHERE instance_id = 'damaged'");
+  raw.execute("UPDATE duramen_instances SET status = 'Zombie' WHERE instance_id = 'damaged'");
   const std::array ids{InstanceId{"damaged"}, InstanceId{"sound"}};
   const auto deleted = provider->delete_instances(ids, DeleteMode::force);
   ASSERT_TRUE(deleted.has_value()) << deleted.error().message;
@@ -150,7 +151,7 @@ TEST_P(AWorkRowThatCannotBeRead, IsHandedOutUnderALeaseAndCanBeFailed) {
   const auto incarnation = commit_one(*provider, first_turn("a", 1)).incarnation;
   commit_one(*provider, first_turn("sound", 2));
   RawConnection raw{dir.file("t.db")};
-  raw.execute("UPDATE worker_queue SET " + std::string(GetParam()) +
+  raw.execute("UPDATE duramen_worker_queue SET " + std::string(GetParam()) +
               " WHERE instance_key = " + std::to_string(incarnation.value));
   ActivityFetch request = fetch_work();
   request.tags = TagFilter::any();
@@ -187,7 +188,7 @@ TEST(AWorkRowThatStandsInNoLane, BlocksNoOtherRow) {
     const TempDir dir;
     const auto provider = open_at(dir.file("t.db"));
     commit_one(*provider, first_turn("a", 1));
-    RawConnection{dir.file("t.db")}.execute("UPDATE worker_queue SET " + std::string(damage));
+    RawConnection{dir.file("t.db")}.execute("UPDATE duramen_worker_queue SET " + std::string(damage));
     commit_one(*provider, first_turn("sound", 2));
     ActivityFetch request = fetch_work();
     request.tags = TagFilter::any();
@@ -203,13 +204,13 @@ TEST(AWorkRowWithoutItsInstance, IsHandedOutAndGoneWhenItIsAcknowledged) {
   const auto provider = open_at(dir.file("t.db"));
   commit_one(*provider, first_turn("a", 1));
   RawConnection raw{dir.file("t.db")};
-  raw.execute("DELETE FROM instances");
+  raw.execute("DELETE FROM duramen_instances");
   const auto item = provider->fetch_activities(fetch_work()).value().items.at(0);
   EXPECT_THAT(item.unreadable.value_or(""), HasSubstr("instance does not exist"));
   const ActivityAck ack{item.lease, item.request.instance, Payload::text("x")};
   EXPECT_EQ(provider->ack_activities({&ack, 1}).value().at(0).outcome, AckOutcome::done);
-  EXPECT_EQ(raw.text("SELECT count(*) FROM worker_queue"), "0");
-  EXPECT_EQ(raw.text("SELECT count(*) FROM orchestrator_queue"), "0");
+  EXPECT_EQ(raw.text("SELECT count(*) FROM duramen_worker_queue"), "0");
+  EXPECT_EQ(raw.text("SELECT count(*) FROM duramen_queue"), "0");
 }
 
 }  // namespace

@@ -106,14 +106,14 @@ class AsNobody {
 
 TEST_F(BadFiles, ANewerVersionIsRefused) {
   make_store();
-  RawConnection{path}.execute("PRAGMA user_version = 999");
+  RawConnection{path}.execute("UPDATE duramen_schema SET version = 999");
   const Error error = refusal(path);
   expect(error, ErrorCode::wrong_version, "999");
   expect(error, ErrorCode::wrong_version, "use the newer Duramen");
 }
 
 TEST_F(BadFiles, ANewerVersionWithAWalIsRefusedAndKeepsItsWal) {
-  make_crashed_store([](RawConnection& raw) { raw.execute("PRAGMA user_version = 999"); });
+  make_crashed_store([](RawConnection& raw) { raw.execute("UPDATE duramen_schema SET version = 999"); });
   expect(refusal(path), ErrorCode::wrong_version, "999");
   EXPECT_GT(std::filesystem::file_size(log), 0u);
 }
@@ -226,11 +226,11 @@ TEST_F(BadFiles, ADirectoryThatCannotBeWrittenIsRefused) {
   std::filesystem::permissions(where, std::filesystem::perms::owner_all);
 }
 
-TEST_F(BadFiles, ANewFileGetsASchemaVersionAndANameOfItsOwn) {
+TEST_F(BadFiles, ANewFileGetsASchemaVersionAndAWal) {
   open_at(path);
   RawConnection raw{path};
-  EXPECT_EQ(raw.text("PRAGMA user_version"), "2");
-  EXPECT_EQ(raw.text("PRAGMA application_id"), std::to_string(0x44555241));
+  EXPECT_EQ(raw.text("SELECT version FROM duramen_schema"), "1");
+  EXPECT_EQ(raw.text("PRAGMA application_id"), "0");
   EXPECT_EQ(raw.text("PRAGMA journal_mode"), "wal");
 }
 

@@ -13,7 +13,7 @@ inline TurnCommit final_turn(const LeasedInstance& item, std::uint64_t token) {
   turn.node = "node-z";
   turn.instance = item.instance;
   turn.incarnation = item.incarnation;
-  turn.basis = HeldLease{item.lease};
+  turn.basis = HeldLease::all_of(item);
   turn.execution = item.execution;
   EventId next = item.last_event_id.next();
   if (item.status == Status::continued_as_new) {
@@ -39,8 +39,9 @@ inline TurnCommit final_turn(const LeasedInstance& item, std::uint64_t token) {
 inline void finish_everything(Provider& provider, ManualClock& clock, const std::string& path) {
   clock.advance(1h);
   for (const std::string& name : open_instances(path)) {
-    const OutboundMessage cancel{.target = name, .body = message::CancelInstance{.reason = "the test ends"}};
-    ASSERT_EQ(provider.enqueue_messages({&cancel, 1}).value().at(0), EnqueueOutcome::enqueued) << name;
+    // A message, because a cancel that was asked for before is not queued again.
+    const OutboundMessage last{.target = name, .body = message::ExternalRaised{"the test ends", {}}};
+    ASSERT_EQ(provider.enqueue_messages({&last, 1}).value().at(0), EnqueueOutcome::enqueued) << name;
   }
   std::uint64_t token = 0xe4d0'0000'0000ull;
   while (true) {

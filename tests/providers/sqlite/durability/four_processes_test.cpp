@@ -101,7 +101,8 @@ TEST(FourProcesses, ShareOneFileAndEveryInstanceEndsOnce) {
   EXPECT_EQ(open_instances(path), std::vector<std::string>{});
 
   const auto provider = open_at(path);
-  EXPECT_EQ(RawConnection{path}.text("SELECT count(*) FROM instances"), std::to_string(started.size()));
+  EXPECT_EQ(RawConnection{path}.text("SELECT count(*) FROM duramen_instances"),
+            std::to_string(started.size()));
   for (const std::string& instance : started) {
     int ends = 0;
     std::map<EventId, int> completions;

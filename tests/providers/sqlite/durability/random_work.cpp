@@ -262,7 +262,7 @@ void RandomWork::choose_commit_turns() {
     TurnCommit turn;
     turn.instance = item.instance;
     turn.incarnation = item.incarnation;
-    turn.basis = HeldLease{item.lease};
+    turn.basis = HeldLease::all_of(item);
     Known known;
     if (const auto found = known_.find(item.instance.value); found != known_.end()) known = found->second;
     known.incarnation = item.incarnation;

@@ -1,6 +1,6 @@
 -- Activities: handing them out, ending them, and the leases in between.
 --
--- Worker rows are locked in the order of their keys by whoever waits for them, and after the instances.
+-- A session that waits for worker rows locks them in the order of their keys, and after the instances.
 
 CREATE FUNCTION lock_work(p_keys bigint[], p_executions bigint[], p_activities bigint[]) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -13,7 +13,8 @@ BEGIN
           WHERE w.instance_key = u.key AND w.execution = u.execution AND w.activity = u.activity FOR UPDATE) locked;
 END $$;
 
--- Notes that sessions are in use, as far as their leases last.
+-- Notes that sessions are in use, as far as their leases last. It is the last step of its caller: sessions are locked after
+-- instances, new ones included, and after worker rows.
 CREATE FUNCTION use_sessions(p_lease_now bigint, p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF cardinality(p_ids) = 0 THEN RETURN; END IF;
@@ -25,25 +26,28 @@ BEGIN
       WHERE l.lease_until > p_lease_now));
 END $$;
 
--- Ends activities: deletes the rows that are held under their leases, and sends their completions. The rows and their
--- instances are locked by the caller. Outcomes: 0 done, 1 cancelled for that reason, 2 lease lost.
+-- Ends activities: deletes the rows that are held under their leases, and sends their completions. A failure without
+-- heartbeat details takes the last ones of its row along. The caller has locked the rows and their instances, and notes
+-- that the sessions are in use as its last step. Outcomes: 0 done, 1 cancelled for that reason, 2 lease lost.
 CREATE FUNCTION finish_work(
   p_now bigint, p_lease_now bigint,
   a_wanted boolean[], a_key bigint[], a_execution bigint[], a_activity bigint[], a_token bigint[], a_item text[],
-  OUT outcomes smallint[], OUT reasons text[], OUT sent bigint)
+  OUT outcomes smallint[], OUT reasons text[], OUT sent bigint, OUT sessions text[])
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-  v_sessions text[];
+  v_keys bigint[];
+  v_items text[];
 BEGIN
   WITH a AS MATERIALIZED (
-    SELECT u.n, u.wanted, u.key, u.item, w.tid, w.session_id, i.status, s.reason,
+    SELECT u.n, u.wanted, u.key, u.item, w.tid, w.session_id, w.details, w.details_encoding, i.status, s.reason,
            u.wanted AND w.tid IS NOT NULL AND row_number() OVER (
              PARTITION BY u.key, u.execution, u.activity, u.token, u.wanted ORDER BY u.n) = 1 AS done
       FROM unnest(a_wanted, a_key, a_execution, a_activity, a_token, a_item)
         WITH ORDINALITY AS u (wanted, key, execution, activity, token, item, n)
         LEFT JOIN LATERAL (
-          SELECT h.ctid AS tid, h.session_id, h.lease_token, h.lease_until FROM worker_queue h
+          SELECT h.ctid AS tid, h.session_id, h.lease_token, h.lease_until, h.details, h.details_encoding
+            FROM worker_queue h
             WHERE h.instance_key = u.key AND h.execution = u.execution AND h.activity = u.activity OFFSET 0) w
           ON w.lease_token = u.token AND w.lease_until > p_lease_now
         LEFT JOIN LATERAL (SELECT j.status FROM instances j WHERE j.key = u.key OFFSET 0) i ON true
@@ -52,18 +56,23 @@ BEGIN
             WHERE t.instance_key = u.key AND t.execution = u.execution AND t.activity = u.activity
               AND t.lease_token = u.token OFFSET 0) s ON s.until > p_lease_now),
   gone AS (
-    DELETE FROM worker_queue w WHERE w.ctid = ANY (ARRAY(SELECT a.tid FROM a WHERE a.done))),
-  told AS (
-    INSERT INTO orchestrator_queue (instance_key, visible_at, item)
-      SELECT a.key, p_now, a.item FROM a WHERE a.done AND a.item IS NOT NULL AND NOT is_final(a.status) ORDER BY a.n
-      RETURNING 1)
+    DELETE FROM worker_queue w WHERE w.ctid = ANY (ARRAY(SELECT a.tid FROM a WHERE a.done)))
   SELECT array_agg(CASE WHEN NOT a.wanted OR a.done THEN 0 WHEN a.reason IS NOT NULL THEN 1 ELSE 2 END::smallint
                    ORDER BY a.n),
          array_agg(coalesce(a.reason, '') ORDER BY a.n),
-         (SELECT count(*) FROM told),
+         array_agg(a.key ORDER BY a.n) FILTER (WHERE a.done AND a.item IS NOT NULL AND NOT is_final(a.status)),
+         array_agg(CASE WHEN a.details IS NOT NULL AND starts_with(a.item, '{"ActivityFailed":{')
+                          AND (a.item::json -> 'ActivityFailed' -> 'heartbeat') IS NULL THEN
+                     '{"ActivityFailed":{"heartbeat":' || to_json(a.details)::text || ','
+                     || CASE WHEN a.details_encoding = 'text' THEN ''
+                             ELSE '"heartbeat_encoding":' || to_json(a.details_encoding)::text || ',' END
+                     || substr(a.item, 20)
+                   ELSE a.item END ORDER BY a.n)
+           FILTER (WHERE a.done AND a.item IS NOT NULL AND NOT is_final(a.status)),
          coalesce(array_agg(a.session_id) FILTER (WHERE a.done AND a.session_id IS NOT NULL), '{}')
-    INTO outcomes, reasons, sent, v_sessions FROM a;
-  PERFORM use_sessions(p_lease_now, v_sessions);
+    INTO outcomes, reasons, v_keys, v_items, sessions FROM a;
+  sent := coalesce(cardinality(v_keys), 0);
+  IF sent > 0 THEN PERFORM put_messages(p_now, v_keys, NULL, NULL, v_items); END IF;
 END $$;
 
 CREATE FUNCTION ack_work(
@@ -74,16 +83,18 @@ LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit =
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_now bigint;
+  v_sessions text[];
 BEGIN
   PERFORM 1 FROM instances i WHERE i.key = ANY (a_key) ORDER BY i.key FOR UPDATE;
   PERFORM lock_work(a_key, a_execution, a_activity);
   v_now := coalesce(p_now, now_ms());
-  SELECT f.outcomes, f.reasons, f.sent INTO outcomes, reasons, sent
+  SELECT f.outcomes, f.reasons, f.sent, f.sessions INTO outcomes, reasons, sent, v_sessions
     FROM finish_work(v_now, coalesce(p_lease_now, v_now), array_fill(true, ARRAY[cardinality(a_key)]),
                      a_key, a_execution, a_activity, a_token, a_item) f;
+  PERFORM use_sessions(coalesce(p_lease_now, v_now), v_sessions);
 END $$;
 
--- Extends leases. With a sign of life the next one is put off; when the attempt must have ended stays. Outcomes: 0
+-- Extends leases. A sign of life puts off the next one; the time by which the attempt must have ended stays. Outcomes: 0
 -- renewed, 1 cancelled for that reason, 2 lease lost.
 CREATE FUNCTION renew_work(
   p_lease_now bigint, p_extend bigint,
@@ -117,6 +128,8 @@ BEGIN
       lease_until = v_now + p_extend,
       details = CASE WHEN r.alive THEN coalesce(r.details, w.details) ELSE w.details END,
       details_encoding = CASE WHEN r.alive THEN coalesce(r.encoding, w.details_encoding) ELSE w.details_encoding END,
+      renewed_at = v_now,
+      beat_by = CASE WHEN r.alive THEN v_now + w.heartbeat ELSE w.beat_by END,
       overdue_at = CASE WHEN r.alive AND w.heartbeat IS NOT NULL THEN least(w.close_by, v_now + w.heartbeat)
                         ELSE w.overdue_at END
     FROM (SELECT * FROM unnest(v_tids, r_alive, r_details, r_encoding) AS u (tid, alive, details, encoding)
@@ -127,7 +140,7 @@ END $$;
 
 -- Gives rows back; how many.
 CREATE FUNCTION abandon_work(
-  p_now bigint, p_lease_now bigint,
+  p_lease_now bigint,
   r_key bigint[], r_execution bigint[], r_activity bigint[], r_token bigint[], r_delay bigint[], r_uncount integer[])
 RETURNS bigint
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
@@ -137,37 +150,39 @@ DECLARE
   v_count bigint;
 BEGIN
   PERFORM lock_work(r_key, r_execution, r_activity);
-  v_now := coalesce(p_now, now_ms());
+  v_now := coalesce(p_lease_now, now_ms());
   UPDATE worker_queue w SET
-      lease_token = NULL, lease_until = NULL, lease_owner = NULL, close_by = NULL, overdue_at = NULL,
+      lease_token = NULL, lease_until = NULL, lease_owner = NULL, close_by = NULL, beat_by = NULL, overdue_at = NULL,
       attempt = greatest(w.attempt - r.uncount, 0),
-      visible_at = CASE WHEN r.delay > 0 THEN v_now + r.delay ELSE w.visible_at END,
-      start_by = CASE WHEN r.delay > 0 THEN v_now + r.delay ELSE w.visible_at END + w.schedule_to_start
+      visible_at = CASE WHEN r.delay > 0 THEN v_now + r.delay ELSE 0 END,
+      waits_since = CASE WHEN r.delay > 0 THEN v_now + r.delay ELSE w.waits_since END,
+      start_by = CASE WHEN r.delay > 0 THEN v_now + r.delay ELSE w.waits_since END + w.schedule_to_start
     FROM (SELECT h.tid, u.delay, u.uncount
             FROM unnest(r_key, r_execution, r_activity, r_token, r_delay, r_uncount)
               AS u (key, execution, activity, token, delay, uncount)
               CROSS JOIN LATERAL (
                 SELECT k.ctid AS tid, k.lease_token, k.lease_until FROM worker_queue k
                   WHERE k.instance_key = u.key AND k.execution = u.execution AND k.activity = u.activity OFFSET 0) h
-            WHERE h.lease_token = u.token AND h.lease_until > coalesce(p_lease_now, v_now)
+            WHERE h.lease_token = u.token AND h.lease_until > v_now
             LIMIT cardinality(r_key)) r
     WHERE w.ctid = r.tid;
   GET DIAGNOSTICS v_count = ROW_COUNT;
   RETURN v_count;
 END $$;
 
--- Hands out waiting activities, longest waiting first; one that was handed out before goes alone. p_token is where their
--- tokens are counted from. The last row has no key, only the time when there may be more.
+-- Hands out waiting activities in the order of their places; one that was handed out before goes alone. p_lanes: the tags
+-- and names of the caller, see worker_queue; absent: all lanes that p_untagged, p_every_tag, p_tags and p_names admit.
+-- p_token is where their tokens are counted from. The last row has no key, only the time when there may be more.
 CREATE FUNCTION fetch_work(
   p_now bigint, p_lease_now bigint, p_node text, p_limit integer, p_lease bigint, p_token bigint,
-  p_names text[], p_untagged boolean, p_every_tag boolean, p_tags text[],
+  p_lanes text[], p_names text[], p_untagged boolean, p_every_tag boolean, p_tags text[],
   p_owner text, p_session_lease bigint, p_active text[], p_max_active integer)
 RETURNS TABLE (
   o_key bigint, o_execution bigint, o_activity bigint, o_attempt integer, o_fence bigint, o_instance_id text,
   o_name text, o_input text, o_encoding text, o_session_id text, o_tag text,
   o_schedule_to_start bigint, o_start_to_close bigint, o_heartbeat bigint,
   o_orchestration_name text, o_orchestration_version text, o_details text, o_details_encoding text, o_token bigint,
-  o_next_due bigint)
+  o_retry_of bigint, o_attempts_before integer, o_fence_base bigint, o_next_due bigint, o_now bigint)
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
 -- Along an index and no further than needed, never all that waits first: the limit is out of the planner's sight.
 SET enable_material = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off SET enable_bitmapscan = off
@@ -175,143 +190,170 @@ SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_now bigint := coalesce(p_now, now_ms());
   v_lease_now bigint := coalesce(p_lease_now, v_now);
-  v_take work_candidate[];
-  v_retried work_candidate;
+  v_lanes text[] := p_lanes;
+  v_lane text;
+  v_session text;
+  v_free text[] := '{}';
+  v_firsts bigint[] := '{}';
   v_admitted text[] := p_active;
-  v_of_sessions integer := 0;
-  v_claimed text[];
+  v_window bigint := p_limit;
+  v_more boolean;
+  v_seen tid[];
   v_tids tid[];
+  v_attempts integer[];
+  v_sessions text[];
+  v_claimed text[];
+  v_first bigint;
   v_next bigint;
   v_due bigint;
   v_row record;
 BEGIN
-  -- Rows whose holder has gone silent wait like any other. As an array, here and below: then the server cannot think
-  -- of reading the whole table to find the few.
-  UPDATE worker_queue w SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, close_by = NULL, overdue_at = NULL
-    WHERE w.ctid = ANY (ARRAY(SELECT e.ctid FROM worker_queue e
-                                WHERE e.lease_token IS NOT NULL AND e.lease_until <= v_lease_now
-                                ORDER BY e.lease_until LIMIT 1000 FOR UPDATE SKIP LOCKED));
+  -- A row whose lease or delay has ended waits like any other; after a delay, behind those that wait already. As an array,
+  -- here and below: then the server cannot think of reading the whole table to find the few.
+  v_tids := ARRAY(SELECT e.ctid FROM worker_queue e
+                    WHERE e.lease_token IS NOT NULL AND e.lease_until <= v_lease_now
+                    ORDER BY e.lease_until LIMIT 1000 FOR UPDATE SKIP LOCKED);
+  IF cardinality(v_tids) > 0 THEN
+    UPDATE worker_queue w SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, close_by = NULL, beat_by = NULL,
+        overdue_at = NULL
+      WHERE w.ctid = ANY (v_tids);
+  END IF;
+  v_tids := NULL;
+  FOR v_row IN
+    SELECT e.ctid AS tid FROM worker_queue e
+      WHERE e.visible_at > 0 AND e.visible_at <= v_lease_now ORDER BY e.visible_at LIMIT 1000 FOR UPDATE SKIP LOCKED
+  LOOP
+    UPDATE worker_queue w SET visible_at = 0, place = nextval(pg_get_serial_sequence('worker_queue', 'place'))
+      WHERE w.ctid = v_row.tid;
+  END LOOP;
 
-  SELECT array_agg(ROW(f.instance_key, f.execution, f.activity, f.visible_at, f.place, NULL)::work_candidate
-                   ORDER BY f.visible_at, f.place) INTO v_take
-    FROM (SELECT w.instance_key, w.execution, w.activity, w.visible_at, w.place FROM worker_queue w
-            WHERE w.lease_token IS NULL AND w.session_id IS NULL AND w.attempt = 0 AND w.visible_at <= v_now
-              AND (p_names IS NULL OR w.name = ANY (p_names))
-              AND CASE WHEN w.tag IS NULL THEN p_untagged ELSE p_every_tag OR w.tag = ANY (p_tags) END
-            ORDER BY w.visible_at, w.place LIMIT p_limit FOR UPDATE SKIP LOCKED) f;
-  SELECT w.instance_key, w.execution, w.activity, w.visible_at, w.place, NULL INTO v_retried FROM worker_queue w
-    WHERE w.lease_token IS NULL AND w.session_id IS NULL AND w.attempt > 0 AND w.visible_at <= v_now
-      AND (p_names IS NULL OR w.name = ANY (p_names))
-      AND CASE WHEN w.tag IS NULL THEN p_untagged ELSE p_every_tag OR w.tag = ANY (p_tags) END
-    ORDER BY w.visible_at, w.place LIMIT 1 FOR UPDATE SKIP LOCKED;
+  IF v_lanes IS NULL THEN
+    -- From lane to lane, not from row to row.
+    v_lanes := '{}';
+    v_lane := '';
+    LOOP
+      SELECT w.lane INTO v_lane FROM worker_queue w
+        WHERE w.lease_token IS NULL AND w.visible_at = 0 AND w.session_id IS NULL AND w.lane > v_lane
+        ORDER BY w.lane, w.place LIMIT 1;
+      EXIT WHEN NOT FOUND;
+      CONTINUE WHEN CASE WHEN starts_with(v_lane, E'\n') THEN NOT p_untagged
+                         ELSE NOT (p_every_tag OR substr(v_lane, 2, strpos(v_lane, E'\n') - 2) = ANY (p_tags)) END;
+      CONTINUE WHEN p_names IS NOT NULL AND NOT substr(v_lane, strpos(v_lane, E'\n') + 1) = ANY (p_names);
+      v_lanes := v_lanes || v_lane;
+    END LOOP;
+  END IF;
 
   IF p_owner IS NOT NULL THEN
-    FOR v_row IN
-      SELECT w.instance_key, w.execution, w.activity, w.visible_at, w.place, w.session_id, w.attempt,
-             s.lease_until AS taken_until
-        FROM (SELECT k.* FROM worker_queue k
-                WHERE k.lease_token IS NULL AND k.session_id IS NOT NULL AND k.visible_at <= v_now
+    -- The sessions that the owner may have, by their first rows; those it holds come first.
+    v_session := '';
+    LOOP
+      SELECT w.session_id INTO v_session FROM worker_queue w
+        WHERE w.lease_token IS NULL AND w.visible_at = 0 AND w.session_id IS NOT NULL AND w.session_id > v_session
+        ORDER BY w.session_id, w.place LIMIT 1;
+      EXIT WHEN NOT FOUND;
+      SELECT s.lease_until INTO v_due FROM sessions s
+        WHERE s.session_id = v_session AND s.owner <> p_owner AND s.lease_until > v_lease_now;
+      IF FOUND THEN
+        v_next := least(v_next, v_now + v_due - v_lease_now);
+        CONTINUE;
+      END IF;
+      SELECT w.place INTO v_first FROM worker_queue w
+        WHERE w.lease_token IS NULL AND w.visible_at = 0 AND w.session_id IS NOT NULL AND w.session_id = v_session
+          AND (p_names IS NULL OR w.name = ANY (p_names))
+          AND CASE WHEN w.tag IS NULL THEN p_untagged ELSE p_every_tag OR w.tag = ANY (p_tags) END
+        ORDER BY w.session_id, w.place LIMIT 1;
+      CONTINUE WHEN NOT FOUND;
+      v_free := v_free || v_session;
+      v_firsts := v_firsts || v_first;
+    END LOOP;
+    FOR v_row IN SELECT f.id FROM unnest(v_free, v_firsts) AS f (id, first) ORDER BY f.first LOOP
+      IF NOT v_row.id = ANY (v_admitted) AND cardinality(v_admitted) < p_max_active THEN
+        v_admitted := v_admitted || v_row.id;
+      END IF;
+    END LOOP;
+    v_free := ARRAY(SELECT f.id FROM unnest(v_free) AS f (id) WHERE f.id = ANY (v_admitted));
+  END IF;
+
+  -- The first of every lane and session, then among all. A row that was handed out before without an end may have brought
+  -- its worker down: it goes alone, when it is the longest waiting; until then those behind it go first. A row that another
+  -- fetch is just taking is passed over; then a fetch looks further.
+  LOOP
+    SELECT array_agg(c.tid ORDER BY c.place), array_agg(c.attempt ORDER BY c.place), array_agg(c.session_id ORDER BY c.place),
+           coalesce(bool_or(c.n = v_window), false)
+      INTO v_seen, v_attempts, v_sessions, v_more
+      FROM (
+        SELECT w.tid, w.place, w.attempt, NULL::text AS session_id, w.n
+          FROM unnest(v_lanes) AS l (lane)
+            CROSS JOIN LATERAL (
+              SELECT k.ctid AS tid, k.place, k.attempt, row_number() OVER () AS n FROM worker_queue k
+                WHERE k.lease_token IS NULL AND k.visible_at = 0 AND k.session_id IS NULL AND k.lane = l.lane
+                ORDER BY k.lane, k.place LIMIT v_window) w
+        UNION ALL
+        SELECT w.tid, w.place, w.attempt, f.id, w.n
+          FROM unnest(v_free) AS f (id)
+            CROSS JOIN LATERAL (
+              SELECT k.ctid AS tid, k.place, k.attempt, row_number() OVER () AS n FROM worker_queue k
+                WHERE k.lease_token IS NULL AND k.visible_at = 0 AND k.session_id IS NOT NULL AND k.session_id = f.id
                   AND (p_names IS NULL OR k.name = ANY (p_names))
                   AND CASE WHEN k.tag IS NULL THEN p_untagged ELSE p_every_tag OR k.tag = ANY (p_tags) END
-                ORDER BY k.visible_at, k.place OFFSET 0) w
-          LEFT JOIN LATERAL (
-            SELECT l.owner, l.lease_until FROM sessions l WHERE l.session_id = w.session_id OFFSET 0) s
-            ON s.owner <> p_owner AND s.lease_until > v_lease_now
-        ORDER BY w.visible_at, w.place
-    LOOP
-      IF v_row.taken_until IS NOT NULL THEN
-        v_next := least(v_next, v_now + v_row.taken_until - v_lease_now);
-        CONTINUE;
-      END IF;
-      CONTINUE WHEN NOT (v_row.session_id = ANY (v_admitted) OR cardinality(v_admitted) < p_max_active);
-      IF v_row.attempt > 0 THEN
-        -- One that goes alone, or not at all, takes no place from those behind it.
-        IF v_retried.instance_key IS NULL
-          OR (v_row.visible_at, v_row.place) < (v_retried.visible_at, v_retried.place) THEN
-          v_retried := ROW(v_row.instance_key, v_row.execution, v_row.activity, v_row.visible_at, v_row.place,
-                           v_row.session_id)::work_candidate;
-        END IF;
-        CONTINUE;
-      END IF;
-      EXIT WHEN v_of_sessions = p_limit;
-      v_of_sessions := v_of_sessions + 1;
-      IF NOT v_row.session_id = ANY (v_admitted) THEN v_admitted := v_admitted || v_row.session_id; END IF;
-      v_take := v_take || ROW(v_row.instance_key, v_row.execution, v_row.activity, v_row.visible_at, v_row.place,
-                              v_row.session_id)::work_candidate;
-    END LOOP;
-    IF v_of_sessions > 0 THEN
-      SELECT array_agg(ROW(t.instance_key, t.execution, t.activity, t.visible_at, t.place, t.session_id)::work_candidate
-                       ORDER BY t.visible_at, t.place) INTO v_take
-        FROM (SELECT * FROM unnest(v_take) u ORDER BY u.visible_at, u.place LIMIT p_limit) t;
+                ORDER BY k.session_id, k.place LIMIT v_window) w) c;
+    EXIT WHEN v_seen IS NULL;
+    IF v_attempts[1] > 0 THEN
+      v_tids := ARRAY(SELECT w.ctid FROM worker_queue w WHERE w.ctid = v_seen[1] FOR UPDATE SKIP LOCKED);
+      v_sessions := v_sessions[1:1];
+      EXIT WHEN cardinality(v_tids) > 0;
     END IF;
-  END IF;
-
-  -- What was handed out before without an end may be what brought its worker down: it goes alone, when it is the
-  -- longest waiting; until then those behind it go first.
-  IF v_retried.instance_key IS NOT NULL AND (v_take IS NULL
-      OR (v_retried.visible_at, v_retried.place) < ((v_take[1]).visible_at, (v_take[1]).place)) THEN
-    v_take := ARRAY[v_retried];
-  END IF;
-
-  IF v_take IS NOT NULL THEN
-    IF EXISTS (SELECT 1 FROM unnest(v_take) t WHERE t.session_id IS NOT NULL) THEN
+    SELECT array_agg(c.tid), array_agg(c.session_id) INTO v_tids, v_sessions
+      FROM (SELECT w.tid, u.session_id
+              FROM unnest(v_seen, v_attempts, v_sessions) AS u (tid, attempt, session_id)
+                CROSS JOIN LATERAL (
+                  SELECT k.ctid AS tid FROM worker_queue k WHERE k.ctid = u.tid FOR UPDATE SKIP LOCKED) w
+              WHERE u.attempt = 0 LIMIT p_limit) c;
+    EXIT WHEN NOT v_more OR coalesce(cardinality(v_tids), 0) >= p_limit;
+    v_window := v_window * 4;
+  END LOOP;
+  IF cardinality(v_tids) > 0 THEN
+    IF cardinality(array_remove(v_sessions, NULL)) > 0 THEN
       WITH claimed AS (
         INSERT INTO sessions AS s (session_id, owner, lease_until, used_at)
-          SELECT DISTINCT t.session_id, p_owner, v_lease_now + p_session_lease, v_lease_now
-            FROM unnest(v_take) t WHERE t.session_id IS NOT NULL ORDER BY t.session_id
+          SELECT DISTINCT t.id, p_owner, v_lease_now + p_session_lease, v_lease_now
+            FROM (SELECT u.id COLLATE "C" AS id FROM unnest(v_sessions) AS u (id)) t
+            WHERE t.id IS NOT NULL ORDER BY t.id
           ON CONFLICT (session_id) DO UPDATE
             SET owner = excluded.owner, lease_until = excluded.lease_until, used_at = excluded.used_at
             WHERE s.owner = excluded.owner OR s.lease_until <= v_lease_now
           RETURNING s.session_id)
       SELECT array_agg(c.session_id) INTO v_claimed FROM claimed c;
+      v_tids := ARRAY(SELECT u.tid FROM unnest(v_tids, v_sessions) AS u (tid, id)
+                        WHERE u.id IS NULL OR u.id = ANY (v_claimed));
     END IF;
-    v_tids := ARRAY(
-      SELECT w.tid
-        FROM unnest(v_take) t
-          CROSS JOIN LATERAL (
-            SELECT k.ctid AS tid, k.lease_token FROM worker_queue k
-              WHERE k.instance_key = t.instance_key AND k.execution = t.execution AND k.activity = t.activity
-              FOR UPDATE SKIP LOCKED) w
-        WHERE w.lease_token IS NULL AND (t.session_id IS NULL OR t.session_id = ANY (v_claimed)));
     RETURN QUERY
       WITH taken AS (
         UPDATE worker_queue w SET
             lease_token = p_token + w.place, lease_until = v_lease_now + p_lease, lease_owner = p_node,
-            attempt = w.attempt + 1, fence = w.fence + 1,
+            attempt = w.attempt + 1, fence = w.fence + 1, started_at = v_lease_now, renewed_at = v_lease_now,
             close_by = v_lease_now + w.start_to_close,
+            beat_by = v_lease_now + w.heartbeat,
             overdue_at = least(v_lease_now + w.start_to_close, v_lease_now + w.heartbeat)
           WHERE w.ctid = ANY (v_tids)
           RETURNING w.*)
       SELECT t.instance_key, t.execution, t.activity, t.attempt, t.fence, i.instance_id, t.name, t.input, t.encoding,
              t.session_id, t.tag, t.schedule_to_start, t.start_to_close, t.heartbeat, t.orchestration_name,
-             t.orchestration_version, t.details, t.details_encoding, t.lease_token, NULL::bigint
+             t.orchestration_version, t.details, t.details_encoding, t.lease_token, t.retry_of, t.attempts_before,
+             t.fence_base, NULL::bigint, NULL::bigint
         FROM taken t
           LEFT JOIN LATERAL (SELECT j.instance_id FROM instances j WHERE j.key = t.instance_key OFFSET 0) i ON true
-        ORDER BY t.visible_at, t.place;
+        ORDER BY t.place;
   END IF;
 
-  -- When to come back. Who got all it asked for comes back at once.
-  IF coalesce(cardinality(v_take), 0) < p_limit THEN
+  -- When to come back. A caller that got all it asked for comes back at once.
+  IF coalesce(cardinality(v_tids), 0) < p_limit THEN
     SELECT w.visible_at INTO v_due FROM worker_queue w
-      WHERE w.lease_token IS NULL AND w.session_id IS NULL AND w.attempt = 0 AND w.visible_at > v_now
+      WHERE w.visible_at > 0 AND w.visible_at > v_lease_now AND (p_owner IS NOT NULL OR w.session_id IS NULL)
         AND (p_names IS NULL OR w.name = ANY (p_names))
         AND CASE WHEN w.tag IS NULL THEN p_untagged ELSE p_every_tag OR w.tag = ANY (p_tags) END
-      ORDER BY w.visible_at, w.place LIMIT 1;
-    v_next := least(v_next, v_due);
-    SELECT w.visible_at INTO v_due FROM worker_queue w
-      WHERE w.lease_token IS NULL AND w.session_id IS NULL AND w.attempt > 0 AND w.visible_at > v_now
-        AND (p_names IS NULL OR w.name = ANY (p_names))
-        AND CASE WHEN w.tag IS NULL THEN p_untagged ELSE p_every_tag OR w.tag = ANY (p_tags) END
-      ORDER BY w.visible_at, w.place LIMIT 1;
-    v_next := least(v_next, v_due);
-    IF p_owner IS NOT NULL THEN
-      SELECT w.visible_at INTO v_due FROM worker_queue w
-        WHERE w.lease_token IS NULL AND w.session_id IS NOT NULL AND w.visible_at > v_now
-          AND (p_names IS NULL OR w.name = ANY (p_names))
-          AND CASE WHEN w.tag IS NULL THEN p_untagged ELSE p_every_tag OR w.tag = ANY (p_tags) END
-        ORDER BY w.visible_at, w.place LIMIT 1;
-      v_next := least(v_next, v_due);
-    END IF;
+      ORDER BY w.visible_at LIMIT 1;
+    v_next := least(v_next, v_now + v_due - v_lease_now);
     -- The end of a lease that another node holds; of many of our own, not all are looked at.
     SELECT CASE WHEN count(*) = 16 THEN coalesce(min(l.lease_until) FILTER (WHERE l.lease_owner <> p_node),
                                                  max(l.lease_until))
@@ -321,24 +363,45 @@ BEGIN
     v_next := least(v_next, v_now + v_due - v_lease_now);
     -- Limits that will pass; those that have are for a sweep.
     SELECT w.start_by INTO v_due FROM worker_queue w
-      WHERE w.start_by IS NOT NULL AND w.lease_token IS NULL AND w.attempt = 0 AND w.start_by > v_now
+      WHERE w.start_by IS NOT NULL AND w.lease_token IS NULL AND w.attempt = 0 AND w.start_by > v_lease_now
       ORDER BY w.start_by LIMIT 1;
-    v_next := least(v_next, v_due);
+    v_next := least(v_next, v_now + v_due - v_lease_now);
     SELECT w.overdue_at INTO v_due FROM worker_queue w
       WHERE w.overdue_at IS NOT NULL AND w.overdue_at > v_lease_now ORDER BY w.overdue_at LIMIT 1;
     v_next := least(v_next, v_now + v_due - v_lease_now);
   END IF;
   o_key := NULL;
   o_next_due := v_next;
+  o_now := v_now;
   RETURN NEXT;
 END $$;
 
--- Activities whose time limits have passed, and whether there is anything else to sweep. Only reads. `kind`: 0 nobody
--- began it in time, 1 it takes too long, 2 it has gone silent. The last row has no key.
+-- When the next time limit passes, as wall clock. Limits that have passed wait for a sweep: then now, unless only the next
+-- renewal decides.
+CREATE FUNCTION next_overdue(p_now bigint, p_lease_now bigint) RETURNS bigint
+LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off SET enable_bitmapscan = off
+SET enable_sort = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  v_start bigint;
+  v_end bigint;
+BEGIN
+  SELECT w.start_by INTO v_start FROM worker_queue w
+    WHERE w.start_by IS NOT NULL AND w.lease_token IS NULL AND w.attempt = 0 ORDER BY w.start_by LIMIT 1;
+  SELECT w.overdue_at INTO v_end FROM worker_queue w
+    WHERE w.overdue_at IS NOT NULL
+      AND (w.overdue_at > p_lease_now OR w.close_by <= p_lease_now OR w.renewed_at >= w.beat_by)
+    ORDER BY w.overdue_at LIMIT 1;
+  IF v_start IS NULL AND v_end IS NULL THEN RETURN NULL; END IF;
+  RETURN p_now + greatest(least(v_start, v_end) - p_lease_now, 0);
+END $$;
+
+-- Activities whose time limits have passed, and whether there is anything else to sweep. Only reads. `kind`: 0 no worker
+-- began it in time, 1 it takes too long, 2 its holder renews the lease but gives no sign of life. The last row has no key.
 CREATE FUNCTION look_for_overdue(p_now bigint, p_lease_now bigint, p_limit integer)
 RETURNS TABLE (
   o_key bigint, o_execution bigint, o_activity bigint, o_kind integer, o_attempt integer, o_fence bigint,
   o_instance_id text, o_name text, o_schedule_to_start bigint, o_start_to_close bigint, o_heartbeat bigint,
+  o_details text, o_details_encoding text, o_started_at bigint, o_owner text, o_attempts_before integer, o_tag text,
   o_next_due bigint, o_more boolean)
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
 -- As in fetch_work.
@@ -347,33 +410,33 @@ SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_now bigint := coalesce(p_now, now_ms());
   v_lease_now bigint := coalesce(p_lease_now, v_now);
-  v_due bigint;
 BEGIN
   RETURN QUERY
     SELECT f.instance_key, f.execution, f.activity, f.kind, f.attempt, f.fence, i.instance_id, f.name,
-           f.schedule_to_start, f.start_to_close, f.heartbeat, NULL::bigint, NULL::boolean
+           f.schedule_to_start, f.start_to_close, f.heartbeat, f.details, f.details_encoding,
+           v_now + f.started_at - v_lease_now, f.lease_owner, f.attempts_before, f.tag, NULL::bigint, NULL::boolean
       FROM (
         (SELECT w.instance_key, w.execution, w.activity, 0 AS kind, w.attempt, w.fence, w.name, w.schedule_to_start,
-                w.start_to_close, w.heartbeat
+                w.start_to_close, w.heartbeat, w.details, w.details_encoding, w.started_at, w.lease_owner,
+                w.attempts_before, w.tag
            FROM worker_queue w
-           WHERE w.start_by IS NOT NULL AND w.lease_token IS NULL AND w.attempt = 0 AND w.start_by <= v_now
+           WHERE w.start_by IS NOT NULL AND w.lease_token IS NULL AND w.attempt = 0 AND w.start_by <= v_lease_now
            ORDER BY w.start_by LIMIT p_limit)
         UNION ALL
         (SELECT w.instance_key, w.execution, w.activity,
-                CASE WHEN w.close_by IS NOT NULL AND w.close_by <= w.overdue_at THEN 1 ELSE 2 END, w.attempt, w.fence,
-                w.name, w.schedule_to_start, w.start_to_close, w.heartbeat
+                CASE WHEN w.close_by <= v_lease_now AND (w.beat_by IS NULL OR w.close_by <= w.beat_by
+                                                         OR w.renewed_at < w.beat_by) THEN 1 ELSE 2 END,
+                w.attempt, w.fence, w.name, w.schedule_to_start, w.start_to_close, w.heartbeat, w.details,
+                w.details_encoding, w.started_at, w.lease_owner, w.attempts_before, w.tag
            FROM worker_queue w
            WHERE w.overdue_at IS NOT NULL AND w.overdue_at <= v_lease_now AND w.lease_until > v_lease_now
+             AND (w.close_by <= v_lease_now OR (w.beat_by <= v_lease_now AND w.renewed_at >= w.beat_by))
            ORDER BY w.overdue_at LIMIT p_limit)) f
         LEFT JOIN LATERAL (SELECT j.instance_id FROM instances j WHERE j.key = f.instance_key OFFSET 0) i ON true
       LIMIT p_limit;
-  SELECT w.start_by INTO v_due FROM worker_queue w
-    WHERE w.start_by IS NOT NULL AND w.lease_token IS NULL AND w.attempt = 0 ORDER BY w.start_by LIMIT 1;
-  o_next_due := v_due;
-  SELECT w.overdue_at INTO v_due FROM worker_queue w WHERE w.overdue_at IS NOT NULL ORDER BY w.overdue_at LIMIT 1;
-  IF v_due IS NOT NULL THEN o_next_due := least(o_next_due, v_now + greatest(v_due - v_lease_now, 0)); END IF;
+  o_next_due := next_overdue(v_now, v_lease_now);
   o_key := NULL;
-  o_more := EXISTS (SELECT 1 FROM parked_messages p WHERE p.expires_at <= v_now)
+  o_more := EXISTS (SELECT 1 FROM parked_messages p WHERE p.until <= v_lease_now)
     OR EXISTS (SELECT 1 FROM worker_queue w WHERE w.overdue_at IS NOT NULL AND w.overdue_at <= v_lease_now
                  AND w.lease_until <= v_lease_now)
     OR EXISTS (SELECT 1 FROM stolen_leases s WHERE s.until <= v_lease_now)
@@ -395,7 +458,8 @@ SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_now bigint;
   v_lease_now bigint;
-  v_due bigint;
+  v_keys bigint[];
+  v_items text[];
 BEGIN
   overdue := 0;
   IF cardinality(f_key) > 0 THEN
@@ -404,8 +468,9 @@ BEGIN
   END IF;
   v_now := coalesce(p_now, now_ms());
   v_lease_now := coalesce(p_lease_now, v_now);
-  -- Where the lease is over too, nobody is at it any more: the row waits for its next attempt.
-  UPDATE worker_queue w SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, close_by = NULL, overdue_at = NULL
+  -- Where the lease has ended, too, the row waits for its next attempt.
+  UPDATE worker_queue w SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, close_by = NULL, beat_by = NULL,
+      overdue_at = NULL
     WHERE w.ctid = ANY (ARRAY(SELECT e.ctid FROM worker_queue e
                                 WHERE e.overdue_at IS NOT NULL AND e.overdue_at <= v_lease_now
                                   AND e.lease_until <= v_lease_now
@@ -421,25 +486,26 @@ BEGIN
               WHERE k.instance_key = f.key AND k.execution = f.execution AND k.activity = f.activity OFFSET 0) w
           LEFT JOIN LATERAL (SELECT j.status FROM instances j WHERE j.key = f.key OFFSET 0) i ON true
         WHERE w.fence = f.fence
-          AND ((w.start_by <= v_now AND w.lease_token IS NULL AND w.attempt = 0)
-               OR (w.overdue_at <= v_lease_now AND w.lease_until > v_lease_now))),
+          AND ((w.start_by <= v_lease_now AND w.lease_token IS NULL AND w.attempt = 0)
+               OR (w.lease_until > v_lease_now
+                   AND (w.close_by <= v_lease_now OR (w.beat_by <= v_lease_now AND w.renewed_at >= w.beat_by))))),
     removed AS (
       DELETE FROM worker_queue w WHERE w.ctid = ANY (ARRAY(SELECT g.tid FROM gone g))),
     held AS (SELECT * FROM gone g WHERE g.lease_token IS NOT NULL AND g.lease_until > v_lease_now),
     kept AS (
       INSERT INTO stolen_leases (instance_key, execution, activity, lease_token, owner, reason, until)
         SELECT h.instance_key, h.execution, h.activity, h.lease_token, h.lease_owner, 'timeout', h.lease_until + 60000
-          FROM held h ON CONFLICT DO NOTHING),
-    told AS (
-      INSERT INTO orchestrator_queue (instance_key, visible_at, item)
-        SELECT g.instance_key, v_now, g.item FROM gone g WHERE NOT is_final(g.status) ORDER BY g.n)
+          FROM held h ON CONFLICT DO NOTHING)
     SELECT (SELECT count(*) FROM gone),
+           (SELECT array_agg(g.instance_key ORDER BY g.n) FROM gone g WHERE NOT is_final(g.status)),
+           (SELECT array_agg(g.item ORDER BY g.n) FROM gone g WHERE NOT is_final(g.status)),
            (SELECT array_agg(ROW(h.lease_owner, h.instance_key, h.execution, h.activity, h.lease_token, 'timeout')
                              ::stolen_lease) FROM held h)
-      INTO overdue, stolen;
+      INTO overdue, v_keys, v_items, stolen;
+    IF v_keys IS NOT NULL THEN PERFORM put_messages(v_now, v_keys, NULL, NULL, v_items); END IF;
   END IF;
   DELETE FROM parked_messages p WHERE p.id = ANY (ARRAY(
-    SELECT e.id FROM parked_messages e WHERE e.expires_at <= v_now ORDER BY e.expires_at LIMIT p_limit
+    SELECT e.id FROM parked_messages e WHERE e.until <= v_lease_now ORDER BY e.until LIMIT p_limit
       FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS parked = ROW_COUNT;
   DELETE FROM sessions d WHERE d.session_id = ANY (ARRAY(
@@ -451,8 +517,5 @@ BEGIN
   DELETE FROM stolen_leases d WHERE d.ctid = ANY (ARRAY(
     SELECT s.ctid FROM stolen_leases s
       WHERE s.until <= v_lease_now ORDER BY s.until LIMIT 1000 FOR UPDATE SKIP LOCKED));
-  SELECT w.start_by INTO next_due FROM worker_queue w
-    WHERE w.start_by IS NOT NULL AND w.lease_token IS NULL AND w.attempt = 0 ORDER BY w.start_by LIMIT 1;
-  SELECT w.overdue_at INTO v_due FROM worker_queue w WHERE w.overdue_at IS NOT NULL ORDER BY w.overdue_at LIMIT 1;
-  IF v_due IS NOT NULL THEN next_due := least(next_due, v_now + greatest(v_due - v_lease_now, 0)); END IF;
+  next_due := next_overdue(v_now, v_lease_now);
 END $$;

@@ -40,7 +40,7 @@ BEGIN
       FROM instances i WHERE i.instance_id = v_id;
     IF NOT FOUND THEN o_outcome := 1; RETURN NEXT; CONTINUE; END IF;
     IF v_root.has_parent THEN o_outcome := 2; RETURN NEXT; CONTINUE; END IF;
-    -- A locked parent makes no more children: when a look finds nobody new, the family is whole.
+    -- A locked parent makes no more children: when a look finds no new one, the family is whole.
     v_locked := '{}';
     LOOP
       WITH RECURSIVE family (key) AS (
@@ -66,7 +66,7 @@ BEGIN
     SELECT o_executions + count(*), o_events + coalesce(sum(e.last_event_id), 0) INTO o_executions, o_events
       FROM executions e WHERE e.instance_key = ANY (v_keys);
     SELECT (SELECT count(*) FROM worker_queue w WHERE w.instance_key = ANY (v_keys))
-         + (SELECT count(*) FROM orchestrator_queue q WHERE q.instance_key = ANY (v_keys)) INTO o_messages;
+         + (SELECT count(*) FROM queue q WHERE q.instance_key = ANY (v_keys)) INTO o_messages;
     v_stolen := v_stolen || erase_instances(coalesce(p_lease_now, now_ms()), v_keys);
     RETURN NEXT;
   END LOOP;
@@ -86,7 +86,7 @@ DECLARE
 BEGIN
   PERFORM lock_instances('{}', p_ids);
   FOREACH v_id IN ARRAY p_ids LOOP
-    -- One that came into being since then, and that somebody else has, came too late.
+    -- An instance that came into being since then, and that another session holds, came too late.
     SELECT i.key, i.execution INTO v_row FROM instances i WHERE i.instance_id = v_id FOR UPDATE SKIP LOCKED;
     o_found := FOUND; o_executions := 0; o_events := 0;
     IF o_found THEN
