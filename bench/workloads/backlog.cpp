@@ -90,8 +90,8 @@ void take(Scene& scene, const HelloTurns& turns, const Mail& mail) {
 }  // namespace
 
 void take_backlogs(Scene& scene, const HelloTurns& turns, std::size_t most) {
-  const int small = static_cast<int>(std::min<std::size_t>(most, 50'000));
-  const int large = static_cast<int>(std::min<std::size_t>(most, 600));
+  const int small = static_cast<int>(std::clamp<std::size_t>(most / 20, 1, 50'000));
+  const int large = static_cast<int>(std::clamp<std::size_t>(most * 6 / 10'000, 1, 600));
   constexpr std::size_t kibibyte = std::size_t{1} << 10u;
   take(scene, turns, {"backlog of 1 KiB each", small, kibibyte, small});
   take(scene, turns, {"backlog of 1 KiB each, over executions", small, kibibyte, 1000});

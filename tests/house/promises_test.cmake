@@ -18,6 +18,15 @@ foreach(file IN LISTS files)
   list(APPEND cases ${tests})
 endforeach()
 
+# Those of the conformance suite, which is run for every store.
+file(GLOB files "${SOURCE_DIR}/src/testing/conformance/*.cpp")
+foreach(file IN LISTS files)
+  file(READ "${file}" text)
+  string(REGEX MATCHALL "DURAMEN_CASE\\([a-z_0-9]+" tests "${text}")
+  list(TRANSFORM tests REPLACE "DURAMEN_CASE\\((.*)" "`Conformance.\\1`")
+  list(APPEND cases ${tests})
+endforeach()
+
 # Those of mutants_test, which registers one for each wrong provider when it begins.
 file(GLOB files "${SOURCE_DIR}/tests/mutants/*_mutants.cpp")
 foreach(file IN LISTS files)
@@ -36,13 +45,17 @@ foreach(file IN LISTS files)
   list(TRANSFORM found REPLACE "mutant\\(\"(.*)\"\\)" "\\1")
   list(APPEND switches ${found})
 endforeach()
+# In the schema of PostgreSQL: replaced texts.
+file(STRINGS "${SOURCE_DIR}/src/providers/postgres/schema_mutants.hpp" found REGEX "^    {\"[a-z_]+\",")
+list(TRANSFORM found REPLACE "^    {\"([a-z_]+)\",.*" "\\1")
+list(APPEND switches ${found})
 list(REMOVE_DUPLICATES switches)
 file(STRINGS "${SOURCE_DIR}/tests/mutants/engine_mutants.cmake" tried REGEX "^engine_mutant\\(")
 foreach(line IN LISTS tried)  # the suite without its prefix, the case without its parameter
-  if(NOT line MATCHES "^engine_mutant\\(([a-z_]+) [a-z_0-9]+ ([^ ]*[/*])?([A-Za-z]+\\.[A-Za-z_0-9]+)")
+  if(NOT line MATCHES "^engine_mutant\\(([a-z_]+) [a-z_0-9]+ ([^ ]*[/*])?([A-Za-z]+)(_sqlite_file)?(\\.[A-Za-z_0-9]+)")
     message(FATAL_ERROR "tests/mutants/engine_mutants.cmake: not understood: ${line}")
   endif()
-  set(tried_with_${CMAKE_MATCH_1} "`${CMAKE_MATCH_3}`")
+  set(tried_with_${CMAKE_MATCH_1} "`${CMAKE_MATCH_3}${CMAKE_MATCH_5}`")
 endforeach()
 list(TRANSFORM tried REPLACE "^engine_mutant\\(([a-z_]+).*" "\\1")
 file(GLOB wrong_files "${SOURCE_DIR}/tests/mutants/*.cpp" "${SOURCE_DIR}/tests/simulation/planted_bugs_test.cpp"
