@@ -52,7 +52,7 @@ list(APPEND switches ${found})
 list(REMOVE_DUPLICATES switches)
 file(STRINGS "${SOURCE_DIR}/tests/mutants/engine_mutants.cmake" tried REGEX "^engine_mutant\\(")
 foreach(line IN LISTS tried)  # the suite without its prefix, the case without its parameter
-  if(NOT line MATCHES "^engine_mutant\\(([a-z_]+) [a-z_0-9]+ ([^ ]*[/*])?([A-Za-z]+)(_sqlite_file)?(\\.[A-Za-z_0-9]+)")
+  if(NOT line MATCHES "^engine_mutant\\(([a-z_]+) [a-z_0-9]+ ([^ ]*[/*])?([A-Za-z]+)(_sqlite_file|_postgres)?(\\.[A-Za-z_0-9]+)")
     message(FATAL_ERROR "tests/mutants/engine_mutants.cmake: not understood: ${line}")
   endif()
   set(tried_with_${CMAKE_MATCH_1} "`${CMAKE_MATCH_3}${CMAKE_MATCH_5}`")

@@ -6,34 +6,31 @@
 
 namespace duramen::inline v0::postgres::detail {
 
-Floors::Begin Floors::begin(std::span<const std::string> capabilities) {
+Floors::Begin Floors::begin(std::span<const std::string> capabilities, Steady::time_point now) {
   const std::lock_guard lock(mutex_);
   Begin begin{.ready = std::vector<std::int64_t>(capabilities.size(), before_all),
+              .wake = wake_.from(now),
               .settled = settled_,
               .settled_time = settled_time_,
               .wants_id = !remembered_ && (last_ > settled_ || time_ - settled_time_ >= id_after_ms)};
   if (duramen::detail::mutant("idle_fetches_settle_nothing")) begin.wants_id = false;
-  const auto now = Steady::now();
-  if (now - looked_at_all_ >= all_after) {
-    looked_at_all_ = now;
-    return begin;
-  }
   for (std::size_t i = 0; i < capabilities.size(); ++i) {
     const auto known = ready_.find(capabilities[i]);
-    if (known != ready_.end()) begin.ready[i] = known->second;
+    if (known != ready_.end()) begin.ready[i] = known->second.from(now);
   }
-  begin.wake = wake_;
   return begin;
 }
 
-bool Floors::end(std::span<const std::string> capabilities, const Begin& begin, const Answer& answer) {
+bool Floors::end(std::span<const std::string> capabilities, const Begin& begin, const Answer& answer,
+                 Steady::time_point now) {
   const std::lock_guard lock(mutex_);
   last_ = answer.last;
   time_ = answer.time;
   if ((answer.last < begin.settled || answer.time < begin.settled_time) &&
       !duramen::detail::mutant("floors_outlive_a_failover")) {
     ready_.clear();
-    wake_ = settled_ = settled_time_ = before_all;
+    wake_ = {};
+    settled_ = settled_time_ = before_all;
     remembered_.reset();
     return false;
   }
@@ -50,11 +47,16 @@ bool Floors::end(std::span<const std::string> capabilities, const Begin& begin, 
   }
   if (!remembered_ && answer.own_id) remembered_ = answer;
   if (ready_.size() > 10'000) ready_.clear();
+  const auto raise = [now](Floor& floor, std::int64_t from, std::int64_t to) {
+    floor.at = to;
+    if (from == before_all || duramen::detail::mutant("a_busy_capability_is_never_scanned_again"))
+      floor.looked_at_all = now;
+  };
   for (std::size_t i = 0; i < capabilities.size() && i < answer.lowest.size(); ++i) {
     const std::int64_t lowest = answer.lowest[i];
-    ready_[capabilities[i]] = lowest > 0 ? std::min(seen, lowest - 1) : seen;
+    raise(ready_[capabilities[i]], begin.ready[i], lowest > 0 ? std::min(seen, lowest - 1) : seen);
   }
-  wake_ = answer.lowest_wake ? std::min(seen_time, *answer.lowest_wake - 1) : seen_time;
+  raise(wake_, begin.wake, answer.lowest_wake ? std::min(seen_time, *answer.lowest_wake - 1) : seen_time);
   return true;
 }
 

@@ -8,8 +8,8 @@
 // numbers were taken since the last settlement, and every few seconds for the sake of the times. The end of a
 // lease or a delay, and the time of a timer, are settled likewise: a session reads the clock under its locks,
 // and writes no time before that.
-// One fetch in ten seconds looks from the beginning. So does the next one if a number or the time has fallen,
-// as after a failover that lost transactions.
+// Every ten seconds one fetch looks from the beginning, for each capability and for the times. So does the
+// next one if a number or the time has fallen, as after a failover that lost transactions.
 #pragma once
 
 #include <chrono>
@@ -48,23 +48,34 @@ class Floors {
 
   static constexpr std::int64_t before_all = -1;
 
-  [[nodiscard]] Begin begin(std::span<const std::string> capabilities);
+  static constexpr std::chrono::seconds all_after{10};
+
+  [[nodiscard]] Begin begin(std::span<const std::string> capabilities,
+                            Steady::time_point now = Steady::now());
   /// False: the floors were too high for this server. They are gone, and the caller looks again.
-  [[nodiscard]] bool end(std::span<const std::string> capabilities, const Begin& begin, const Answer& answer);
+  [[nodiscard]] bool end(std::span<const std::string> capabilities, const Begin& begin, const Answer& answer,
+                         Steady::time_point now = Steady::now());
 
  private:
-  static constexpr std::chrono::seconds all_after{10};
+  struct Floor {
+    std::int64_t at = before_all;
+    Steady::time_point looked_at_all = {};  ///< the last fetch that looked from the beginning
+
+    /// Where to look from.
+    [[nodiscard]] std::int64_t from(Steady::time_point now) const {
+      return now - looked_at_all >= all_after ? before_all : at;
+    }
+  };
   static constexpr std::int64_t id_after_ms = 5'000;
 
   std::mutex mutex_;
-  std::map<std::string, std::int64_t> ready_;
-  std::int64_t wake_ = before_all;
+  std::map<std::string, Floor> ready_;
+  Floor wake_;
   std::int64_t settled_ = before_all;
   std::int64_t settled_time_ = before_all;
   std::optional<Answer> remembered_;  // its numbers are settled when all lower transactions have ended
   std::int64_t last_ = 0;             // the last answer
   std::int64_t time_ = 0;
-  Steady::time_point looked_at_all_{};
 };
 
 }  // namespace duramen::inline v0::postgres::detail

@@ -13,5 +13,9 @@ namespace duramen::inline v0::postgres::detail {
 inline constexpr int work_next_due = 22;
 /// The column of the time of the server.
 inline constexpr int work_now = 23;
+/// The column that is true if activities became available that this fetch did not take.
+inline constexpr int work_left_ready = 24;
+/// The column of the version that the schema needs.
+inline constexpr int work_works_with = 25;
 
 }  // namespace duramen::inline v0::postgres::detail

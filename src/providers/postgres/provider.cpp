@@ -9,6 +9,7 @@
 #include "providers/postgres/schema.hpp"
 #include <duramen/detail/mutant.hpp>
 
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -78,6 +79,7 @@ std::int64_t PostgresProvider::new_token() {
 
 void PostgresProvider::announce(const providers::Notices& notices) {
   if (!notices.any()) return;
+  empty_fetches_.invalidate();  // of other nodes of this process
   try {
     announcer_.announce(notices);
     listeners_.notify(notices);
@@ -85,6 +87,15 @@ void PostgresProvider::announce(const providers::Notices& notices) {
     // The change is stored: the call has succeeded, and polling finds it.
     if (duramen::detail::mutant("a_lost_hint_fails_the_stored_call")) throw;
   }
+}
+
+std::int64_t PostgresProvider::known_version() {
+  if (duramen::detail::mutant("a_changed_schema_is_used_on")) return std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(migrations().size());
+}
+
+void PostgresProvider::require_known_version(std::int64_t needed) const {
+  if (needed > known_version()) throw StoreError(newer_schema(options_.schema, needed));
 }
 
 Result<std::optional<InstanceInfo>> PostgresProvider::get_instance(const InstanceId& instance) {

@@ -96,6 +96,10 @@ class PostgresProvider final : public Provider {
   /// The first lease token of a fetch: random, and far from the largest number.
   [[nodiscard]] std::int64_t new_token();
   void announce(const providers::Notices& notices);
+  /// The newest version of the schema that this build can work with.
+  [[nodiscard]] static std::int64_t known_version();
+  /// Throws if the schema was migrated to a version that this build does not know.
+  void require_known_version(std::int64_t needed) const;
   /// An answer to a statement that was sent at `sent` contains the time of the server.
   void heard(std::int64_t server_now, LeaseTime sent) {
     if (options_.clock == nullptr)

@@ -71,11 +71,14 @@ ActivityBatch PostgresProvider::query_activities(const ActivityFetch& request) {
   } else {
     parameters.text(std::nullopt).number(0).add(std::move(active)).index(0);
   }
+  parameters.number(known_version());
   const Rows rows = run(queries_.fetch_work, parameters, request.limit > many);
   ActivityBatch batch;
   for (int row = 0; row < rows.count(); ++row) {
     if (rows.is_null(row, 0)) {
+      require_known_version(rows.integer(row, work_works_with));
       batch.next_due = rows.optional_time(row, work_next_due);
+      if (rows.flag(row, work_left_ready)) announce({.activities_ready = true});
       heard(rows.integer(row, work_now), sent);
       continue;
     }

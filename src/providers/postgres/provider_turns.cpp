@@ -89,15 +89,12 @@ TurnBatch PostgresProvider::query_turns(const TurnFetch& request) {
   wanted.add_to(parameters, floors.ready);
   parameters.number(count_or_largest(request.max_messages)).number(count_or_largest(request.max_bytes));
   parameters.number(count_or_largest(request.max_total_bytes)).number(floors.wake);
-  parameters.flag(floors.wants_id && options_.clock == nullptr);
+  parameters.flag(floors.wants_id && options_.clock == nullptr).number(known_version());
   const Rows rows = run(queries_.fetch_turns, parameters);
   heard(rows.integer(rows.count() - 1, FetchedTurns::now), sent);
   const int last = rows.count() - 1;
-  if (const std::int64_t needed = rows.integer(last, FetchedTurns::works_with);
-      needed > static_cast<std::int64_t>(migrations().size()) &&
-      !duramen::detail::mutant("a_changed_schema_is_used_on")) {
-    throw StoreError(newer_schema(options_.schema, needed));
-  }
+  require_known_version(rows.integer(last, FetchedTurns::works_with));
+  if (rows.flag(last, FetchedTurns::left_ready)) announce({.turns_ready = true});
   FetchedTurns fetched{rows, request};
   counters_.unreadable_messages += fetched.unreadable();
   const bool complete = options_.clock != nullptr || floors_.end(wanted.exact, floors, fetched.floors());

@@ -5,6 +5,7 @@
 #include "providers/common/unreadable_messages.hpp"
 #include "providers/common/unreadable_row.hpp"
 #include "providers/postgres/encoding.hpp"
+#include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -138,12 +139,14 @@ void FetchedTurns::read_messages(LeasedInstance& leased, int header, int from, i
   const bool cancelled = !rows_.is_null(header, cancel_place);
   const std::int64_t cancel = rows_.integer(header, cancel_place);
   const bool cut = !rows_.is_null(header, at);
+  const bool beyond_limits =
+      cancelled && (rows_.is_null(header, place) || cancel > rows_.integer(header, place) ||
+                    (cut && duramen::detail::mutant("the_last_cancel_that_fits_is_beyond_the_limits")));
   std::optional<int> left_out;
   bool accepts = true;
   for (; row < to; ++row) {
     const bool is_cancel = cancelled && rows_.integer(row, place) == cancel;
-    const bool beyond = cut && is_cancel && row == to - 1;
-    accepts = accepts && !beyond &&
+    accepts = accepts && !(is_cancel && beyond_limits) &&
               inbox.add_message(from_unix_ms(rows_.integer(row, at)), rows_.text(row, item).size());
     if (accepts) {
       hand_out(row);

@@ -57,7 +57,8 @@ class FetchedTurns {
     xmin,
     own_id,
     works_with,
-    began
+    began,
+    left_ready
   };
 
   FetchedTurns(const Rows& rows, const TurnFetch& request);

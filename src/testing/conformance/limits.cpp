@@ -98,6 +98,18 @@ void a_queued_cancel_is_returned_beyond_the_limits(Driver& d) {
   d.check.equal(names_of(fetch_only(d, {}).messages), "4", "the last");
 }
 
+void a_cancel_that_is_the_last_within_the_limits_comes_before_a_later_timer(Driver& d) {
+  d.running("a");
+  d.send(timer("a", 2, d.now() + 2s));
+  d.send("a", raise("1", std::string(large, 'x')));
+  d.advance(1s);
+  d.send("a", message::CancelInstance{"enough"});
+  d.advance(5s);
+  d.send("a", raise("2", std::string(large, 'x')));
+  d.check.equal(names_of(fetch_only(d, {.max_bytes = large + large / 2}).messages), "1 cancel t2",
+                "messages");
+}
+
 void a_cancel_within_the_limits_is_returned_once(Driver& d) {
   d.running("a");
   d.send("a", raise("1"));
@@ -117,6 +129,7 @@ std::span<const ConformanceCase> limit_cases() {
       DURAMEN_CASE(a_fetch_returns_at_most_so_many_bytes_in_all),
       DURAMEN_CASE(a_queued_cancel_is_returned_beyond_the_limits),
       DURAMEN_CASE(a_cancel_within_the_limits_is_returned_once),
+      DURAMEN_CASE(a_cancel_that_is_the_last_within_the_limits_comes_before_a_later_timer),
   };
   return cases;
 }

@@ -87,6 +87,22 @@ TEST_F(AFloor, IsGivenUpWhenTheNumbersHaveFallen) {
 }
 
 /// The floors of a store on a real server.
+TEST_F(AFloor, IsPassedEveryTenSecondsForEachCapability) {
+  const std::vector<std::string> others{"1\nother\n1.0.0"};
+  const auto began = Floors::Steady::now();
+  const auto fetch_at = [&](const std::vector<std::string>& wanted, std::chrono::seconds after) {
+    const Floors::Begin begin = floors.begin(wanted, began + after);
+    EXPECT_TRUE(
+        floors.end(wanted, begin, {.last = 100, .xmin = 20, .own_id = 20, .lowest = {0}}, began + after));
+    return begin.ready.at(0);
+  };
+  for (const auto& wanted : {names, others, names, others}) fetch_at(wanted, 0s);
+  EXPECT_EQ(fetch_at(names, 1s), 100);
+  EXPECT_EQ(fetch_at(names, Floors::all_after), Floors::before_all);
+  EXPECT_EQ(fetch_at(others, Floors::all_after), Floors::before_all);
+  EXPECT_EQ(fetch_at(others, Floors::all_after + 1s), 100);
+}
+
 class PostgresFloors : public OnPostgres {
  protected:
   /// Always of another node: an empty answer to the same node would be repeated without the server.
@@ -134,7 +150,7 @@ TEST_F(PostgresFloors, ALeaseThatEndedWhileItsTransactionWasOpenIsInTheNextFetch
   Holder fetcher{*schema};
   fetcher.run(
       "SELECT * FROM fetch_turns(NULL, NULL, 1, 1, 7, 1, 1, ARRAY[E'1\nOrch\n'], ARRAY[-1::bigint], '{}', "
-      "1000, 1000000, 1000000, -1, false)");
+      "1000, 1000000, 1000000, -1, false, 1)");
   const std::int64_t end = fetcher.number("SELECT max(wake_at) FROM queue WHERE wake_at IS NOT NULL");
   while (fetcher.number("SELECT now_ms()") <= end + 1) continue;
   go_on(*store, "other ");

@@ -122,6 +122,25 @@ TEST_F(PostgresSchemas, ASchemaThatIsChangedUnderARunningProcessStopsIt) {
   ASSERT_FALSE(batch);
   EXPECT_EQ(batch.error().code, ErrorCode::wrong_version);
   EXPECT_FALSE(batch.error().retryable);
+  const auto activities = store->fetch_activities({.node = "n", .lease = 10s});
+  ASSERT_FALSE(activities);
+  EXPECT_EQ(activities.error().code, ErrorCode::wrong_version);
+}
+
+TEST_F(PostgresSchemas, AProcessThatDoesNotKnowTheSchemaLeasesNothing) {
+  const postgres::Options options = options_for(unique("unknown_"));
+  const auto store = open(options);
+  start(*store, "a");
+  const auto need = [&](int version) {
+    schema->connection().run("UPDATE " + detail::quoted_identifier(options.schema) +
+                             ".duramen_schema SET works_with = " + std::to_string(version));
+  };
+  need(999);
+  for (int i = 0; i < 3; ++i) ASSERT_FALSE(store->fetch_turns({.node = "n", .lease = 10s}));
+  need(1);
+  const auto batch = store->fetch_turns({.node = "n", .lease = 10s}).value();
+  ASSERT_EQ(batch.items.size(), 1u);
+  EXPECT_EQ(batch.items[0].attempt, 1u);
 }
 
 // A migration that waits for a table holds up every call that comes after it.

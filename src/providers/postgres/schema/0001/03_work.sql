@@ -172,17 +172,20 @@ END $$;
 
 -- Hands out waiting activities in the order of their places; one that was handed out before goes alone. p_lanes: the tags
 -- and names of the caller, see worker_queue; absent: all lanes that p_untagged, p_every_tag, p_tags and p_names admit.
--- p_token is where their tokens are counted from. The last row has no key, only the time when there may be more.
+-- p_token is where their tokens are counted from. The last row has no key: the time when there may be more, and whether
+-- activities became available that others must take. If the schema needs more than the version that the caller knows, the
+-- last row says so and nothing is leased.
 CREATE FUNCTION fetch_work(
   p_now bigint, p_lease_now bigint, p_node text, p_limit integer, p_lease bigint, p_token bigint,
   p_lanes text[], p_names text[], p_untagged boolean, p_every_tag boolean, p_tags text[],
-  p_owner text, p_session_lease bigint, p_active text[], p_max_active integer)
+  p_owner text, p_session_lease bigint, p_active text[], p_max_active integer, p_knows bigint)
 RETURNS TABLE (
   o_key bigint, o_execution bigint, o_activity bigint, o_attempt integer, o_fence bigint, o_instance_id text,
   o_name text, o_input text, o_encoding text, o_session_id text, o_tag text,
   o_schedule_to_start bigint, o_start_to_close bigint, o_heartbeat bigint,
   o_orchestration_name text, o_orchestration_version text, o_details text, o_details_encoding text, o_token bigint,
-  o_retry_of bigint, o_attempts_before integer, o_fence_base bigint, o_next_due bigint, o_now bigint)
+  o_retry_of bigint, o_attempts_before integer, o_fence_base bigint, o_next_due bigint, o_now bigint,
+  o_left_ready boolean, o_works_with bigint)
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
 -- Along an index and no further than needed, never all that waits first: the limit is out of the planner's sight.
 SET enable_material = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off SET enable_bitmapscan = off
@@ -207,16 +210,25 @@ DECLARE
   v_next bigint;
   v_due bigint;
   v_row record;
+  v_woken bigint[] := '{}';   -- the places of rows that this fetch made available
 BEGIN
+  SELECT v.works_with INTO o_works_with FROM duramen_schema v;
+  IF o_works_with > p_knows THEN
+    o_now := v_now;
+    RETURN NEXT;
+    RETURN;
+  END IF;
   -- A row whose lease or delay has ended waits like any other; after a delay, behind those that wait already. As an array,
   -- here and below: then the server cannot think of reading the whole table to find the few.
   v_tids := ARRAY(SELECT e.ctid FROM worker_queue e
                     WHERE e.lease_token IS NOT NULL AND e.lease_until <= v_lease_now
                     ORDER BY e.lease_until LIMIT 1000 FOR UPDATE SKIP LOCKED);
   IF cardinality(v_tids) > 0 THEN
-    UPDATE worker_queue w SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, close_by = NULL, beat_by = NULL,
-        overdue_at = NULL
-      WHERE w.ctid = ANY (v_tids);
+    WITH ended AS (
+      UPDATE worker_queue w SET lease_token = NULL, lease_until = NULL, lease_owner = NULL, close_by = NULL, beat_by = NULL,
+          overdue_at = NULL
+        WHERE w.ctid = ANY (v_tids) RETURNING w.place)
+    SELECT array_agg(e.place) INTO v_woken FROM ended e;
   END IF;
   v_tids := NULL;
   FOR v_row IN
@@ -224,7 +236,8 @@ BEGIN
       WHERE e.visible_at > 0 AND e.visible_at <= v_lease_now ORDER BY e.visible_at LIMIT 1000 FOR UPDATE SKIP LOCKED
   LOOP
     UPDATE worker_queue w SET visible_at = 0, place = nextval(pg_get_serial_sequence('worker_queue', 'place'))
-      WHERE w.ctid = v_row.tid;
+      WHERE w.ctid = v_row.tid RETURNING w.place INTO v_first;
+    v_woken := v_woken || v_first;
   END LOOP;
 
   IF v_lanes IS NULL THEN
@@ -299,15 +312,20 @@ BEGIN
                 ORDER BY k.session_id, k.place LIMIT v_window) w) c;
     EXIT WHEN v_seen IS NULL;
     IF v_attempts[1] > 0 THEN
-      v_tids := ARRAY(SELECT w.ctid FROM worker_queue w WHERE w.ctid = v_seen[1] FOR UPDATE SKIP LOCKED);
-      v_sessions := v_sessions[1:1];
-      EXIT WHEN cardinality(v_tids) > 0;
+      v_tids := ARRAY(SELECT w.ctid FROM worker_queue w
+                        WHERE w.ctid = v_seen[1] AND w.lease_token IS NULL AND w.visible_at = 0 FOR UPDATE SKIP LOCKED);
+      IF cardinality(v_tids) > 0 THEN
+        v_sessions := v_sessions[1:1];
+        EXIT;
+      END IF;
     END IF;
     SELECT array_agg(c.tid), array_agg(c.session_id) INTO v_tids, v_sessions
       FROM (SELECT w.tid, u.session_id
               FROM unnest(v_seen, v_attempts, v_sessions) AS u (tid, attempt, session_id)
                 CROSS JOIN LATERAL (
-                  SELECT k.ctid AS tid FROM worker_queue k WHERE k.ctid = u.tid FOR UPDATE SKIP LOCKED) w
+                  -- The condition again: the row may have been leased since, and a lock follows it to its new version.
+                  SELECT k.ctid AS tid FROM worker_queue k
+                    WHERE k.ctid = u.tid AND k.lease_token IS NULL AND k.visible_at = 0 FOR UPDATE SKIP LOCKED) w
               WHERE u.attempt = 0 LIMIT p_limit) c;
     EXIT WHEN NOT v_more OR coalesce(cardinality(v_tids), 0) >= p_limit;
     v_window := v_window * 4;
@@ -327,6 +345,10 @@ BEGIN
       v_tids := ARRAY(SELECT u.tid FROM unnest(v_tids, v_sessions) AS u (tid, id)
                         WHERE u.id IS NULL OR u.id = ANY (v_claimed));
     END IF;
+    IF v_woken <> '{}' THEN
+      v_woken := ARRAY(SELECT u.place FROM unnest(v_woken) AS u (place)
+                         WHERE NOT u.place = ANY (ARRAY(SELECT w.place FROM worker_queue w WHERE w.ctid = ANY (v_tids))));
+    END IF;
     RETURN QUERY
       WITH taken AS (
         UPDATE worker_queue w SET
@@ -340,7 +362,7 @@ BEGIN
       SELECT t.instance_key, t.execution, t.activity, t.attempt, t.fence, i.instance_id, t.name, t.input, t.encoding,
              t.session_id, t.tag, t.schedule_to_start, t.start_to_close, t.heartbeat, t.orchestration_name,
              t.orchestration_version, t.details, t.details_encoding, t.lease_token, t.retry_of, t.attempts_before,
-             t.fence_base, NULL::bigint, NULL::bigint
+             t.fence_base, NULL::bigint, NULL::bigint, NULL::boolean, NULL::bigint
         FROM taken t
           LEFT JOIN LATERAL (SELECT j.instance_id FROM instances j WHERE j.key = t.instance_key OFFSET 0) i ON true
         ORDER BY t.place;
@@ -369,7 +391,11 @@ BEGIN
     SELECT w.overdue_at INTO v_due FROM worker_queue w
       WHERE w.overdue_at IS NOT NULL AND w.overdue_at > v_lease_now ORDER BY w.overdue_at LIMIT 1;
     v_next := least(v_next, v_now + v_due - v_lease_now);
+    -- More has ended than one call reads, or another session held what this one wanted.
+    v_next := least(v_next, CASE WHEN cardinality(v_woken) >= 1000 THEN v_now
+                                 WHEN cardinality(v_seen) > coalesce(cardinality(v_tids), 0) THEN v_now + 20 END);
   END IF;
+  o_left_ready := v_woken <> '{}';
   o_key := NULL;
   o_next_due := v_next;
   o_now := v_now;

@@ -21,18 +21,20 @@ RETURNS TABLE (upto bigint, bytes bigint, cut bigint) LANGUAGE sql STABLE AS $$
 -- only, their due timers, their messages within the limits, and a queued cancel that is beyond the limits. The last row has
 -- no key: when there may be more, the time, and for every capability of p_caps the lowest number that was found; o_last,
 -- o_began, o_xmin and o_own_id say up to which number and time no transaction can bring a row any more, see floors.hpp. A
--- fetch that changes nothing has an id only if p_wants_id.
+-- fetch that changes nothing has an id only if p_wants_id. o_left_ready: instances became ready that others must take.
+-- Only the last row, and nothing is leased, if the schema needs more than the version that the caller knows.
 CREATE FUNCTION fetch_turns(
   p_now bigint, p_lease_now bigint, p_limit integer, p_lease bigint, p_token bigint,
   p_min_level bigint, p_max_level bigint, p_caps text[], p_floors bigint[], p_prefixes text[],
-  p_max_messages bigint, p_max_bytes bigint, p_max_total bigint, p_wake_floor bigint, p_wants_id boolean)
+  p_max_messages bigint, p_max_bytes bigint, p_max_total bigint, p_wake_floor bigint, p_wants_id boolean,
+  p_knows bigint)
 RETURNS TABLE (
   o_key bigint, o_place bigint, o_at bigint, o_execution bigint, o_item text,
   o_instance_id text, o_name text, o_version text, o_status text, o_last_event_id bigint, o_attempt integer,
   o_cancel_place bigint, o_replay_token bigint, o_token bigint,
   o_keys text[], o_values text[], o_encodings text[], o_updated_at bigint[],
   o_next_due bigint, o_now bigint, o_lows bigint[], o_low_wake bigint, o_last bigint, o_xmin bigint, o_own_id bigint,
-  o_works_with bigint, o_began bigint)
+  o_works_with bigint, o_began bigint, o_left_ready boolean)
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
 -- Along an index and no further than needed, never all that waits first: the limit is out of the planner's sight.
 SET enable_material = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off SET enable_bitmapscan = off
@@ -57,6 +59,10 @@ DECLARE
   v_row record;
   v_next bigint;
   v_due bigint;
+  v_woken bigint[] := '{}';   -- made ready by this fetch
+  v_found bigint := 0;        -- instances that steps 1 and 2 wanted to lock
+  v_full boolean := false;    -- there may be more to make ready
+  v_passed boolean := false;  -- another session held what this one wanted
 BEGIN
   -- Before this transaction has an id: one that took a number up to o_last, or set a time up to o_began, has a lower id.
   SELECT p.last_value INTO o_last FROM places p;
@@ -65,6 +71,12 @@ BEGIN
   IF p_wants_id THEN PERFORM pg_current_xact_id(); END IF;
   o_xmin := pg_snapshot_xmin(pg_current_snapshot())::text::bigint;
   SELECT v.works_with INTO o_works_with FROM duramen_schema v;
+  -- A process that does not know the schema leases nothing.
+  IF o_works_with > p_knows THEN
+    o_now := v_now;
+    RETURN NEXT;
+    RETURN;
+  END IF;
 
   -- 1. Instances whose lease or delay has ended can be taken again.
   SELECT array_agg(q.instance_key ORDER BY q.wake_at), array_agg(q.place ORDER BY q.wake_at), min(q.wake_at)
@@ -72,7 +84,11 @@ BEGIN
     FROM (SELECT m.instance_key, m.place, m.wake_at FROM queue m
             WHERE m.wake_at IS NOT NULL AND m.wake_at > p_wake_floor AND m.wake_at <= v_lease_now
             ORDER BY m.wake_at LIMIT 1000) q;
-  IF v_keys IS NOT NULL THEN PERFORM wake(p_lease_now, v_keys, v_places); END IF;
+  IF v_keys IS NOT NULL THEN
+    v_woken := coalesce(wake(p_lease_now, v_keys, v_places), '{}');
+    v_found := cardinality(v_keys);
+    v_full := v_found >= 1000;
+  END IF;
 
   -- 2. Due timers and delayed starts give their instances an entry.
   SELECT array_agg(q.instance_key ORDER BY q.waits_until, q.place), array_agg(q.place ORDER BY q.waits_until, q.place),
@@ -81,7 +97,13 @@ BEGIN
     FROM (SELECT m.instance_key, m.place, m.waits_until FROM queue m
             WHERE m.waits_until IS NOT NULL AND m.waits_until > p_wake_floor AND m.waits_until <= v_now
             ORDER BY m.waits_until LIMIT 1000) q;
-  IF v_keys IS NOT NULL THEN PERFORM notice(v_keys, v_places); END IF;
+  IF v_keys IS NOT NULL THEN
+    v_woken := v_woken || coalesce(notice(v_keys, v_places), '{}');
+    v_found := v_found + cardinality(v_keys);
+    v_full := v_full OR cardinality(v_keys) >= 1000;
+  END IF;
+  v_passed := cardinality(v_woken) < v_found;
+  v_keys := NULL;
 
   -- 3. From capability to capability, not from row to row.
   IF p_caps IS NULL THEN
@@ -122,7 +144,7 @@ BEGIN
     EXIT WHEN v_keys IS NULL;
     IF v_attempts[1] > 0 THEN
       SELECT ARRAY[j.key], ARRAY[j.entry_place] INTO v_taken, v_entries FROM instances j
-        WHERE j.key = v_keys[1] AND j.entry_place = v_places[1] FOR UPDATE SKIP LOCKED;
+        WHERE j.key = v_keys[1] AND j.entry_place = v_places[1] AND j.attempt = v_attempts[1] FOR UPDATE SKIP LOCKED;
       EXIT WHEN FOUND;
     END IF;
     SELECT array_agg(t.key), array_agg(t.place) INTO v_taken, v_entries
@@ -188,16 +210,17 @@ BEGIN
       WITH leased AS (
         UPDATE instances i SET
             lease_token = p_token + i.key, lease_until = v_lease_now + p_lease, attempt = i.attempt + 1
-          FROM (SELECT u.n, u.cut, j.tid FROM unnest(v_taken, v_cut) WITH ORDINALITY AS u (key, cut, n)
+          FROM (SELECT u.n, u.cut, u.upto, j.tid
+                  FROM unnest(v_taken, v_cut, v_upto) WITH ORDINALITY AS u (key, cut, upto, n)
                   CROSS JOIN LATERAL (SELECT k.ctid AS tid FROM instances k WHERE k.key = u.key OFFSET 0) j
                   LIMIT cardinality(v_taken)) t
           WHERE i.ctid = t.tid
-          RETURNING t.n, t.cut, i.*)
-      SELECT l.key, NULL::bigint, l.cut, l.execution, NULL::text, l.instance_id, l.name, l.version, l.status,
+          RETURNING t.n, t.cut, t.upto, i.*)
+      SELECT l.key, l.upto, l.cut, l.execution, NULL::text, l.instance_id, l.name, l.version, l.status,
              l.last_event_id, l.attempt, l.cancel_place, l.replay_token, l.lease_token,
              k.keys, k.vals, k.encodings, k.times,
              NULL::bigint, NULL::bigint, NULL::bigint[], NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
-             NULL::bigint
+             NULL::bigint, NULL::boolean
         FROM leased l LEFT JOIN LATERAL (
           SELECT array_agg(v.key) AS keys, array_agg(v.settled_value) AS vals,
                  array_agg(v.settled_encoding) AS encodings, array_agg(v.settled_updated_at) AS times
@@ -209,7 +232,7 @@ BEGIN
              NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint,
              NULL::text[], NULL::text[], NULL::text[], NULL::bigint[],
              NULL::bigint, NULL::bigint, NULL::bigint[], NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
-             NULL::bigint
+             NULL::bigint, NULL::boolean
         FROM unnest(v_taken, v_upto) WITH ORDINALITY AS u (key, upto, n)
           CROSS JOIN LATERAL (SELECT j.queue_floor, j.cancel_place FROM instances j WHERE j.key = u.key OFFSET 0) i
           CROSS JOIN LATERAL (
@@ -233,7 +256,12 @@ BEGIN
       FROM (SELECT q.wake_at, coalesce(q.instance_key = ANY (v_taken), false) AS own FROM queue q
               WHERE q.wake_at IS NOT NULL AND q.wake_at > v_lease_now ORDER BY q.wake_at LIMIT 16) l;
     v_next := least(v_next, v_now + v_due - v_lease_now);
+    -- What another session held a moment ago has no time of its own.
+    v_passed := v_passed OR cardinality(v_keys) > coalesce(cardinality(v_taken), 0);
+    v_next := least(v_next, CASE WHEN v_full THEN v_now WHEN v_passed THEN v_now + 20 END);
   END IF;
+  -- Another fetch may have passed over these while this one held them.
+  o_left_ready := NOT v_woken <@ coalesce(v_taken, '{}');
   SELECT array_agg(coalesce(w.ready_no, 0) ORDER BY c.n) INTO o_lows
     FROM unnest(p_caps, p_floors) WITH ORDINALITY AS c (capability, floor, n)
       LEFT JOIN LATERAL (
@@ -249,8 +277,8 @@ BEGIN
 END $$;
 
 -- Makes instances ready whose lease or delay has ended. A lease that was renewed since puts it off. The clock is read under
--- the locks: so no time is set that a floor has passed.
-CREATE FUNCTION wake(p_lease_now bigint, p_keys bigint[], p_places bigint[]) RETURNS void
+-- the locks: so no time is set that a floor has passed. Returns the instances that it could lock.
+CREATE FUNCTION wake(p_lease_now bigint, p_keys bigint[], p_places bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -275,10 +303,11 @@ BEGIN
               SELECT k.ctid AS tid, k.wake_at FROM queue k WHERE k.instance_key = u.key AND k.place = u.place OFFSET 0) o
             WHERE o.wake_at <= v_now LIMIT cardinality(v_keys)) t
     WHERE q.ctid = t.tid;
+  RETURN v_keys;
 END $$;
 
--- Notices due timers and delayed starts: the first timer of an instance without an entry becomes the entry.
-CREATE FUNCTION notice(p_keys bigint[], p_places bigint[]) RETURNS void
+-- Notices due timers and delayed starts: the first timer of an instance without an entry becomes the entry. Returns likewise.
+CREATE FUNCTION notice(p_keys bigint[], p_places bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -288,7 +317,7 @@ BEGIN
   SELECT array_agg(i.key ORDER BY u.n), array_agg(u.place ORDER BY u.n) INTO v_keys, v_places
     FROM unnest(p_keys, p_places) WITH ORDINALITY AS u (key, place, n)
       CROSS JOIN LATERAL (SELECT j.key FROM instances j WHERE j.key = u.key FOR UPDATE SKIP LOCKED) i;
-  IF v_keys IS NULL THEN RETURN; END IF;
+  IF v_keys IS NULL THEN RETURN NULL; END IF;
   WITH due AS MATERIALIZED (
     SELECT u.n, o.tid, i.tid AS instance, u.place, i.entry_place,
            i.entry_place IS NULL AND row_number() OVER (PARTITION BY u.key ORDER BY u.n) = 1 AS leads,
@@ -309,6 +338,7 @@ BEGIN
       ready_no = CASE WHEN d.leads OR d.entry_place = d.place THEN nextval('places') END
     FROM (SELECT * FROM due e ORDER BY e.n LIMIT cardinality(v_keys)) d
     WHERE q.ctid = d.tid;
+  RETURN v_keys;
 END $$;
 
 -- Takes the entry from instances whose timer is in the future again, if no other session has leased them meanwhile.
@@ -335,7 +365,7 @@ BEGIN
         AND (SELECT o.place FROM queue o
                WHERE o.instance_key = i.key AND o.place > i.queue_floor AND o.place < 2305843009213693952 LIMIT 1) IS NULL
   LOOP
-    UPDATE queue q SET waits_until = q.fire_at, capability = NULL, ready_no = NULL
+    UPDATE queue q SET waits_until = greatest(q.fire_at, p_now), capability = NULL, ready_no = NULL
       WHERE q.instance_key = v_row.key AND q.place >= 2305843009213693952 AND q.waits_until IS NULL;
     UPDATE instances i SET entry_place = NULL WHERE i.key = v_row.key;
   END LOOP;
