@@ -47,6 +47,9 @@ inline constexpr SchemaMutant schema_mutants[] = {
     {"a_held_activity_hides_the_sessions_behind_it",
      "      IF cardinality(v_tids) > 0 THEN\n        v_sessions := v_sessions[1:1];\n        EXIT;",
      "      v_sessions := v_sessions[1:1];\n      IF cardinality(v_tids) > 0 THEN\n        EXIT;"},
+    {"only_a_part_of_parked_mail_moves",
+     "PERFORM put_messages(p_now, v_keys, v_sent, NULL, v_items);\n  END LOOP",
+     "PERFORM put_messages(p_now, v_keys, v_sent, NULL, v_items);\n    EXIT;\n  END LOOP"},
     {"the_first_place_is_handed_out_twice", "SELECT nextval('places');", ""},
 };
 

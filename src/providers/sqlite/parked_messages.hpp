@@ -37,6 +37,7 @@ class ParkedMessages {
   Statement list_;
   Statement erase_;
   Statement any_expired_;
+  Statement begin_anew_;
   Statement expire_;
 };
 

@@ -17,7 +17,7 @@ StoreCounts::StoreCounts(Connection& connection)
           "ORDER BY key LIMIT ?2) GROUP BY status"),
       depths_(
           connection,
-          // ?1: wall clock, ?2: lease clock
+          // ?1: wall clock, ?2: lease clock, ?3: its first moment of this boot
           "WITH delayed AS (SELECT instance_key FROM duramen_queue WHERE capability IS NOT NULL "
           "AND ready_at > ?2 UNION SELECT instance_key FROM duramen_queue WHERE due_at > ?1 AND fire_at IS "
           "NULL), "
@@ -31,7 +31,7 @@ StoreCounts::StoreCounts(Connection& connection)
           "count(*) FILTER (WHERE later), count(*) FILTER (WHERE leased AND NOT later) FROM messages), "
           "(SELECT count(*) FILTER (WHERE NOT later AND NOT leased), "
           "count(*) FILTER (WHERE later AND NOT leased), count(*) FILTER (WHERE leased) FROM work), "
-          "(SELECT count(*) FROM duramen_parked_messages WHERE expires_at > ?1), "
+          "(SELECT count(*) FROM duramen_parked_messages WHERE expires_at > ?2 OR expires_at < ?3), "
           "(SELECT count(*) FROM duramen_sessions WHERE lease_until > ?2)") {}
 
 StoreMetrics StoreCounts::metrics() {
@@ -68,7 +68,7 @@ InstanceCount StoreCounts::instances(Incarnation after, std::size_t limit) {
 }
 
 QueueDepths StoreCounts::depths(const TransactionTime& time) {
-  Cursor run = depths_.run(time.now, time.lease_now);
+  Cursor run = depths_.run(time.now, time.lease_now, time.first_of_boot());
   run.step();
   return {.orchestrator_due = run.number(0),
           .orchestrator_later = run.number(1),

@@ -48,6 +48,15 @@ void the_longest_waiting_instance_is_first_whatever_the_wall_clock(Driver& d) {
   d.check.equal(order, "bca", "order of instances");
 }
 
+void parked_mail_expires_in_lease_time(Driver& d) {
+  d.send("a", raise("early"));
+  if (!d.jump_wall(48h)) return;
+  d.send("a", raise("late"));
+  d.sweep();
+  d.start("a");
+  d.check.equal(names_of(d.fetch_one().messages), "? early late", "messages");
+}
+
 void a_timer_follows_the_wall_clock(Driver& d) {
   d.running("a");
   d.send(timer("a", 2, d.now() + 1h));
@@ -114,6 +123,7 @@ std::span<const ConformanceCase> clock_cases() {
       DURAMEN_CASE(a_delay_of_a_turn_counts_in_lease_time),
       DURAMEN_CASE(activities_are_fetched_whatever_the_wall_clock),
       DURAMEN_CASE(schedule_to_start_counts_in_lease_time),
+      DURAMEN_CASE(parked_mail_expires_in_lease_time),
   };
   return cases;
 }

@@ -57,6 +57,27 @@ TEST_F(PostgresSizes, AnInstanceWithAGigabyteOfMailIsFetchedInParts) {
   }
 }
 
+// The server puts at most 1 GB into one array: parked mail moves in parts of 16 MiB.
+TEST_F(PostgresSizes, ParkedMailOfAnySizeMovesInOrderWhenItsInstanceStarts) {
+  const auto store = open();
+  constexpr std::size_t count = 20;
+  for (std::size_t i = 0; i < count; ++i) {
+    const OutboundMessage large{
+        "a", message::ExternalRaised{std::to_string(i), Payload::text(std::string(2u << 20u, 'x'))}};
+    ASSERT_EQ(store->enqueue_messages({&large, 1}).value().at(0), EnqueueOutcome::parked);
+  }
+  start(*store, "a");
+  EXPECT_EQ(schema->number("SELECT count(*) FROM " + quoted_schema() + ".parked_messages"), 0);
+  const auto items =
+      store->fetch_turns({.node = "n", .lease = 1h, .max_bytes = 100u << 20u, .max_total_bytes = 100u << 20u})
+          .value()
+          .items;
+  ASSERT_EQ(items.at(0).messages.size(), count + 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    EXPECT_EQ(std::get<message::ExternalRaised>(items[0].messages[i + 1].body).name, std::to_string(i));
+  }
+}
+
 TEST_F(PostgresSizes, AHeldCommitDoesNotReadTheTimersOfItsInstance) {
   const auto store = open(plans.explained(schema->options()));
   TurnCommit begin = fused_turn("a", 1);

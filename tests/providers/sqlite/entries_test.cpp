@@ -133,6 +133,26 @@ TEST(ALimitOnWaiting, BeginsAnewWithABootOfTheMachine) {
   EXPECT_EQ(provider->sweep(10).value().overdue, 1u);
 }
 
+TEST(ParkedMail, GetsItsWholeTimeAnewWithABootOfTheMachine) {
+  const TempDir dir;
+  ManualClock clock;
+  const OutboundMessage message{"a", message::ExternalRaised{"x", Payload::text("1")}};
+  {
+    const auto provider = open_at(dir.file("t.db"), &clock);
+    ASSERT_EQ(provider->enqueue_messages({&message, 1}).value().at(0), EnqueueOutcome::parked);
+  }
+  clock.advance(23h);
+  RawConnection{dir.file("t.db")}.execute("UPDATE duramen_boots SET boot_id = 'the boot before this one'");
+  const auto provider = open_at(dir.file("t.db"), &clock);
+  EXPECT_EQ(provider->get_queue_depths().value().parked, 1u);
+  for (const std::size_t left : {1u, 0u}) {
+    EXPECT_TRUE(provider->sweep(10));
+    clock.advance(left == 1 ? 23h : 2h);
+    EXPECT_TRUE(provider->sweep(10));
+    EXPECT_EQ(provider->get_queue_depths().value().parked, left);
+  }
+}
+
 TEST(AFence, StandsAboveTheBaseOfItsActivity) {
   const auto provider = open_at(":memory:");
   TurnCommit first = first_turn("a", 1);

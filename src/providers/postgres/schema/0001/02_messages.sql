@@ -206,7 +206,7 @@ BEGIN
   END LOOP;
 END $$;
 
--- Moves parked messages of instances that have just been created into their queues.
+-- Moves parked messages of instances that have just been created into their queues, in parts: an array has at most 1 GB.
 CREATE FUNCTION unpark(p_now bigint, p_lease_now bigint, p_keys bigint[], p_ids text[]) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
@@ -214,21 +214,31 @@ DECLARE
   v_keys bigint[];
   v_sent bigint[];
   v_items text[];
+  v_after bigint := -1;
 BEGIN
-  IF NOT EXISTS (SELECT 1 FROM parked_messages p WHERE p.instance_id = ANY (p_ids)) THEN RETURN; END IF;
-  WITH moved AS MATERIALIZED (
-    SELECT n.key, p.tid, p.id, p.message_id, p.sent_at, p.until, p.item
+  PERFORM 1 FROM parked_messages p WHERE p.instance_id = ANY (p_ids) FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  INSERT INTO received_messages (instance_key, message_id)
+    SELECT DISTINCT n.key, p.message_id
       FROM unnest(p_keys, p_ids) AS n (key, id)
-        CROSS JOIN LATERAL (SELECT m.ctid AS tid, m.* FROM parked_messages m WHERE m.instance_id = n.id FOR UPDATE) p),
-  gone AS (
-    DELETE FROM parked_messages p WHERE p.ctid = ANY (ARRAY(SELECT m.tid FROM moved m))),
-  fresh AS (
-    INSERT INTO received_messages (instance_key, message_id)
-      SELECT DISTINCT m.key, m.message_id FROM moved m WHERE m.message_id IS NOT NULL AND m.until > p_lease_now
-      ON CONFLICT DO NOTHING)
-  SELECT array_agg(m.key ORDER BY m.id), array_agg(m.sent_at ORDER BY m.id), array_agg(m.item ORDER BY m.id)
-    INTO v_keys, v_sent, v_items FROM moved m WHERE m.until > p_lease_now;
-  IF v_keys IS NOT NULL THEN PERFORM put_messages(p_now, v_keys, v_sent, NULL, v_items); END IF;
+        CROSS JOIN LATERAL (SELECT m.message_id, m.until FROM parked_messages m WHERE m.instance_id = n.id OFFSET 0) p
+      WHERE p.message_id IS NOT NULL AND p.until > p_lease_now
+    ON CONFLICT DO NOTHING;
+  LOOP
+    SELECT array_agg(t.key ORDER BY t.id), array_agg(t.sent_at ORDER BY t.id), array_agg(t.item ORDER BY t.id), max(t.id)
+      INTO v_keys, v_sent, v_items, v_after
+      FROM (SELECT c.*, sum(octet_length(c.item)) OVER (ORDER BY c.id) - octet_length(c.item) AS before
+              FROM (SELECT n.key, p.id, p.sent_at, p.item
+                      FROM unnest(p_keys, p_ids) AS n (key, id)
+                        CROSS JOIN LATERAL (
+                          SELECT m.id, m.sent_at, m.until, m.item FROM parked_messages m WHERE m.instance_id = n.id OFFSET 0) p
+                      WHERE p.id > v_after AND p.until > p_lease_now
+                      ORDER BY p.id LIMIT 1000) c) t
+      WHERE t.before < 16777216;
+    EXIT WHEN v_keys IS NULL;
+    PERFORM put_messages(p_now, v_keys, v_sent, NULL, v_items);
+  END LOOP;
+  DELETE FROM parked_messages p WHERE p.instance_id = ANY (p_ids);
 END $$;
 
 -- Sends messages. Of each: its kind (0: to an instance that exists; 1: may be parked; 2: creates the instance; 3: a cancel;

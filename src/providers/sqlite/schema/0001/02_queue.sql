@@ -45,7 +45,7 @@ CREATE TABLE duramen_received_messages (
 ) WITHOUT ROWID;
 
 -- Events and queue messages for an instance that does not exist yet. The start of the instance moves them into its
--- queue; a sweep deletes them when they have expired.
+-- queue; a sweep deletes them when they have expired, in lease time.
 CREATE TABLE duramen_parked_messages (
   id          INTEGER PRIMARY KEY,
   instance_id TEXT NOT NULL,
