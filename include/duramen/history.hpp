@@ -58,6 +58,8 @@ struct CarriedEvent {
   Kind kind = Kind::queue;
   std::string name;
   Payload data;
+  /// The person or program that sent it, if it said so.
+  std::optional<std::string> requested_by = std::nullopt;
   friend bool operator==(const CarriedEvent&, const CarriedEvent&) = default;
 };
 

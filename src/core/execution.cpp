@@ -238,19 +238,21 @@ void Execution::follow_mail(const Event& event) {
     if (mailboxes_.wait(kind, name, event.id)) schedules_.close(event.id);
   };
   if (event_class(event) == EventClass::cancel) mailboxes_.drop(event.source);
-  std::visit(
-      Overloaded{
-          [this](const event::OrchestrationStarted& e) {
-            for (const CarriedEvent& carried : e.carry_forward)
-              arrive(carried.kind, carried.name, carried.data);
-          },
-          [this](const event::ExternalEvent& e) { arrive(Mailboxes::Kind::external, e.name, e.data); },
-          [this](const event::QueueEventDelivered& e) { arrive(Mailboxes::Kind::queue, e.name, e.data); },
-          [&](const event::ExternalSubscribed& e) { wait(Mailboxes::Kind::external, e.name); },
-          [&](const event::QueueSubscribed& e) { wait(Mailboxes::Kind::queue, e.name); },
-          [](const auto&) {},
-      },
-      event.body);
+  std::visit(Overloaded{
+                 [this](const event::OrchestrationStarted& e) {
+                   for (const CarriedEvent& carried : e.carry_forward) arrive(carried);
+                 },
+                 [this](const event::ExternalEvent& e) {
+                   arrive({Mailboxes::Kind::external, e.name, e.data, e.requested_by});
+                 },
+                 [this](const event::QueueEventDelivered& e) {
+                   arrive({Mailboxes::Kind::queue, e.name, e.data, e.requested_by});
+                 },
+                 [&](const event::ExternalSubscribed& e) { wait(Mailboxes::Kind::external, e.name); },
+                 [&](const event::QueueSubscribed& e) { wait(Mailboxes::Kind::queue, e.name); },
+                 [](const auto&) {},
+             },
+             event.body);
 }
 
 /// The code can go no further after a recorded inbound event; the recorded segment must end here as well.
@@ -431,23 +433,26 @@ EventBody Execution::end_event() const {
 void Execution::apply(const Event& inbound) {
   // `inbound` may be in delta_, which grows while the code runs: do not read it after that point.
   const EventId source = inbound.source;
-  std::visit(
-      Overloaded{
-          [this, at = inbound.timestamp](const event::OrchestrationStarted& e) {
-            started_at_ = at;
-            begin(e);
-          },
-          [this, source](const event::ActivityCompleted& e) { resolve(source, e.result); },
-          [this, source](const event::ActivityFailed& e) { resolve(source, e); },
-          [this, source](const event::TimerFired&) { resolve(source, Payload::none()); },
-          [this, source](const event::SubOrchestrationCompleted& e) { resolve(source, e.result); },
-          [this, source](const event::SubOrchestrationFailed& e) { resolve(source, e.details); },
-          [this](const event::ExternalEvent& e) { arrive(Mailboxes::Kind::external, e.name, e.data); },
-          [this](const event::QueueEventDelivered& e) { arrive(Mailboxes::Kind::queue, e.name, e.data); },
-          [this](const event::OrchestrationCancelRequested& e) { cancel(e); },
-          [](const auto&) {},
-      },
-      inbound.body);
+  std::visit(Overloaded{
+                 [this, at = inbound.timestamp](const event::OrchestrationStarted& e) {
+                   started_at_ = at;
+                   begin(e);
+                 },
+                 [this, source](const event::ActivityCompleted& e) { resolve(source, e.result); },
+                 [this, source](const event::ActivityFailed& e) { resolve(source, e); },
+                 [this, source](const event::TimerFired&) { resolve(source, Payload::none()); },
+                 [this, source](const event::SubOrchestrationCompleted& e) { resolve(source, e.result); },
+                 [this, source](const event::SubOrchestrationFailed& e) { resolve(source, e.details); },
+                 [this](const event::ExternalEvent& e) {
+                   arrive({Mailboxes::Kind::external, e.name, e.data, e.requested_by});
+                 },
+                 [this](const event::QueueEventDelivered& e) {
+                   arrive({Mailboxes::Kind::queue, e.name, e.data, e.requested_by});
+                 },
+                 [this](const event::OrchestrationCancelRequested& e) { cancel(e); },
+                 [](const auto&) {},
+             },
+             inbound.body);
 }
 
 void Execution::read_beginning(const event::OrchestrationStarted& started) {
@@ -465,7 +470,7 @@ void Execution::read_beginning(const event::OrchestrationStarted& started) {
 
 void Execution::begin(const event::OrchestrationStarted& started) {
   read_beginning(started);
-  for (const CarriedEvent& carried : started.carry_forward) arrive(carried.kind, carried.name, carried.data);
+  for (const CarriedEvent& carried : started.carry_forward) arrive(carried);
   if (started.cancel) {
     const bool has_cleanup = graceful_ && handler_ && identity_.execution > ExecutionId{1};
     if (!has_cleanup || started.cancel->mode == CancelMode::terminate) {
@@ -479,11 +484,11 @@ void Execution::begin(const event::OrchestrationStarted& started) {
   root_->run_until_suspended(*this, false);
 }
 
-void Execution::arrive(Mailboxes::Kind kind, const std::string& name, const Payload& data) {
-  const std::optional<EventId> wait = mailboxes_.arrive(kind, name, data);
+void Execution::arrive(CarriedEvent mail) {
+  const std::optional<EventId> wait = mailboxes_.arrive(mail);
   if (!wait) return;
   schedules_.close(*wait);
-  resolve(*wait, data);
+  resolve(*wait, std::move(mail.data));
 }
 
 template <class Outcome>

@@ -163,7 +163,7 @@ class Execution {
   void begin(const event::OrchestrationStarted& started);
   void read_beginning(const event::OrchestrationStarted& started);
   void cancel(const event::OrchestrationCancelRequested& request);
-  void arrive(Mailboxes::Kind kind, const std::string& name, const Payload& data);
+  void arrive(CarriedEvent mail);
   template <class Outcome>
   void resolve(EventId source, Outcome outcome);
   void run_code();
@@ -214,8 +214,8 @@ class Execution {
   [[nodiscard]] CancelReason terminal_reason() const;
   [[nodiscard]] TurnOutcome finish_turn();
   void fill_end(TurnOutcome& outcome) const;
-  void send_end(TurnOutcome& outcome) const;
-  void send_next(TurnOutcome& outcome, const Continued& next) const;
+  void send_end(TurnOutcome& outcome);
+  void send_next(TurnOutcome& outcome, const Continued& next);
   void fill_effects(TurnOutcome& outcome, const Event& event, EventId first_new) const;
   [[nodiscard]] OutboundMessage start_of(const event::SubOrchestrationScheduled& child, EventId event) const;
   [[nodiscard]] ParentLink link_to(EventId event) const;

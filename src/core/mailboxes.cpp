@@ -5,10 +5,10 @@
 
 namespace duramen::inline v0::core {
 
-std::optional<EventId> Mailboxes::arrive(Kind kind, const std::string& name, const Payload& data) {
-  Box& box = boxes_[{kind, name}];
+std::optional<EventId> Mailboxes::arrive(CarriedEvent& mail) {
+  Box& box = boxes_[{mail.kind, std::move(mail.name)}];
   if (box.waits.empty()) {
-    box.arrivals.push_back({++arrived_, data});
+    box.arrivals.push_back({++arrived_, std::move(mail.data), std::move(mail.requested_by)});
     return std::nullopt;
   }
   const EventId wait = *box.waits.begin();
@@ -41,18 +41,20 @@ bool Mailboxes::has_arrival(Kind kind, const std::string& name) const {
   return found != boxes_.end() && !found->second.arrivals.empty();
 }
 
-std::vector<CarriedEvent> Mailboxes::unclaimed() const {
-  // Sorted in place and copied once: there may be very many.
-  std::vector<std::pair<const Arrival*, const Name*>> ordered;
-  for (const auto& [name, box] : boxes_) {
-    for (const Arrival& arrival : box.arrivals) ordered.emplace_back(&arrival, &name);
+std::vector<CarriedEvent> Mailboxes::take_unclaimed() {
+  // Sorted in place and moved: there may be very much.
+  std::vector<std::pair<Arrival*, const Name*>> ordered;
+  for (auto& [name, box] : boxes_) {
+    for (Arrival& arrival : box.arrivals) ordered.emplace_back(&arrival, &name);
   }
   std::ranges::sort(ordered, {}, [](const auto& arrival) { return arrival.first->order; });
   std::vector<CarriedEvent> events;
   events.reserve(ordered.size());
   for (const auto& [arrival, name] : ordered) {
-    events.push_back(CarriedEvent{name->first, name->second, arrival->data});
+    events.push_back(
+        CarriedEvent{name->first, name->second, std::move(arrival->data), std::move(arrival->requested_by)});
   }
+  for (auto& [name, box] : boxes_) box.arrivals.clear();
   return events;
 }
 

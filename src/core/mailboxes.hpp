@@ -25,21 +25,22 @@ class Mailboxes {
  public:
   using Kind = CarriedEvent::Kind;
 
-  /// The wait that receives it, if one is open; otherwise the arrival is kept.
-  [[nodiscard]] std::optional<EventId> arrive(Kind kind, const std::string& name, const Payload& data);
+  /// The wait that receives it, if one is open; otherwise the arrival is kept, and `mail` is moved from.
+  [[nodiscard]] std::optional<EventId> arrive(CarriedEvent& mail);
   /// Takes the oldest kept arrival; if there is none, registers the wait.
   [[nodiscard]] std::optional<Payload> wait(Kind kind, const std::string& name, EventId wait);
   void drop(EventId wait);
   /// True if a wait would be answered at once.
   [[nodiscard]] bool has_arrival(Kind kind, const std::string& name) const;
 
-  /// All undelivered arrivals, in order.
-  [[nodiscard]] std::vector<CarriedEvent> unclaimed() const;
+  /// Removes all undelivered arrivals and returns them in order.
+  [[nodiscard]] std::vector<CarriedEvent> take_unclaimed();
 
  private:
   struct Arrival {
     std::uint64_t order;
     Payload data;
+    std::optional<std::string> requested_by;
   };
   struct Box {
     std::deque<Arrival> arrivals;

@@ -72,7 +72,7 @@ void Execution::fill_end(TurnOutcome& outcome) const {
 }
 
 /// Reports the end once, with the turn that decided it.
-void Execution::send_end(TurnOutcome& outcome) const {
+void Execution::send_end(TurnOutcome& outcome) {
   outcome.cancel_rest = terminal_reason();
   if (const auto* continued = std::get_if<Continued>(&*end_)) {
     send_next(outcome, *continued);
@@ -85,7 +85,7 @@ void Execution::send_end(TurnOutcome& outcome) const {
 }
 
 /// The beginning of the next execution, with the unclaimed mail.
-void Execution::send_next(TurnOutcome& outcome, const Continued& continued) const {
+void Execution::send_next(TurnOutcome& outcome, const Continued& continued) {
   message::ContinueAsNew next;
   next.orchestration = name_;
   next.input = continued.input;
@@ -96,14 +96,17 @@ void Execution::send_next(TurnOutcome& outcome, const Continued& continued) cons
   next.events_before = events_before_ + last_event_id_.value;
   if (!detail::mutant("the_next_execution_forgets_its_requester")) next.requested_by = requested_by_;
   std::size_t bytes = 0;
-  for (CarriedEvent& mail : mailboxes_.unclaimed()) {
+  for (CarriedEvent& mail : mailboxes_.take_unclaimed()) {
+    if (detail::mutant("unclaimed_mail_forgets_its_requester")) mail.requested_by.reset();
     bytes += estimated_bytes(mail);
     if (bytes <= max_carried_bytes || detail::mutant("all_mail_is_carried")) {
       next.carry_forward.push_back(std::move(mail));
     } else if (mail.kind == CarriedEvent::Kind::external) {
-      outcome.put_back.emplace_back(message::ExternalRaised{std::move(mail.name), std::move(mail.data)});
+      outcome.put_back.emplace_back(
+          message::ExternalRaised{std::move(mail.name), std::move(mail.data), std::move(mail.requested_by)});
     } else {
-      outcome.put_back.emplace_back(message::QueueMessage{std::move(mail.name), std::move(mail.data)});
+      outcome.put_back.emplace_back(
+          message::QueueMessage{std::move(mail.name), std::move(mail.data), std::move(mail.requested_by)});
     }
   }
   outcome.bytes += bytes;

@@ -18,7 +18,8 @@ std::size_t bytes_of(const Failure& failure) noexcept {
 }  // namespace
 
 std::size_t estimated_bytes(const CarriedEvent& event) noexcept {
-  return frame + event.name.size() + event.data.data.size();
+  return frame + event.name.size() + event.data.data.size() +
+         (event.requested_by ? event.requested_by->size() : 0);
 }
 
 std::size_t estimated_bytes(const EventBody& body) noexcept {

@@ -34,6 +34,8 @@ void read_carried_extras(const JsonValue& value, CarriedEvent& out, std::string&
   std::string kind{queue_kind};
   extras.optional("encoding", encoding);
   extras.optional("kind", kind);
+  std::string requested_by;
+  if (extras.optional("requested_by", requested_by)) out.requested_by = std::move(requested_by);
   if (encoding == to_string(Encoding::json)) {
     out.data.encoding = Encoding::json;
   } else if (encoding != to_string(Encoding::text)) {
@@ -92,10 +94,11 @@ void write_carried(base::JsonWriter& json, const std::vector<CarriedEvent>& even
     json.begin_array();
     json.value(std::string_view{event.name});
     json.value(std::string_view{event.data.data});
-    if (is_json || is_external) {
+    if (is_json || is_external || event.requested_by) {
       json.begin_object();
       if (is_json) json.field("encoding", to_string(event.data.encoding));
       if (is_external) json.field("kind", external_kind);
+      if (event.requested_by) json.field("requested_by", std::string_view{*event.requested_by});
       json.end_object();
     }
     json.end_array();

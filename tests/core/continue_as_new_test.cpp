@@ -269,6 +269,24 @@ TEST(ContinueAsNew, CarriesEightMebibytesAndPutsTheRestBack) {
   EXPECT_EQ(instance.turn().put_back[2], Instance::enqueuing("jobs", "j" + mebibyte));
 }
 
+TEST(ContinueAsNew, UnclaimedMailKeepsItsRequesterWhetherItIsCarriedOrPutBack) {
+  Instance instance{continues, Mode::fresh};
+  instance.start();
+  for (int i = 0; i < 3; ++i) {
+    const Payload data = Payload::text(std::string(std::size_t{3} << 20u, 'x'));
+    instance.deliver({message::QueueMessage{"jobs", data, "Ada"}});
+    instance.deliver({message::ExternalRaised{"go", data, "Grace"}});
+  }
+  instance.complete("A", "");
+  std::vector<std::optional<std::string>> carried;
+  for (const CarriedEvent& mail : instance.next_execution().carry_forward)
+    carried.push_back(mail.requested_by);
+  EXPECT_THAT(carried, ElementsAre("Ada", "Grace"));
+  ASSERT_THAT(instance.turn().put_back, SizeIs(4));
+  EXPECT_EQ(std::get<message::QueueMessage>(instance.turn().put_back[0]).requested_by, "Ada");
+  EXPECT_EQ(std::get<message::ExternalRaised>(instance.turn().put_back[1]).requested_by, "Grace");
+}
+
 TEST(ContinueAsNew, TheNextExecutionTakesWhatWasPutBackInOrder) {
   World world;
   world.add("subject", [](Context& ctx, std::string input) -> Task<std::string> {

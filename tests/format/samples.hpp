@@ -59,7 +59,9 @@ inline std::vector<CarriedEvent> carried() {
   return {{Kind::queue, "inbox", Payload::text("m1")},
           {Kind::queue, "inbox", Payload::json("{\"a\":1}")},
           {Kind::external, "approved", Payload::text(awkward)},
-          {Kind::external, "approved", Payload::json("true")}};
+          {Kind::external, "approved", Payload::json("true")},
+          {Kind::queue, "inbox", Payload::text("m2"), "Ada"},
+          {Kind::external, "approved", Payload::json("false"), awkward}};
 }
 
 inline AttemptInfo ran() { return {at(7), 3, NodeId{"node-\"1\""}}; }

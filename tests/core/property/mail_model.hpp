@@ -18,9 +18,9 @@ class MailModel {
     if (const auto* started = std::get_if<event::OrchestrationStarted>(&event.body)) {
       for (const CarriedEvent& carried : started->carry_forward) arrive(carried);
     } else if (const auto* raised = std::get_if<event::ExternalEvent>(&event.body)) {
-      arrive({Kind::external, raised->name, raised->data});
+      arrive({Kind::external, raised->name, raised->data, raised->requested_by});
     } else if (const auto* queued = std::get_if<event::QueueEventDelivered>(&event.body)) {
-      arrive({Kind::queue, queued->name, queued->data});
+      arrive({Kind::queue, queued->name, queued->data, queued->requested_by});
     } else if (const auto* wait = std::get_if<event::ExternalSubscribed>(&event.body)) {
       open({Kind::external, wait->name, event.id});
     } else if (const auto* dequeue = std::get_if<event::QueueSubscribed>(&event.body)) {
