@@ -134,7 +134,7 @@ class [[nodiscard("a dropped DurableFuture does nothing, or cancels what it star
   }
 
   /// The activities of one session run on one worker while it lives. Compared on replay. Set it before the
-  /// first poll.
+  /// first poll. An empty id is refused like an empty name.
   DurableFuture on_session(std::string session) && {
     activity().session_id = std::move(session);
     return std::move(*this);

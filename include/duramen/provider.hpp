@@ -284,8 +284,9 @@ enum class CommitOutcome : std::uint8_t {
   condition_failed,
   /// FusedStart only: the id is taken, see `start`; nothing was stored.
   start_refused,
-  /// Can never be stored (event ids that do not continue the history, a wrong execution, a value that the
-  /// store cannot hold). Nothing was stored, a held lease is still held, and `message` gives the reason.
+  /// Can never be stored (event ids that do not continue the history, a wrong execution, an empty session id,
+  /// a value that the store cannot hold). Nothing was stored, a held lease is still held, and `message` gives
+  /// the reason.
   invalid,
 };
 

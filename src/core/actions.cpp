@@ -85,7 +85,7 @@ void require_names(const EventBody& body) {
                  [](const event::ActivityScheduled& e) {
                    require_name("the name of an activity", e.name);
                    if (e.tag) require_name("a tag", *e.tag, max_tag_bytes);
-                   require_optional("a session id", e.session_id);
+                   if (e.session_id) require_name("a session id", *e.session_id);
                  },
                  [&](const event::SubOrchestrationScheduled& e) { require_start(e); },
                  [&](const event::OrchestrationChained& e) { require_start(e); },

@@ -160,7 +160,24 @@ class ATagDoesNotExcludeTheUntagged final : public WrongProvider {
   }
 };
 
+class AnEmptySessionIsNone final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
+    auto changed = copy_of(commits);
+    for (TurnCommit& commit : changed) {
+      for (NewActivity& activity : commit.new_activities) {
+        if (activity.request.session_id == "") activity.request.session_id.reset();
+      }
+    }
+    return ForwardingProvider::commit_turns(changed, preempt);
+  }
+};
+
 constexpr Mutant mutants[] = {
+    {"an_empty_session_is_none", "An empty session id counts as no session.",
+     "an_empty_session_id_is_refused", make_mutant<AnEmptySessionIsNone>},
     {"live_sessions_are_taken", "A session belongs to the last worker that fetched.",
      "another_worker_cannot_fetch_from_a_live_session", make_mutant<LiveSessionsAreTaken>},
     {"a_session_never_ends", "Sessions of a dead owner cannot be claimed.", "an_ended_session_can_be_claimed",

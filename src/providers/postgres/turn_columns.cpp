@@ -129,7 +129,8 @@ void TurnColumns::add_turn(const TurnCommit& commit, Incarnation number) {
   turn_.seen.add(condition != nullptr ? condition->last_event_id.value : std::uint64_t{0});
   turn_.replay.add(condition != nullptr ? condition->replay_token.value : std::uint64_t{0});
   turn_.execution.add(commit.execution.value);
-  turn_.fits.add(numbered_one_after_the_other(commit) && (start == nullptr || is_first_turn(commit)));
+  turn_.fits.add(numbered_one_after_the_other(commit) && (start == nullptr || is_first_turn(commit)) &&
+                 providers::problem_of(commit) == nullptr);
   turn_.first.add(commit.events.empty() ? std::uint64_t{0} : commit.events.front().id.value);
   turn_.last.add(commit.events.empty() ? std::uint64_t{0} : commit.events.back().id.value);
   turn_.events.add(encode_events(commit.events));
@@ -296,7 +297,7 @@ TurnAnswer read_turn_answer(const Rows& rows, std::span<const TurnCommit> commit
     result.outcome = static_cast<CommitOutcome>(outcome.at(i));
     result.incarnation = Incarnation{static_cast<std::uint64_t>(key.at(i))};
     result.start = static_cast<StartOutcome>(start.at(i));
-    if (result.outcome == CommitOutcome::invalid) result.message = providers::turn_does_not_fit;
+    if (result.outcome == CommitOutcome::invalid) result.message = providers::reason_of_invalid(commits[i]);
   }
   const auto ack_outcome = rows.integers(0, ack_outcomes);
   const auto ack_reason = rows.texts(0, ack_reasons);

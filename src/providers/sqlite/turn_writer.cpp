@@ -25,14 +25,16 @@ bool starts_next_execution(const TurnCommit& commit, const InstanceRow& instance
   return instance.status == Status::continued_as_new && commit.execution == instance.execution.next();
 }
 
-/// True if the events continue the stored history.
+/// True if the turn can be stored: its events continue the stored history.
 bool continues(const TurnCommit& commit, const InstanceRow& instance) {
+  if (providers::problem_of(commit) != nullptr) return false;
   if (starts_next_execution(commit, instance)) return numbered_after(commit, {});
   return commit.execution == instance.execution && numbered_after(commit, instance.last_event_id);
 }
 
 bool is_first_turn(const TurnCommit& commit) {
-  return commit.execution == ExecutionId{1} && commit.activity_acks.empty() && numbered_after(commit, {});
+  return providers::problem_of(commit) == nullptr && commit.execution == ExecutionId{1} &&
+         commit.activity_acks.empty() && numbered_after(commit, {});
 }
 
 /// Adds the incarnation of the instance, which a fused first turn could not know.
@@ -132,7 +134,7 @@ CommitResult TurnWriter::commit_start(const TransactionTime& time, const TurnCom
     }
     if (!fits) {
       result.outcome = CommitOutcome::invalid;
-      result.message = providers::turn_does_not_fit;
+      result.message = providers::reason_of_invalid(commit);
       return result;
     }
     row = instances_.insert(time, numbers_, instance);
@@ -175,7 +177,7 @@ CommitResult TurnWriter::commit_turn(const TransactionTime& time, const TurnComm
         commit.activity_acks, [&](const ActivityAck& ack) { return workers_.is_held(time, ack.lease); });
     if (acks_hold) {
       result.outcome = CommitOutcome::invalid;
-      result.message = providers::turn_does_not_fit;
+      result.message = providers::reason_of_invalid(commit);
     } else {
       fail_condition(time, commit, result, notices);
     }

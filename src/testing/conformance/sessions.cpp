@@ -476,6 +476,26 @@ void a_skipped_activity_claims_no_session(Driver& d) {
   d.check.equal(number_of(fetch_for(d, "B")), 3u, "for another worker");
 }
 
+void an_empty_session_id_is_refused(Driver& d) {
+  const InstanceInfo a = d.running("a");
+  TurnCommit turn = d.turn(d.woken("a"));
+  turn.events = {scheduled(2)};
+  turn.new_activities = {Driver::activity(a, 2)};
+  turn.new_activities[0].request.session_id = "";
+  const CommitResult refused = d.commit(turn);
+  d.check.equal(refused.outcome, CommitOutcome::invalid, "a turn");
+  d.check.that(!refused.message.empty(), "the reason");
+  TurnCommit first = d.fused("b");
+  first.events = {started(), scheduled(2)};
+  first.new_activities = {Driver::activity({.instance = "b"}, 2)};
+  first.new_activities[0].request.session_id = "";
+  d.check.equal(d.commit(first).outcome, CommitOutcome::invalid, "a start with its first turn");
+  d.check.that(!d.info("b").has_value(), "nothing was started");
+  turn.new_activities[0].request.session_id = "s";
+  d.must_commit(turn);
+  d.check.equal(number_of(fetch_for(d, "A")), 2u, "a session with a name");
+}
+
 }  // namespace
 
 std::span<const ConformanceCase> session_cases() {
@@ -560,6 +580,7 @@ std::span<const ConformanceCase> session_cases() {
       DURAMEN_CASE(a_wall_clock_jump_changes_no_session),
       DURAMEN_CASE(session_tag_and_name_filters_all_apply),
       DURAMEN_CASE(a_skipped_activity_claims_no_session),
+      DURAMEN_CASE(an_empty_session_id_is_refused),
   };
   return cases;
 }

@@ -80,9 +80,9 @@ CommitResult MemoryState::commit(const TurnCommit& commit) {
     }
   }
   if (!basis_holds(commit, instance, result)) return result;
-  if (!continues(commit, fused ? nullptr : instance)) {
+  if (providers::problem_of(commit) != nullptr || !continues(commit, fused ? nullptr : instance)) {
     result.outcome = CommitOutcome::invalid;
-    result.message = providers::turn_does_not_fit;
+    result.message = providers::reason_of_invalid(commit);
     return result;
   }
   if (fused) {
