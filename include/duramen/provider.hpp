@@ -261,7 +261,9 @@ struct TurnCommit {
   Duration activity_lease{};  ///< for rows born leased
   /// Timers, child starts, cancels, answers to the parent, the beginning of the next execution.
   std::vector<OutboundMessage> messages;
-  /// Mail of this instance that the next execution takes before everything else in its queue, in this order.
+  /// Mail of this instance that the next execution takes before everything else in its queue, in this order:
+  /// events and queue messages, only with the beginning of that execution in `messages`. There is no limit to
+  /// its size.
   std::vector<MessageBody> put_back;
 
   /// Removed from the worker queue after `new_activities` was inserted, whichever node holds them.

@@ -15,6 +15,36 @@ class Messages : public Scenario {
   }
 };
 
+// -- much mail ------------------------------------------
+
+// 80 MiB of mail that the first execution takes and does not read: more than a beginning carries, and more
+// than one statement puts back.
+TEST_F(Messages, AnyAmountOfUnreadMailSurvivesContinueAsNewInOrderAndOnce) {
+  constexpr int count = 40;
+  add("reader", [](OrchestrationContext& ctx, bool reads) -> Task<int> {
+    if (!reads) {
+      co_await ctx.schedule_wait("go");
+      co_return co_await ctx.continue_as_new(true);
+    }
+    int next = 0;
+    for (; next < count; ++next) {
+      const std::string job = co_await ctx.dequeue_event("jobs");
+      if (std::stoi(job) != next) throw std::runtime_error("took " + job.substr(0, 8));
+    }
+    co_return next;
+  });
+  world.client.start("r", "reader", false).value();
+  for (int i = 0; i < count; ++i) {
+    std::string job = std::to_string(i) + " ";
+    job.resize((std::size_t{2} << 20u) - 64, 'x');
+    world.client.enqueue_event("r", "jobs", job).value();
+  }
+  world.client.raise_event("r", "go", "").value();
+  world.run();
+  EXPECT_EQ(world.end_of("r").output_as<int>(), count);
+  EXPECT_EQ(world.client.list_executions("r").value().size(), 2u);
+}
+
 // -- events ------------------------------------------
 
 TEST_F(Messages, AnEventThatComesBeforeItsWaitIsThereForIt) {

@@ -73,6 +73,30 @@ class WhatIsPutBackComesLast final : public WrongProvider {
   }
 };
 
+class MailBeyondALimitIsNotPutBack final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
+    auto changed = copy_of(commits);
+    for (TurnCommit& commit : changed) {
+      if (commit.put_back.size() > 4) commit.put_back.resize(4);
+    }
+    return ForwardingProvider::commit_turns(changed, preempt);
+  }
+};
+
+class AnythingIsPutBack final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Results commit_turns(Commits commits, const std::stop_token& preempt) override {
+    auto changed = copy_of(commits);
+    for (TurnCommit& commit : changed) {
+      if (commit.change.status != Status::continued_as_new) commit.put_back.clear();
+    }
+    return ForwardingProvider::commit_turns(changed, preempt);
+  }
+};
+
 class AFetchHasNoLimits final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
@@ -275,6 +299,10 @@ constexpr Mutant mutants[] = {
      "a_due_timer_stands_between_earlier_and_later_messages", make_mutant<TimersComeFirst>},
     {"a_turn_takes_all_it_was_given", "A commit deletes every message of its fetch.",
      "a_turn_may_leave_messages_in_the_queue", make_mutant<ATurnTakesAllItWasGiven>},
+    {"mail_beyond_a_limit_is_not_put_back", "Of much mail only the first part is put back.",
+     "any_amount_of_mail_is_put_back", make_mutant<MailBeyondALimitIsNotPutBack>},
+    {"anything_is_put_back", "A turn that begins no execution may put mail back.",
+     "only_mail_is_put_back_and_only_with_a_beginning", make_mutant<AnythingIsPutBack>},
     {"what_is_put_back_comes_last", "Mail that a turn puts back stands behind the queue.",
      "what_a_turn_puts_back_comes_before_the_queue", make_mutant<WhatIsPutBackComesLast>},
     {"a_fetch_has_no_limits", "A fetch returns the whole queue of an instance.",

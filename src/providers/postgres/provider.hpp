@@ -17,8 +17,12 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace duramen::inline v0::postgres::detail {
 
@@ -115,10 +119,17 @@ class PostgresProvider final : public Provider {
   /// The ids of detached starts that are already taken. Read before the commit, because the schema's function
   /// does not return them; an id that is taken in between is missing here, although its start is refused.
   [[nodiscard]] std::set<InstanceId> ids_taken_before(std::span<const TurnCommit> commits);
-  /// Stores each commit separately, in one transaction: for a batch with a commit that cannot be stored.
+  /// Stores all commits by one statement; nothing, and nothing is stored, if one of them cannot be stored.
+  [[nodiscard]] std::optional<std::vector<CommitResult>> commit_together(std::span<const TurnCommit> commits,
+                                                                         std::span<const Incarnation> numbers,
+                                                                         providers::Notices& notices);
+  /// Stores each commit separately, in one transaction: for a batch with a commit that cannot be stored, or
+  /// one that puts mail back.
   [[nodiscard]] std::vector<CommitResult> commit_each(std::span<const TurnCommit> commits,
                                                       std::span<const Incarnation> numbers,
                                                       providers::Notices& notices);
+  /// Inserts the mail that a commit puts back, part by part, in the transaction of the commit.
+  void put_back(Connection& connection, const TurnCommit& commit, Incarnation key, std::int64_t place);
   /// Adds the reason if our own commit took the lease: the server does not know such leases.
   void explain(const ActivityLease& lease, AckResult& result) const;
   void collect_notices(std::span<const TurnCommit> commits, const std::vector<CommitResult>& results,

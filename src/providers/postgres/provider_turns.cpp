@@ -19,6 +19,12 @@ namespace {
 // No holder keeps a lease for longer than this without a renewal.
 constexpr Duration own_stolen_kept_for = std::chrono::minutes{10};
 
+// Mail that a turn puts back goes in parts of about this size: the protocol has a bound, and neither side
+// should hold all of it twice.
+constexpr std::size_t put_back_part = std::size_t{8} << 20u;
+
+bool puts_mail_back(const TurnCommit& commit) { return !commit.put_back.empty(); }
+
 /// A start whose refusal no instance receives.
 bool is_detached_start(const OutboundMessage& message) {
   return std::holds_alternative<message::StartOrchestration>(message.body) && !message.if_refused;
@@ -215,28 +221,18 @@ void PostgresProvider::collect_notices(std::span<const TurnCommit> commits,
 Result<std::vector<CommitResult>> PostgresProvider::commit_turns(std::span<const TurnCommit> commits,
                                                                  const std::stop_token& preempt) {
   return guarded("commit_turns", [&]() -> Result<std::vector<CommitResult>> {
-    // One statement stores all commits: once sent, it cannot be cut short.
+    // One statement stores all commits: once sent, it cannot be cut short. Only mail that is put back needs
+    // more.
     if (commits.empty() || preempt.stop_requested()) return std::vector<CommitResult>{};
     const std::vector<Incarnation> numbers = reserve_numbers(commits);
     std::set<InstanceId> taken = ids_taken_before(commits);
-    TurnColumns batch;
-    for (std::size_t i = 0; i < commits.size(); ++i) batch.add(commits[i], numbers[i]);
     providers::Notices notices;
-    std::vector<CommitResult> results;
-    try {
-      TurnAnswer answer =
-          read_turn_answer(write(queries_.commit_turns, batch.take(transaction_time())), commits);
-      results = std::move(answer.results);
-      notices.stolen = std::move(answer.erased);
-      notices.turns_ready = answer.work_ready;
-    } catch (const SqlError& error) {
-      if (!concerns_one_entry(error)) throw;
-      // One commit cannot be stored. Savepoints would slow down every batch, so only this batch uses them.
-      results = until_not_overtaken([&] {
-        notices = {};
-        return commit_each(commits, numbers, notices);
-      });
-    }
+    std::optional<std::vector<CommitResult>> stored;
+    if (std::ranges::none_of(commits, puts_mail_back)) stored = commit_together(commits, numbers, notices);
+    std::vector<CommitResult> results = stored ? std::move(*stored) : until_not_overtaken([&] {
+      notices = {};
+      return commit_each(commits, numbers, notices);
+    });
     note_refused_starts(commits, std::move(taken), results);
     collect_notices(commits, results, notices);
     for (std::size_t i = 0; i < commits.size(); ++i) {
@@ -246,6 +242,23 @@ Result<std::vector<CommitResult>> PostgresProvider::commit_turns(std::span<const
     announce(notices);
     return results;
   });
+}
+
+std::optional<std::vector<CommitResult>> PostgresProvider::commit_together(
+    std::span<const TurnCommit> commits, std::span<const Incarnation> numbers, providers::Notices& notices) {
+  TurnColumns batch;
+  for (std::size_t i = 0; i < commits.size(); ++i) batch.add(commits[i], numbers[i]);
+  try {
+    TurnAnswer answer =
+        read_turn_answer(write(queries_.commit_turns, batch.take(transaction_time())), commits);
+    notices.stolen = std::move(answer.erased);
+    notices.turns_ready = answer.work_ready;
+    return std::move(answer.results);
+  } catch (const SqlError& error) {
+    if (!concerns_one_entry(error)) throw;
+    // One commit cannot be stored. Savepoints would slow down every batch, so only this batch uses them.
+    return std::nullopt;
+  }
 }
 
 std::vector<CommitResult> PostgresProvider::commit_each(std::span<const TurnCommit> commits,
@@ -266,6 +279,8 @@ std::vector<CommitResult> PostgresProvider::commit_each(std::span<const TurnComm
         const std::span<const TurnCommit> one = commits.subspan(i, 1);
         TurnAnswer answer =
             read_turn_answer(connection->run(queries_.commit_turns, batch.take(transaction_time())), one);
+        if (puts_mail_back(commits[i]) && answer.results.front().outcome == CommitOutcome::committed)
+          put_back(*connection, commits[i], answer.results.front().incarnation, answer.put_back_at.front());
         results.push_back(std::move(answer.results.front()));
         std::ranges::move(answer.erased, std::back_inserter(notices.stolen));
         notices.turns_ready |= answer.work_ready;
@@ -285,6 +300,25 @@ std::vector<CommitResult> PostgresProvider::commit_each(std::span<const TurnComm
     throw;
   }
   return results;
+}
+
+void PostgresProvider::put_back(Connection& connection, const TurnCommit& commit, Incarnation key,
+                                std::int64_t place) {
+  const bool at_once = duramen::detail::mutant("mail_is_put_back_in_one_statement");
+  for (std::size_t next = 0; next < commit.put_back.size();) {
+    TextColumn items;
+    for (std::size_t bytes = 0; next < commit.put_back.size() && (bytes < put_back_part || at_once); ++next) {
+      const std::string item = to_json(commit.put_back[next], commit.instance);
+      bytes += item.size();
+      items.add(item);
+    }
+    const auto count = static_cast<std::int64_t>(items.size());
+    Parameters parameters;
+    parameters.number(static_cast<std::int64_t>(key.value)).number(place).add(std::move(items));
+    ++counters_.queries;
+    connection.run(queries_.put_back, parameters);
+    place += count;
+  }
 }
 
 Result<void> PostgresProvider::release_turns(std::span<const TurnRelease> items) {

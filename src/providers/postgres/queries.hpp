@@ -16,6 +16,7 @@ struct Queries {
   Query fetch_turns;
   Query lock_turns;
   Query commit_turns;
+  Query put_back;
   Query abandon_turns;
   Query renew_turns;
   Query fetch_work;

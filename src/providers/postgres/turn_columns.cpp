@@ -95,11 +95,6 @@ void TurnColumns::add(const TurnCommit& commit, Incarnation number) {
       taken_.place.add(place);
     }
   }
-  for (const MessageBody& body : commit.put_back) {
-    put_back_.turn.add(turns_);
-    put_back_.item.add(to_json(body, commit.instance));
-    put_back_.cancel.add(std::holds_alternative<message::CancelInstance>(body));
-  }
   for (const EventId timer : commit.dropped_timers) {
     dropped_.turn.add(turns_);
     dropped_.event.add(timer.value);
@@ -159,6 +154,7 @@ void TurnColumns::add_turn(const TurnCommit& commit, Incarnation number) {
     if (const auto* next = own<message::ContinueAsNew>(commit, message)) begin = next;
   }
   turn_.next_version.add(begin != nullptr ? std::optional(begin->version.value_or("")) : std::nullopt);
+  turn_.put_back.add(static_cast<std::uint64_t>(commit.put_back.size()));
 }
 
 void TurnColumns::add_acks(const TurnCommit& commit) {
@@ -267,7 +263,7 @@ Parameters TurnColumns::take(const TransactionTime& time) {
       turn_.engine, turn_.output, turn_.output_encoding, turn_.failure);
   turn_.parent.take_into(p);
   add(turn_.sets_status, turn_.custom_status, turn_.sets_values, turn_.activity_lease, turn_.cancel_rest,
-      turn_.name, turn_.digest, turn_.reuse, turn_.graceful, turn_.asked, turn_.next_version);
+      turn_.name, turn_.digest, turn_.reuse, turn_.graceful, turn_.asked, turn_.next_version, turn_.put_back);
   add(ack_.turn, ack_.key, ack_.execution, ack_.activity, ack_.token, ack_.item);
   add(work_.turn, work_.execution, work_.activity, work_.token, work_.name, work_.input, work_.encoding,
       work_.session, work_.tag, work_.start, work_.close, work_.heartbeat, work_.orchestration, work_.version,
@@ -275,7 +271,6 @@ Parameters TurnColumns::take(const TransactionTime& time) {
       work_.details_encoding);
   add(taken_.turn, taken_.place);
   add(begin_.turn, begin_.item);
-  add(put_back_.turn, put_back_.item, put_back_.cancel);
   add(timer_.turn, timer_.execution, timer_.event, timer_.at);
   add(message_turn_);
   message_.take_into(p);
@@ -287,7 +282,18 @@ Parameters TurnColumns::take(const TransactionTime& time) {
 }
 
 TurnAnswer read_turn_answer(const Rows& rows, std::span<const TurnCommit> commits) {
-  enum { outcomes, keys, starts, ack_outcomes, ack_reasons, stolen_turn, stolen, erased, work_ready };
+  enum {
+    outcomes,
+    keys,
+    starts,
+    ack_outcomes,
+    ack_reasons,
+    stolen_turn,
+    stolen,
+    erased,
+    work_ready,
+    put_back_at
+  };
   TurnAnswer answer;
   const auto outcome = rows.integers(0, outcomes);
   const auto key = rows.integers(0, keys);
@@ -318,6 +324,7 @@ TurnAnswer read_turn_answer(const Rows& rows, std::span<const TurnCommit> commit
   }
   answer.erased = rows.stolen_leases(0, erased);
   answer.work_ready = rows.flag(0, work_ready);
+  answer.put_back_at = rows.integers(0, put_back_at);
   return answer;
 }
 

@@ -66,6 +66,7 @@ class TurnColumns {
     BooleanColumn graceful;
     SmallintColumn asked;
     TextColumn next_version;
+    BigintColumn put_back;
   } turn_;
   struct {
     IntegerColumn turn;
@@ -107,11 +108,6 @@ class TurnColumns {
   } begin_;
   struct {
     IntegerColumn turn;
-    TextColumn item;
-    BooleanColumn cancel;
-  } put_back_;
-  struct {
-    IntegerColumn turn;
     BigintColumn execution;
     BigintColumn event;
     BigintColumn at;
@@ -143,6 +139,8 @@ struct TurnAnswer {
   /// From activities of instances that were replaced.
   std::vector<StolenLease> erased;
   bool work_ready = false;  ///< messages are ready to be fetched
+  /// For each turn that puts mail back: the place of its first message. The mail itself goes separately.
+  std::vector<std::int64_t> put_back_at;
 };
 [[nodiscard]] TurnAnswer read_turn_answer(const Rows& rows, std::span<const TurnCommit> commits);
 

@@ -122,19 +122,18 @@ std::optional<std::int64_t> OrchestratorQueue::first_place(Incarnation key) {
   return run.step() && run.integer(0) < first_timer_place ? std::optional(run.integer(0)) : std::nullopt;
 }
 
-std::int64_t OrchestratorQueue::insert_first(Incarnation key, std::span<const std::string> items) {
-  const std::int64_t first = first_place(key).value_or(start_place) - static_cast<std::int64_t>(items.size());
-  std::int64_t place = first;
-  for (const std::string& item : items) {
-    insert_.execute(key.value, place++, 0, std::nullopt, std::nullopt, std::nullopt, std::nullopt, item);
-  }
-  return first;
+std::int64_t OrchestratorQueue::first_free_places(Incarnation key, std::size_t count) {
+  return first_place(key).value_or(start_place) - static_cast<std::int64_t>(count);
+}
+
+void OrchestratorQueue::insert_at(Incarnation key, std::int64_t place, std::string_view item) {
+  insert_.execute(key.value, place, 0, std::nullopt, std::nullopt, std::nullopt, std::nullopt, item);
 }
 
 void OrchestratorQueue::prepend(const TransactionTime& time, const InstanceRow& target,
                                 const std::string& item, providers::Notices& notices) {
   const std::optional<std::int64_t> old_entry = first_place(target.key);
-  insert_first(target.key, {&item, 1});
+  insert_at(target.key, first_free_places(target.key, 1), item);
   if (!target.entry_place) (void)promote(time, target, old_entry);
   notices.turns_ready = true;
 }

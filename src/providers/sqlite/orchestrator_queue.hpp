@@ -34,10 +34,11 @@ class OrchestratorQueue {
   /// front of it was sent, whichever is later.
   std::int64_t append(const TransactionTime& time, const InstanceRow& target, std::string_view item,
                       std::int64_t sent_at, providers::Notices& notices);
-  /// Adds messages in front of all others, in this order, and returns the place of the first. The caller
-  /// promotes.
-  std::int64_t insert_first(Incarnation key, std::span<const std::string> items);
-  /// The same for one message of another sender than the instance.
+  /// The first of `count` places in front of all messages.
+  [[nodiscard]] std::int64_t first_free_places(Incarnation key, std::size_t count);
+  /// Adds a message at a free place. The caller promotes.
+  void insert_at(Incarnation key, std::int64_t place, std::string_view item);
+  /// Adds a message of another sender than the instance in front of all others.
   void prepend(const TransactionTime& time, const InstanceRow& target, const std::string& item,
                providers::Notices& notices);
   void insert_timer(const TransactionTime& time, Incarnation key, const message::TimerFired& timer,

@@ -229,30 +229,25 @@ void TurnWriter::store_own_messages(const TransactionTime& time, const TurnCommi
                                     InstanceRow& instance, providers::Notices& notices) {
   const Incarnation key = instance.key;
   if (is_final(commit.change.status)) return;  // it gets no more
-  std::vector<std::string> first;
+  std::optional<std::string> beginning;
   for (const OutboundMessage& message : commit.messages) {
     if (is_own_timer(commit, message)) {
       queue_.insert_timer(time, key, std::get<message::TimerFired>(message.body), notices);
     } else if (own_beginning(commit, message) != nullptr) {
-      first.push_back(to_json(message.body, commit.instance));
+      beginning = to_json(message.body, commit.instance);
     }
   }
-  for (const MessageBody& body : commit.put_back) first.push_back(to_json(body, commit.instance));
   if (commit.cancel_rest) {
     queue_.erase_timers(key, commit.execution);
   } else {
     for (const EventId timer : commit.dropped_timers) queue_.erase_timer(key, timer);
   }
-  if (first.empty()) return;
-  const std::int64_t place = queue_.insert_first(key, first);
-  const std::size_t put_back_from = first.size() - commit.put_back.size();
-  for (std::size_t i = 0; i < commit.put_back.size(); ++i) {
-    const auto* cancel = std::get_if<message::CancelInstance>(&commit.put_back[i]);
-    if (cancel == nullptr) continue;
-    instance.cancel_asked = std::max(instance.cancel_asked, std::optional(cancel->mode));
-    instance.cancel_place = place + static_cast<std::int64_t>(put_back_from + i);
-    instances_.ask_cancel(key, *instance.cancel_asked, *instance.cancel_place);
-  }
+  if (!beginning) return;
+  std::int64_t place = queue_.first_free_places(key, 1 + commit.put_back.size());
+  queue_.insert_at(key, place, *beginning);
+  // Encoded one by one: there may be very much.
+  for (const MessageBody& body : commit.put_back)
+    queue_.insert_at(key, ++place, to_json(body, commit.instance));
   // A commit under a lease promotes as its last step.
   if (!std::holds_alternative<HeldLease>(commit.basis)) (void)queue_.promote(time, instance, std::nullopt);
   notices.turns_ready = true;

@@ -141,6 +141,50 @@ void what_a_turn_puts_back_comes_before_the_queue(Driver& d) {
   d.check.equal(names_of(d.fetch_one().messages), "? 0 3 meanwhile later", "order after a second time");
 }
 
+void any_amount_of_mail_is_put_back(Driver& d) {
+  d.running("a");
+  TurnCommit end = d.continuing_turn(d.woken("a"));
+  std::string expected = "?";
+  for (int i = 0; i < 12; ++i) {
+    message::ExternalRaised mail = raise(std::to_string(i), std::string(std::size_t{2} << 20u, 'x'));
+    mail.requested_by = "someone";
+    end.put_back.emplace_back(std::move(mail));
+    expected += " " + std::to_string(i);
+  }
+  d.must_commit(end);
+  d.send("a", raise("later"));
+  expected += " later";
+  std::string found;
+  for (bool begins = true; found.size() < expected.size(); begins = false) {
+    const LeasedInstance part = d.fetch_one();
+    found += (found.empty() ? "" : " ") + names_of(part.messages);
+    if (!begins) {
+      const auto* mail = std::get_if<message::ExternalRaised>(&part.messages.at(0).body);
+      d.check.that(mail != nullptr && mail->requested_by == "someone", "its requester");
+    }
+    d.must_commit(begins ? d.next_execution(part) : d.turn(part));
+  }
+  d.check.equal(found, expected, "order");
+  d.expect_nothing_to_do();
+}
+
+void only_mail_is_put_back_and_only_with_a_beginning(Driver& d) {
+  d.running("a");
+  const LeasedInstance item = d.woken("a");
+  TurnCommit wrong = d.continuing_turn(item);
+  wrong.put_back = {message::CancelInstance{.reason = "why"}};
+  d.check.equal(d.commit(wrong).outcome, CommitOutcome::invalid, "a cancel");
+  TurnCommit without = d.turn(item);
+  without.put_back = {raise("1")};
+  const CommitResult refused = d.commit(without);
+  d.check.equal(refused.outcome, CommitOutcome::invalid, "without a beginning");
+  d.check.that(!refused.message.empty(), "the reason");
+  TurnCommit end = d.continuing_turn(item);
+  end.put_back = {raise("1")};
+  d.must_commit(end);
+  d.check.equal(names_of(d.fetch_one().messages), "? 1", "messages");
+}
+
 void a_timer_stands_behind_what_was_put_back(Driver& d) {
   d.running("a");
   TurnCommit end = d.continuing_turn(d.woken("a"));
@@ -235,6 +279,8 @@ std::span<const ConformanceCase> order_cases() {
       DURAMEN_CASE(a_final_turn_deletes_what_it_left),
       DURAMEN_CASE(the_beginning_of_an_execution_stands_ahead_of_the_queue),
       DURAMEN_CASE(what_a_turn_puts_back_comes_before_the_queue),
+      DURAMEN_CASE(any_amount_of_mail_is_put_back),
+      DURAMEN_CASE(only_mail_is_put_back_and_only_with_a_beginning),
       DURAMEN_CASE(a_timer_stands_behind_what_was_put_back),
       DURAMEN_CASE(parked_mail_keeps_the_time_at_which_it_was_parked),
       DURAMEN_CASE(a_delayed_start_begins_at_its_time),

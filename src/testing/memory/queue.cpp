@@ -58,7 +58,6 @@ void MemoryState::enqueue_first(Instance& target, std::span<const MessageBody> i
   std::int64_t place = target.inbox.empty() ? ++last_place_ : target.inbox.begin()->first;
   place -= static_cast<std::int64_t>(items.size());
   for (const MessageBody& item : items) {
-    if (std::holds_alternative<message::CancelInstance>(item)) target.cancel_place = place;
     target.inbox.emplace(place++, QueuedMessage{item, TimePoint{}});
   }
   set_entry(target);

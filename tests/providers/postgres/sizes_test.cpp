@@ -78,6 +78,23 @@ TEST_F(PostgresSizes, ParkedMailOfAnySizeMovesInOrderWhenItsInstanceStarts) {
   }
 }
 
+// One message of the protocol has at most a gigabyte.
+TEST_F(PostgresSizes, MailThatIsPutBackGoesInPartsOfAboutEightMebibytes) {
+  const auto store = open();
+  start(*store, "a");
+  const auto items = store->fetch_turns({.node = "n", .lease = 1h}).value().items;
+  ASSERT_EQ(items.size(), 1u);
+  TurnCommit end = first_turn(items[0], 1);
+  end.change.status = Status::continued_as_new;
+  end.messages = {{"a", message::ContinueAsNew{.orchestration = "Orch"}}};
+  for (int i = 0; i < 10; ++i)
+    end.put_back.emplace_back(
+        message::QueueMessage{"jobs", Payload::text(std::string(std::size_t{4} << 20u, 'x'))});
+  const std::uint64_t before = postgres::counters(*store).queries;
+  ASSERT_EQ(store->commit_turns({&end, 1}).value().at(0).outcome, CommitOutcome::committed);
+  EXPECT_GE(postgres::counters(*store).queries - before, 5u);
+}
+
 TEST_F(PostgresSizes, AHeldCommitDoesNotReadTheTimersOfItsInstance) {
   const auto store = open(plans.explained(schema->options()));
   TurnCommit begin = fused_turn("a", 1);

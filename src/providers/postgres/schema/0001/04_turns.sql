@@ -471,7 +471,8 @@ END $$;
 --   a_*  the work that ended and caused the turn; its completion, should the turn not be stored
 --   w_*  new work; a token means: born leased
 --   h_*  the places of the messages that a held turn took
---   b_*  the beginning of the next execution; p_* mail that it takes before everything else, p_cancel says: a cancel
+--   b_*  the beginning of the next execution; c_put_back is the number of messages that stand behind it: the caller brings
+--        them in the same transaction, by put_back(), to the place put_back_at
 --   t_*  timers, to the instance itself
 --   m_*  other messages, see deliver(); m_refused goes to the sender if the id of a start is taken
 --   x_*  cancelled activities, d_* dropped timers, k_* changes of key-values in their order (no key: all are cleared)
@@ -485,13 +486,13 @@ CREATE FUNCTION commit_turns(
   c_parent_instance text[], c_parent_key bigint[], c_parent_execution bigint[], c_parent_event bigint[],
   c_sets_status boolean[], c_custom_status text[], c_sets_values boolean[], c_worker_lease bigint[],
   c_cancel_rest text[], c_name text[], c_digest bigint[], c_reuse boolean[], c_graceful boolean[], c_asked smallint[],
-  c_next_version text[],
+  c_next_version text[], c_put_back bigint[],
   a_turn integer[], a_key bigint[], a_execution bigint[], a_activity bigint[], a_token bigint[], a_item text[],
   w_turn integer[], w_execution bigint[], w_activity bigint[], w_token bigint[], w_name text[], w_input text[],
   w_encoding text[], w_session text[], w_tag text[], w_start bigint[], w_close bigint[], w_heartbeat bigint[],
   w_orchestration text[], w_version text[], w_owner text[], w_retry_of bigint[], w_before integer[], w_fence_base bigint[],
   w_details text[], w_details_encoding text[],
-  h_turn integer[], h_place bigint[], b_turn integer[], b_item text[], p_turn integer[], p_item text[], p_cancel boolean[],
+  h_turn integer[], h_place bigint[], b_turn integer[], b_item text[],
   t_turn integer[], t_execution bigint[], t_event bigint[], t_at bigint[],
   m_turn integer[], m_kind smallint[], m_target text[], m_item text[], m_at bigint[], m_id text[], m_for bigint[],
   m_name text[], m_version text[], m_digest bigint[], m_mode smallint[], m_parent_instance text[], m_parent_key bigint[], m_parent_execution bigint[],
@@ -500,7 +501,7 @@ CREATE FUNCTION commit_turns(
   d_turn integer[], d_event bigint[],
   k_turn integer[], k_key text[], k_value text[], k_encoding text[], k_at bigint[],
   OUT outcomes smallint[], OUT keys bigint[], OUT starts smallint[], OUT ack_outcomes smallint[], OUT ack_reasons text[],
-  OUT stolen_turn bigint[], OUT stolen stolen_lease[], OUT erased stolen_lease[], OUT work_ready boolean, OUT now bigint)
+  OUT stolen_turn bigint[], OUT stolen stolen_lease[], OUT erased stolen_lease[], OUT work_ready boolean, OUT put_back_at bigint[], OUT now bigint)
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -526,8 +527,7 @@ DECLARE
   v_last bigint;
   v_moves boolean[] := array_fill(false, ARRAY[v_count]);   -- the turn may move the entry of its instance
   v_begins boolean[] := array_fill(false, ARRAY[v_count]);
-  v_backs integer[] := array_fill(0, ARRAY[v_count]);
-  v_base bigint[] := array_fill(NULL::bigint, ARRAY[v_count]);      -- the place of the first that is put back
+  v_base bigint[] := array_fill(NULL::bigint, ARRAY[v_count]);      -- the place of the beginning
   v_entry bigint[] := array_fill(NULL::bigint, ARRAY[v_count]);     -- the new entry
   v_floor bigint[] := array_fill(NULL::bigint, ARRAY[v_count]);
   v_cancelled boolean[] := array_fill(false, ARRAY[v_count]);       -- the queued cancel is still queued
@@ -540,6 +540,7 @@ BEGIN
   work_ready := false;
   erased := '{}';
   starts := array_fill(0::smallint, ARRAY[v_count]);
+  IF 0 < ANY (c_put_back) THEN put_back_at := array_fill(0::bigint, ARRAY[v_count]); END IF;
 
   -- 1. Locks.
   PERFORM lock_turns(false, c_basis, c_instance, c_key, c_execution, c_cancel_rest, a_key, a_execution, a_activity,
@@ -748,7 +749,6 @@ BEGIN
 
   -- 5. Where the queues of the instances begin now, and what their next entries are.
   FOR i IN 1 .. cardinality(b_turn) LOOP v_begins[b_turn[i]] := true; v_moves[b_turn[i]] := true; END LOOP;
-  FOR i IN 1 .. cardinality(p_turn) LOOP v_backs[p_turn[i]] := v_backs[p_turn[i]] + 1; v_moves[p_turn[i]] := true; END LOOP;
   FOR i IN 1 .. cardinality(d_turn) LOOP v_moves[d_turn[i]] := true; END LOOP;
   FOR i IN 1 .. v_count LOOP
     v_moves[i] := v_stored[i] AND NOT v_final[i] AND (v_moves[i] OR c_basis[i] = 0 OR c_cancel_rest[i] IS NOT NULL);
@@ -776,9 +776,9 @@ BEGIN
         WHERE c.moves
     LOOP
       v_cancelled[v_row.turn] := v_row.cancelled;
-      IF v_begins[v_row.turn] OR v_backs[v_row.turn] > 0 THEN
-        v_base[v_row.turn] := coalesce(v_row.first, v_last)
-                              - v_backs[v_row.turn] - CASE WHEN v_begins[v_row.turn] THEN 1 ELSE 0 END;
+      IF v_begins[v_row.turn] THEN
+        v_base[v_row.turn] := coalesce(v_row.first, v_last) - c_put_back[v_row.turn] - 1;
+        IF c_put_back[v_row.turn] > 0 THEN put_back_at[v_row.turn] := v_base[v_row.turn] + 1; END IF;
       END IF;
       v_entry[v_row.turn] := coalesce(v_row.entry, v_base[v_row.turn], v_row.first, v_row.timer);
       v_floor[v_row.turn] := coalesce(v_base[v_row.turn] - 1, v_row.first - 1, greatest(v_row.queue_floor, v_last));
@@ -862,25 +862,6 @@ BEGIN
         FROM unnest(b_turn, b_item) AS b (turn, item)
           CROSS JOIN LATERAL (SELECT j.* FROM instances j WHERE j.key = keys[b.turn] OFFSET 0) i
         WHERE v_moves[b.turn];
-  END IF;
-  IF cardinality(p_turn) > 0 THEN
-    INSERT INTO queue (instance_key, place, sent_at, item)
-      SELECT keys[p.turn],
-             v_base[p.turn] + CASE WHEN v_begins[p.turn] THEN 1 ELSE 0 END
-               + row_number() OVER (PARTITION BY p.turn ORDER BY p.n) - 1, 0, p.item
-        FROM unnest(p_turn, p_item) WITH ORDINALITY AS p (turn, item, n) WHERE v_moves[p.turn];
-    IF true = ANY (p_cancel) THEN
-      UPDATE instances i SET cancel_place = c.place
-        FROM (SELECT u.place, j.tid
-                FROM (SELECT DISTINCT ON (p.turn) p.turn,
-                             v_base[p.turn] + CASE WHEN v_begins[p.turn] THEN 1 ELSE 0 END + p.nth - 1 AS place
-                        FROM (SELECT r.*, row_number() OVER (PARTITION BY r.turn ORDER BY r.n) AS nth
-                                FROM unnest(p_turn, p_cancel) WITH ORDINALITY AS r (turn, cancel, n)) p
-                        WHERE p.cancel AND v_moves[p.turn] ORDER BY p.turn, p.n DESC) u
-                  CROSS JOIN LATERAL (SELECT k.ctid AS tid FROM instances k WHERE k.key = keys[u.turn] OFFSET 0) j
-                LIMIT v_count) c
-        WHERE i.ctid = c.tid;
-    END IF;
   END IF;
   IF true = ANY (v_moves) AND cardinality(array_remove(v_entry, NULL)) > 0 THEN
     UPDATE queue q SET capability = e.capability, ready_no = nextval('places'), wake_at = NULL, waits_until = NULL
@@ -1041,6 +1022,13 @@ BEGIN
   END IF;
   IF v_sessions IS NOT NULL THEN PERFORM use_sessions(v_lease_now, v_sessions); END IF;
 END $$;
+
+-- Mail that a turn puts back, from the place on that commit_turns() named. Part by part: one message of the protocol has a
+-- bound, and all of the mail of an instance has none.
+CREATE FUNCTION put_back(p_instance bigint, p_place bigint, p_items text[]) RETURNS void
+LANGUAGE sql SET search_path FROM CURRENT AS $$
+  INSERT INTO queue (instance_key, place, sent_at, item)
+    SELECT p_instance, p_place + p.n - 1, 0, p.item FROM unnest(p_items) WITH ORDINALITY AS p (item, n) $$;
 
 -- One change: no key clears all, no value clears that key. A key that no earlier execution knew leaves no row behind; any
 -- other is remembered until this one ends.
