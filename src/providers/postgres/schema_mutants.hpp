@@ -50,6 +50,8 @@ inline constexpr SchemaMutant schema_mutants[] = {
     {"only_a_part_of_parked_mail_moves",
      "PERFORM put_messages(p_now, v_keys, v_sent, NULL, v_items);\n  END LOOP",
      "PERFORM put_messages(p_now, v_keys, v_sent, NULL, v_items);\n    EXIT;\n  END LOOP"},
+    {"a_node_reports_past_a_raise", "  PERFORM 1 FROM settings s WHERE s.name = 'write_level' FOR SHARE;\n",
+     ""},
     {"the_first_place_is_handed_out_twice", "SELECT nextval('places');", ""},
 };
 

@@ -80,6 +80,34 @@ constexpr auto parked = EnqueueOutcome::parked;
   });
 }
 
+// A raise decides by the nodes that are listed: none may come in while it decides.
+TEST_F(PostgresLocks, ARaiseOfTheWriteLevelFindsANodeThatIsReporting) {
+  const auto store = open_watched();
+  Holder holder{*schema};
+  holder.run("SELECT write_node(NULL, 'late', 0, " + std::to_string(engine_version) + ", '{}', 86400000)");
+  auto raising = begin([store] { return store->raise_write_level(engine_version + 1, 90s); });
+  until_waiting(1);
+  holder.release();
+  const WriteLevelRaise raise = answer(std::move(raising));
+  EXPECT_EQ(raise.level, engine_version);
+  EXPECT_EQ(raise.held_back_by, std::vector<NodeId>{"late"});
+}
+
+TEST_F(PostgresLocks, ANodeThatReportsDuringARaiseReadsTheRaisedWriteLevel) {
+  const auto store = open_watched();
+  Holder holder{*schema};
+  holder.run("SELECT * FROM raise_write_level(NULL, " + std::to_string(engine_version + 1) + ", 90000)");
+  auto reporting = std::async(std::launch::async, [store] {
+    NodeRecord late;
+    late.node = "late";
+    return store->write_node(late).has_value();
+  });
+  until_waiting(1);
+  holder.release();
+  EXPECT_TRUE(reporting.get());
+  EXPECT_EQ(store->get_write_level().value(), engine_version + 1);
+}
+
 TEST_F(PostgresLocks, AStartThatMayReplaceAndAMessageThatWaitsForItsInstanceDoNotWaitForEachOther) {
   const auto store = open();
   start(*store, "there");

@@ -15,14 +15,18 @@ CREATE TABLE settings (
   value  bigint NOT NULL
 );
 
--- Stores what a node says about itself, and forgets nodes that were not seen for long.
+-- Stores what a node says about itself, and forgets nodes that were not seen for long. The node reads the write level
+-- afterwards. It shares the lock of the level with other nodes, and a raise waits for it: either the raise finds the record, or
+-- the node reads the raised level.
 CREATE FUNCTION write_node(p_lease_now bigint, p_node text, p_min bigint, p_max bigint, p_record text,
                            p_forget_after bigint) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
-  v_now bigint := coalesce(p_lease_now, now_ms());
+  v_now bigint;
 BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
+  PERFORM 1 FROM settings s WHERE s.name = 'write_level' FOR SHARE;
+  v_now := coalesce(p_lease_now, now_ms());
   -- A node that writes its own record now is not gone: it is passed over.
   DELETE FROM nodes n WHERE n.node_id IN (
     SELECT o.node_id FROM nodes o WHERE o.seen <= v_now - p_forget_after ORDER BY o.node_id FOR UPDATE SKIP LOCKED);
