@@ -13,6 +13,8 @@ namespace duramen::inline v0 {
 /// Maximum bytes of a name: an instance id (a child's included), the name of an orchestration, an activity,
 /// an event, a queue, a session or a key, a version, a message id.
 inline constexpr std::size_t max_name_bytes = 1024;
+/// Maximum bytes of a node id.
+inline constexpr std::size_t max_node_bytes = 128;
 /// Maximum bytes of an activity's tag.
 inline constexpr std::size_t max_tag_bytes = 256;
 /// Maximum bytes of the reason of a cancellation.

@@ -600,7 +600,8 @@ class Provider {
   [[nodiscard]] virtual Result<SweepResult> sweep(std::size_t limit) = 0;
 
   /// Stores or replaces the record of a node; the store sets `seen_at`. The record need not survive a power
-  /// loss. Records of nodes that were not seen for a day are forgotten.
+  /// loss. Records of nodes that were not seen for a day are forgotten. The error `invalid_argument` or
+  /// `limit_exceeded` for a node id that is empty, longer than max_node_bytes, not UTF-8, or contains NUL.
   [[nodiscard]] virtual Result<void> write_node(const NodeRecord& record) = 0;
   /// Removes the record of a node that ends. Nothing happens if there is none.
   [[nodiscard]] virtual Result<void> remove_node(const NodeId& node) = 0;

@@ -20,7 +20,8 @@ namespace duramen::inline v0 {
 /// Options of a runtime. The defaults suit most programs; a combination that cannot work is refused when the
 /// runtime starts.
 struct RuntimeOptions {
-  /// Must be unique among all runtimes that share the store; generated if empty.
+  /// Must be unique among all runtimes that share the store; generated if empty. UTF-8 without NUL, at most
+  /// max_node_bytes.
   NodeId node;
 
   // -- capacity ---
@@ -38,6 +39,7 @@ struct RuntimeOptions {
   std::size_t max_commit_batch = 250;
   /// Maximum number of actions that an orchestration takes before it waits: operations scheduled or started,
   /// values set. A wait for an event or a message that has arrived already does not count.
+  /// At least 1.
   std::size_t max_actions_per_turn = 10'000;
   /// The largest payload, in bytes, that orchestrations and activities of this node may produce: inputs,
   /// results, heartbeat details; from 1 to payload_ceiling. A larger one fails its activity or orchestration
@@ -72,7 +74,9 @@ struct RuntimeOptions {
   Duration session_lease = std::chrono::seconds{30};
   /// A session without activities for this long is released.
   Duration session_idle = std::chrono::minutes{5};
-  /// The range of replay rule versions that this node supports.
+  /// The range of replay rule versions that this node supports; max_engine_version from 1 to engine_version.
+  /// A node begins no execution in the call that starts an instance while the store's write level is outside
+  /// of this range: the start waits in the queue.
   std::uint32_t min_engine_version = 0;
   std::uint32_t max_engine_version = engine_version;
   /// Raises the store's write level to the newest that this node supports when it starts, like `duramen

@@ -1,6 +1,7 @@
 #include <duramen/runtime.hpp>
 
 #include "base/longest_wait.hpp"
+#include "base/name_check.hpp"
 #include "runtime/node.hpp"
 #include "runtime/threaded_env.hpp"
 #include <duramen/detail/mutant.hpp>
@@ -12,6 +13,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 
 namespace duramen::inline v0 {
@@ -27,8 +29,8 @@ NodeId make_node_id() {
   return NodeId(text);
 }
 
-void require(bool holds, const char* what) {
-  if (!holds) throw std::invalid_argument(std::string("RuntimeOptions: ") + what);
+void require(bool holds, std::string_view what) {
+  if (!holds) throw std::invalid_argument("RuntimeOptions: " + std::string(what));
 }
 
 RuntimeOptions completed(RuntimeOptions options) {
@@ -41,9 +43,12 @@ RuntimeOptions completed(RuntimeOptions options) {
     *wait = base::no_longer(*wait);
   }
   const TagFilter& tags = options.tags;
-  require(options.node.value.size() <= 128, "node is longer than 128 bytes");
+  const bool checks = !detail::mutant("impossible_options_are_accepted");
+  if (const auto problem = base::name_problem("node", options.node.value, max_node_bytes))
+    require(!checks, problem->message);
   require(options.max_activities > 0, "max_activities is 0; to run no activities, register none");
   require(options.max_commit_batch > 0, "max_commit_batch is 0");
+  require(!checks || options.max_actions_per_turn > 0, "max_actions_per_turn is 0; give at least 1");
   require(options.max_payload_bytes > 0 && options.max_payload_bytes <= payload_ceiling,
           "max_payload_bytes is 0 or above payload_ceiling (128 MiB)");
   require(options.session_owner.size() <= max_name_bytes, "session_owner is longer than 1024 bytes");
@@ -54,6 +59,9 @@ RuntimeOptions completed(RuntimeOptions options) {
   require(options.sweep_interval > Duration{}, "sweep_interval is not positive");
   require(options.cancel_grace >= Duration{}, "cancel_grace is negative");
   require(options.slow_turn > Duration{}, "slow_turn is not positive");
+  require(!checks || (options.max_engine_version > 0 && options.max_engine_version <= engine_version),
+          "max_engine_version is " + std::to_string(options.max_engine_version) +
+              "; this build reads the engine versions from 1 to " + std::to_string(engine_version));
   require(options.min_engine_version <= options.max_engine_version,
           "min_engine_version is above max_engine_version");
   require(tags.tags.size() <= TagFilter::max_tags, "tags holds more than 5 tags");

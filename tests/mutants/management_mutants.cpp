@@ -272,7 +272,18 @@ class CountsGoByNumber final : public WrongProvider {
   std::size_t counted_ = 0;
 };
 
+class AnyNodeIdIsAccepted final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<void> write_node(const NodeRecord& record) override {
+    std::ignore = ForwardingProvider::write_node(record);
+    return {};
+  }
+};
+
 constexpr Mutant mutants[] = {
+    {"any_node_id_is_accepted", "A node id may be any bytes.", "a_node_id_is_a_name",
+     make_mutant<AnyNodeIdIsAccepted>},
     {"deleting_leaves_activities", "Worker rows stay when their instance is deleted.",
      "a_forced_deletion_cancels_held_activities_with_the_reason", make_mutant<DeletingLeavesActivities>},
     {"deleting_leaves_children", "Only the instance itself is deleted.",

@@ -292,6 +292,31 @@ TEST(Options, InvalidOptionsAreRefused) {
   refuses([](RuntimeOptions& o) { o.tags = TagFilter::only({""}); });
   refuses([](RuntimeOptions& o) { o.session_idle = 1ms; });
   refuses([](RuntimeOptions& o) { o.min_engine_version = 2, o.max_engine_version = 1; });
+  for (const std::string& node : {std::string(129, 'n'), std::string("a\xFFz"), std::string("a\0z", 3)})
+    refuses([&](RuntimeOptions& o) { o.node = NodeId{node}; });
+}
+
+TEST(Options, ARefusalSaysWhatIsAllowed) {
+  World world;
+  const auto refusal = [&](auto change) -> std::string {
+    RuntimeOptions options;
+    change(options);
+    try {
+      world.run(options);
+    } catch (const std::invalid_argument& refused) {
+      return refused.what();
+    }
+    return "accepted";
+  };
+  for (const std::uint32_t version : {0u, engine_version + 1}) {
+    EXPECT_EQ(refusal([&](RuntimeOptions& o) { o.max_engine_version = version; }),
+              "RuntimeOptions: max_engine_version is " + std::to_string(version) +
+                  "; this build reads the engine versions from 1 to " + std::to_string(engine_version));
+  }
+  EXPECT_EQ(refusal([](RuntimeOptions& o) { o.max_actions_per_turn = 0; }),
+            "RuntimeOptions: max_actions_per_turn is 0; give at least 1");
+  EXPECT_EQ(refusal([](RuntimeOptions& o) { o.node = "a\xFFz"; }),
+            "RuntimeOptions: node is UTF-8 text without NUL; \"a\uFFFDz\" is not, so encode it");
 }
 
 }  // namespace

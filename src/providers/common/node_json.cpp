@@ -1,8 +1,10 @@
 #include "providers/common/node_json.hpp"
 
 #include "base/json_writer.hpp"
+#include "base/name_check.hpp"
 #include "base/object_reader.hpp"
 #include <duramen/detail/json_value.hpp>
+#include <duramen/limits.hpp>
 
 namespace duramen::inline v0::providers {
 
@@ -26,6 +28,14 @@ std::vector<std::string> read_texts(const base::ObjectReader& object, std::strin
 }
 
 }  // namespace
+
+Result<void> check_node_id(const NodeId& node) {
+  const auto problem = base::name_problem("a node id", node.value, max_node_bytes);
+  if (!problem) return {};
+  const bool too_long = problem->kind == base::NameProblem::Kind::too_long;
+  return Error{too_long ? ErrorCode::limit_exceeded : ErrorCode::invalid_argument, "write_node",
+               problem->message, false};
+}
 
 std::string node_json(const NodeRecord& record) {
   std::string text;

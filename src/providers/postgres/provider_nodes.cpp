@@ -9,6 +9,7 @@ namespace duramen::inline v0::postgres::detail {
 
 Result<void> PostgresProvider::write_node(const NodeRecord& record) {
   return guarded("write_node", [&]() -> Result<void> {
+    if (Result<void> ok = providers::check_node_id(record.node); !ok) return ok;
     const std::string json = providers::node_json(record);
     Parameters parameters;
     parameters.number(transaction_time().lease_now)

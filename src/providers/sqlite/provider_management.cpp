@@ -1,4 +1,5 @@
 // The part of the Provider interface that manages a store: sessions, sweeping, finding, removing, counting.
+#include "providers/common/node_json.hpp"
 #include "providers/sqlite/error.hpp"
 #include "providers/sqlite/provider.hpp"
 #include "providers/sqlite/schema.hpp"
@@ -59,6 +60,7 @@ Result<SweepResult> SqliteProvider::sweep(std::size_t limit) {
 
 Result<void> SqliteProvider::write_node(const NodeRecord& record) {
   return guarded("write_node", [&]() -> Result<void> {
+    if (Result<void> ok = providers::check_node_id(record.node); !ok) return ok;
     writer_.write(CommitSync::lease_only, [&](const TransactionTime& time) {
       tables_.nodes.write(time, record);
       return true;

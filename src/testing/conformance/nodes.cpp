@@ -60,6 +60,21 @@ void a_node_is_listed_as_it_described_itself(Driver& d) {
   d.check.that(listed.size() == 1 && listed[0] == full, "the record, with the time of the report");
 }
 
+void a_node_id_is_a_name(Driver& d) {
+  for (const std::string& id :
+       {std::string{}, std::string(max_node_bytes + 1, 'n'), std::string("a\xFFz"), std::string("a\0z", 3)}) {
+    const auto refused = d.store.write_node(record(NodeId{id}));
+    if (!d.check.that(!refused, "an id of " + std::to_string(id.size()) + " bytes")) continue;
+    const ErrorCode expected =
+        id.size() > max_node_bytes ? ErrorCode::limit_exceeded : ErrorCode::invalid_argument;
+    d.check.equal(refused.error().code, expected, "the error");
+    d.check.that(!refused.error().retryable, "a repetition is useless");
+  }
+  d.check.equal(nodes(d).size(), 0u, "nothing is stored");
+  write(d, record(NodeId{std::string(max_node_bytes, 'n')}));
+  d.check.equal(nodes(d).size(), 1u, "the longest id");
+}
+
 void a_report_replaces_the_one_before(Driver& d) {
   NodeRecord node = record(d.node);
   node.running = 1;
@@ -174,6 +189,7 @@ void a_node_that_is_gone_does_not_hold_the_write_level_back(Driver& d) {
 std::span<const ConformanceCase> node_cases() {
   static constexpr ConformanceCase cases[] = {
       DURAMEN_CASE(a_node_is_listed_as_it_described_itself),
+      DURAMEN_CASE(a_node_id_is_a_name),
       DURAMEN_CASE(a_report_replaces_the_one_before),
       DURAMEN_CASE(nodes_are_listed_by_id),
       DURAMEN_CASE(a_removed_node_is_not_listed),

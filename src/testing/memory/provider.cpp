@@ -1,5 +1,6 @@
 // One lock around MemoryState; a call notifies the listeners after it has released the lock.
 #include "providers/common/listeners.hpp"
+#include "providers/common/node_json.hpp"
 #include "testing/memory/state.hpp"
 #include <duramen/testing/memory_provider.hpp>
 
@@ -141,6 +142,7 @@ Result<SweepResult> MemoryProvider::sweep(std::size_t limit) {
 
 Result<void> MemoryProvider::write_node(const NodeRecord& record) {
   return impl_->run([&](MemoryState& state) {
+    if (Result<void> ok = providers::check_node_id(record.node); !ok) return ok;
     state.write_node(record);
     return Result<void>{};
   });
