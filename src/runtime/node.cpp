@@ -344,6 +344,8 @@ void Node::stop_stolen(const std::vector<StolenLease>& stolen) {
 // -- starts and cancels of this process -----------------------------------------------------------
 
 bool Node::runs(const message::StartOrchestration& start) const {
+  // A node that cannot read what new executions begin with leaves the start to the queue.
+  if (!reporter_.reads_write_level() && !detail::mutant("a_start_is_fused_at_any_level")) return false;
   return reporter_.listed() && registry_.find_orchestration(start.orchestration, start.version) != nullptr;
 }
 

@@ -124,6 +124,8 @@ bool NodeReporter::read_write_level(std::uint32_t& stored) {
     return false;
   }
   stored = *level;
+  reads_write_level_.store(stored >= record_.min_engine_version &&
+                           stored <= std::min(engine_version, record_.max_engine_version));
   write_level_.store(std::max(1u, std::min({stored, engine_version, record_.max_engine_version})));
   return true;
 }

@@ -33,6 +33,9 @@ class NodeReporter {
   /// node supports. Any thread.
   [[nodiscard]] const std::atomic<std::uint32_t>& write_level() const noexcept { return write_level_; }
 
+  /// True if the write level was read, and this node reads executions that begin at it. Any thread.
+  [[nodiscard]] bool reads_write_level() const noexcept { return reads_write_level_.load(); }
+
   /// Stores the record, and reads the write level again. On the store's lane.
   void report(std::size_t running, std::size_t resident, std::size_t abandoned);
   /// Removes the record: later reports do nothing. On the store's lane.
@@ -50,6 +53,7 @@ class NodeReporter {
   const Log& log_;
 
   std::atomic<std::uint32_t> write_level_{1};
+  std::atomic<bool> reads_write_level_ = false;
   std::atomic<bool> listed_ = false;
   std::mutex mutex_;
   NodeRecord record_;

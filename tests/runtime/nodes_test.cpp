@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <unistd.h>
@@ -101,6 +103,36 @@ TEST_F(Nodes, ANodeBeginsNoExecutionAboveWhatItReads) {
   world.run();
   world.finish("a", "it", 0);
   EXPECT_EQ(level_of("a"), engine_version);
+}
+
+/// Counts the instances that were started together with their first turn.
+class FusedStarts final : public ForwardingProvider {
+ public:
+  using ForwardingProvider::ForwardingProvider;
+  std::atomic<int> count = 0;
+
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
+    for (const TurnCommit& commit : commits)
+      count += std::holds_alternative<FusedStart>(commit.basis) ? 1 : 0;
+    return ForwardingProvider::commit_turns(commits, preempt);
+  }
+};
+
+TEST(NodesBelowTheWriteLevel, LeaveAStartToTheQueue) {
+  std::shared_ptr<FusedStarts> fused;
+  ClockedWorld world([&](std::shared_ptr<Provider> provider) {
+    return fused = std::make_shared<FusedStarts>(std::move(provider));
+  });
+  world.registry.add("it", [](OrchestrationContext&, int) -> Task<int> { co_return 1; });
+  world.run();
+  world.finish("before", "it", 0);
+  EXPECT_EQ(fused->count, 1);
+  world.runtimes.clear();
+  ASSERT_TRUE(fused->raise_write_level(engine_version + 1, 90s).value().held_back_by.empty());
+  world.run();
+  world.finish("after", "it", 0);
+  EXPECT_EQ(fused->count, 1);
 }
 
 TEST_F(Nodes, TheWriteLevelNeverFalls) {
