@@ -25,8 +25,8 @@ struct Options {
   /// The WAL is checkpointed at this size, or slightly earlier when the store is idle. A larger limit writes
   /// less in total. A large transaction or a long read can exceed it.
   std::size_t max_wal_bytes = 14u << 20;
-  /// The file may contain tables of another program. Those of the store begin with "duramen_"; application_id
-  /// and user_version are left alone.
+  /// The file may contain tables of another program. Those of the store begin with "duramen_", and a file in
+  /// which another program has such a name is refused; application_id and user_version are left alone.
   bool share_file = false;
   /// A store of an earlier version is migrated when it is opened. False: it is refused.
   bool migrate = true;

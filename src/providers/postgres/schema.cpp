@@ -39,9 +39,11 @@ bool holds_something_else(Connection& connection, const std::string& schema) {
              .run(
                  "SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = "
                  "c.relnamespace "
-                 "WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'S') AND c.relname IN ('instances', "
-                 "'history', "
-                 "'worker_queue', 'sessions', 'executions', 'queue') LIMIT 1",
+                 "WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'S') AND c.relname IN "
+                 "('instances', "
+                 "'executions', 'history', 'key_values', 'queue', 'received_messages', 'parked_messages', "
+                 "'worker_queue', 'stolen_leases', 'sessions', 'nodes', 'settings', 'numbers', 'places') "
+                 "LIMIT 1",
                  name)
              .count() > 0;
 }

@@ -4,6 +4,7 @@
 #include "providers/sqlite/error.hpp"
 #include "providers/sqlite/node_table.hpp"
 #include "providers/sqlite/statement.hpp"
+#include <duramen/detail/mutant.hpp>
 
 #include <fstream>
 
@@ -33,15 +34,28 @@ struct Content {
   std::int64_t user_version = 0;
   std::int64_t tables = 0;
   std::int64_t store_version = 0;
+  /// A table, index, view or trigger that begins with duramen_ and is of another program; empty: none.
+  std::string stranger;
 };
+
+/// The names that begin with duramen_ are the store's, also those that no table has yet.
+std::string find_stranger(Connection& connection) {
+  if (duramen::detail::mutant("a_table_of_our_name_is_not_noticed")) return {};
+  Statement find{connection,
+                 "SELECT type || ' ' || name FROM sqlite_schema "
+                 "WHERE substr(lower(name), 1, 8) = 'duramen_' ORDER BY name LIMIT 1"};
+  Cursor run = find.run();
+  return run.step() ? run.string(0) : std::string{};
+}
 
 Content read_content(Connection& connection) {
   // One snapshot: another process may be creating the schema now.
   connection.execute("BEGIN");
-  const Content content{.application_id = connection.query_number("PRAGMA application_id"),
-                        .user_version = connection.query_number("PRAGMA user_version"),
-                        .tables = connection.query_number("SELECT count(*) FROM sqlite_schema"),
-                        .store_version = stored_schema_version(connection)};
+  Content content{.application_id = connection.query_number("PRAGMA application_id"),
+                  .user_version = connection.query_number("PRAGMA user_version"),
+                  .tables = connection.query_number("SELECT count(*) FROM sqlite_schema"),
+                  .store_version = stored_schema_version(connection)};
+  if (content.store_version == 0) content.stranger = find_stranger(connection);
   connection.execute("COMMIT");
   return content;
 }
@@ -49,9 +63,10 @@ Content read_content(Connection& connection) {
 }  // namespace
 
 std::int64_t stored_schema_version(Connection& connection) {
+  // By its columns: another program may have a table of that name.
   const bool exists =
       connection.query_number(
-          "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'duramen_schema'") != 0;
+          "SELECT count(*) FROM pragma_table_info('duramen_schema') WHERE name = 'version'") == 1;
   return exists ? connection.query_number("SELECT version FROM duramen_schema") : 0;
 }
 
@@ -79,6 +94,13 @@ void check_schema(Connection& connection, const Options& options, std::span<cons
             "and import into a new store");
   }
   const bool untouched = content.application_id == 0 && content.user_version == 0 && content.tables == 0;
+  if (options.share_file && !content.stranger.empty()) {
+    refuse(ErrorCode::corrupt,
+           path + " has a " + content.stranger +
+               " that is not of a store, and a store cannot share the file with it: names "
+               "that begin with duramen_ are its own; rename it, or choose another path "
+               "for the store");
+  }
   if (untouched || options.share_file) return;
   refuse(ErrorCode::corrupt, path +
                                  " is the database of another program; choose another path for the store, or "

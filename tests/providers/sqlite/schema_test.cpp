@@ -121,6 +121,27 @@ TEST(AFileWithTablesOfAnotherProgram, IsRefusedUnlessItMayBeShared) {
   EXPECT_EQ(raw.text("PRAGMA application_id"), "42");
 }
 
+TEST(AFileWithTablesOfAnotherProgram, IsNotSharedIfOneOfThemHasANameOfOurs) {
+  const std::pair<const char*, const char*> strangers[] = {
+      {"CREATE TABLE duramen_queue (x)", "table duramen_queue"},
+      {"CREATE TABLE Duramen_Schema (x)", "table Duramen_Schema"},
+      {"CREATE VIEW duramen_nodes AS SELECT 1", "view duramen_nodes"},
+      {"CREATE TABLE theirs (x); CREATE INDEX duramen_index ON theirs (x)", "index duramen_index"}};
+  for (const auto& [sql, name] : strangers) {
+    const TempDir dir;
+    RawConnection{dir.file("t.db")}.execute(sql);
+    const std::string before = bytes_of(dir.file("t.db"));
+    const auto refused = open_provider({.path = dir.file("t.db"), .share_file = true});
+    ASSERT_FALSE(refused.has_value()) << sql;
+    EXPECT_EQ(refused.error().code, ErrorCode::corrupt);
+    EXPECT_EQ(refused.error().message,
+              dir.file("t.db") + " has a " + name +
+                  " that is not of a store, and a store cannot share the file with it: names that begin with "
+                  "duramen_ are its own; rename it, or choose another path for the store");
+    EXPECT_EQ(bytes_of(dir.file("t.db")), before);
+  }
+}
+
 TEST(AFileWithTablesOfAnotherProgram, IsOpenedOnceItHasAStore) {
   const TempDir dir;
   start(*open_at(dir.file("t.db")), "a");
