@@ -96,8 +96,10 @@ class ActivityContext {
   /// does not count; fencing_token() grows with every attempt.
   [[nodiscard]] std::uint32_t attempt() const noexcept;
   /// Equal for every attempt at this step, all tries of its RetryPolicy included, and different for any other
-  /// step, even in another instance with the same id. A service that has seen the key answers as it did then.
-  /// So a charge that reached the service and timed out is not made twice by a retry.
+  /// step, even in another instance with the same id, or in another store: the key begins with the random id
+  /// of the store. A service that has seen the key answers as it did then. So a charge that reached the
+  /// service and timed out is not made twice by a retry. Letters, digits and hyphens, at most 100. A copy of
+  /// a store makes the same keys as the original.
   [[nodiscard]] std::string idempotency_key() const;
   /// Like idempotency_key(), but different for each try of a RetryPolicy. For a service that keeps a refusal
   /// under its key and has to decide anew with each try.

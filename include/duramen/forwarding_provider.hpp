@@ -27,6 +27,7 @@ class ForwardingProvider : public Provider {
   explicit ForwardingProvider(std::shared_ptr<Provider> inner) : inner_(std::move(inner)) {}
 
   [[nodiscard]] std::string_view name() const noexcept override { return inner_->name(); }
+  [[nodiscard]] std::string_view store_id() const noexcept override { return inner_->store_id(); }
   [[nodiscard]] const Clock& clock() const noexcept override { return inner_->clock(); }
 
   [[nodiscard]] Result<std::vector<StartOutcome>> start_instances(

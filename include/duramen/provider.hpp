@@ -537,6 +537,9 @@ class Provider {
 
   /// "sqlite", "memory", ...
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  /// The id of the store: random, made when the store is created, the same for everyone who opens it. A copy
+  /// and a restored backup keep it. Idempotency keys begin with it, so that two stores never make the same.
+  [[nodiscard]] virtual std::string_view store_id() const noexcept = 0;
   /// The clock for visibility and leases; if the store has its own clock, an estimate of it.
   [[nodiscard]] virtual const Clock& clock() const noexcept = 0;
 

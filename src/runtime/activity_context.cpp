@@ -91,20 +91,20 @@ bool ActivityContext::block(Duration delay) {
 }
 
 namespace {
-std::string key_of(const ActivityKey& key, EventId event) {
-  return std::to_string(key.incarnation.value) + "-" + std::to_string(key.execution.value) + "-" +
+std::string key_of(const detail::ActivityState& state, EventId event) {
+  const ActivityKey& key = state.request().key;
+  const std::string store =
+      detail::mutant("keys_repeat_between_stores") ? std::string{} : state.link().store_id() + "-";
+  return store + std::to_string(key.incarnation.value) + "-" + std::to_string(key.execution.value) + "-" +
          std::to_string(event.value);
 }
 }  // namespace
 
 std::string ActivityContext::idempotency_key() const {
   const ActivityRequest& request = state_->request();
-  return key_of(request.key, request.retry_of ? request.retry_of : request.key.activity);
+  return key_of(*state_, request.retry_of ? request.retry_of : request.key.activity);
 }
-std::string ActivityContext::attempt_key() const {
-  const ActivityKey& key = state_->request().key;
-  return key_of(key, key.activity);
-}
+std::string ActivityContext::attempt_key() const { return key_of(*state_, state_->request().key.activity); }
 
 std::stop_token ActivityContext::stop_token() const noexcept { return state_->stop_token(); }
 bool ActivityContext::is_cancelled() const noexcept { return state_->stop_token().stop_requested(); }

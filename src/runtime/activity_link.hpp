@@ -14,6 +14,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace duramen::inline v0::detail {
@@ -25,18 +27,20 @@ struct ActivityHost {
   runtime::LeaseKeeper& leases;
   const runtime::Log& log;
   std::size_t max_payload_bytes;
+  std::string_view store_id;
 };
 
 class ActivityLink {
  public:
   explicit ActivityLink(const ActivityHost& host)
-      : node_(host.node), max_payload_bytes_(host.max_payload_bytes), host_(host) {}
+      : node_(host.node), max_payload_bytes_(host.max_payload_bytes), store_id_(host.store_id), host_(host) {}
   ActivityLink(const ActivityLink&) = delete;
   ActivityLink& operator=(const ActivityLink&) = delete;
 
   /// Valid after the end of the node as well.
   [[nodiscard]] const NodeId& node() const noexcept { return node_; }
   [[nodiscard]] std::size_t max_payload_bytes() const noexcept { return max_payload_bytes_; }
+  [[nodiscard]] const std::string& store_id() const noexcept { return store_id_; }
 
   /// Calls `use(host)` and returns true; once the link is closed, makes no call and returns false. Any
   /// thread.
@@ -73,6 +77,7 @@ class ActivityLink {
 
   const NodeId node_;
   const std::size_t max_payload_bytes_;
+  const std::string store_id_;
   const ActivityHost host_;  // used in visits only
   // How many are under way, above the bit `closed`.
   std::atomic<std::uint64_t> visits_{0};

@@ -281,9 +281,17 @@ class AnyNodeIdIsAccepted final : public WrongProvider {
   }
 };
 
+class AStoreHasNoId final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  [[nodiscard]] std::string_view store_id() const noexcept override { return {}; }
+};
+
 constexpr Mutant mutants[] = {
     {"any_node_id_is_accepted", "A node id may be any bytes.", "a_node_id_is_a_name",
      make_mutant<AnyNodeIdIsAccepted>},
+    {"a_store_has_no_id", "A store has no id: keys of two stores are equal.", "a_store_has_an_id",
+     make_mutant<AStoreHasNoId>},
     {"deleting_leaves_activities", "Worker rows stay when their instance is deleted.",
      "a_forced_deletion_cancels_held_activities_with_the_reason", make_mutant<DeletingLeavesActivities>},
     {"deleting_leaves_children", "Only the instance itself is deleted.",

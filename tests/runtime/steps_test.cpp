@@ -1,5 +1,6 @@
 // A step is an activity with all its retries.
 #include "runtime/clocked_world.hpp"
+#include "support/signal.hpp"
 
 #include <gmock/gmock.h>
 
@@ -58,6 +59,29 @@ TEST_F(Steps, AllTriesOfARetryHaveOneKeyAndEachHasAnAttemptKeyOfItsOwn) {
     EXPECT_EQ(tries[i].step, tries[0].step);
     EXPECT_NE(tries[i].attempt_key, tries[i - 1].attempt_key);
   }
+}
+
+TEST(StepsOfTwoStores, HaveDifferentKeysThatBeginWithTheIdOfTheStore) {
+  std::vector<std::string> keys;
+  for (int i = 0; i < 2; ++i) {
+    ClockedWorld world;
+    Signal<std::string> step;
+    Signal<std::string> attempt;
+    world.registry.add("Charge", [&](ActivityContext& ctx) {
+      step.set(ctx.idempotency_key());
+      attempt.set(ctx.attempt_key());
+      return 1;
+    });
+    world.registry.add("pay", [](OrchestrationContext& ctx, int) -> Task<int> {
+      co_return co_await ctx.schedule_activity<int>("Charge");
+    });
+    world.run();
+    world.finish("p", "pay", 0);
+    EXPECT_EQ(step.wait(), std::string(world.provider->store_id()) + "-1-1-2");
+    EXPECT_EQ(attempt.wait(), step.wait());
+    keys.push_back(*step.wait());
+  }
+  EXPECT_NE(keys[0], keys[1]);
 }
 
 TEST_F(Steps, AnotherStepHasAnotherKey) {

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 
 namespace duramen::inline v0::testing {
 
@@ -20,6 +22,8 @@ struct MemoryTables;
 struct MemoryOptions {
   /// Lease tokens come from a generator with this seed: calls in the same order get the same tokens.
   std::uint64_t seed = 1;
+  /// The id of the store; empty: a random one.
+  std::string store_id = {};
   /// The time that messages for a missing instance are kept.
   Duration parked_for = std::chrono::hours{1};
   /// The time that a stolen lease is reported as cancelled after its end.
@@ -53,6 +57,7 @@ class MemoryProvider final : public Provider {
   [[nodiscard]] Snapshot snapshot() const;
 
   [[nodiscard]] std::string_view name() const noexcept override { return "memory"; }
+  [[nodiscard]] std::string_view store_id() const noexcept override;
   [[nodiscard]] const Clock& clock() const noexcept override;
 
   [[nodiscard]] Result<std::vector<StartOutcome>> start_instances(

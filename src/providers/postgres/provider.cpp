@@ -35,6 +35,7 @@ PostgresProvider::PostgresProvider(const Options& options)
   announcer_.on_announcement([this](const Announcement&) { empty_fetches_.invalidate(); });
   const Pool::Loan connection = pool_.take();
   open_schema(*connection, options_.schema, options_.migrate);
+  store_id_ = stored_store_id(*connection, options_.schema);
 }
 
 Counters PostgresProvider::counters() const noexcept {

@@ -35,6 +35,7 @@ class PostgresProvider final : public Provider {
   [[nodiscard]] Result<SchemaVersion> schema_version();
 
   [[nodiscard]] std::string_view name() const noexcept override { return "postgres"; }
+  [[nodiscard]] std::string_view store_id() const noexcept override { return store_id_; }
   [[nodiscard]] const Clock& clock() const noexcept override {
     return options_.clock != nullptr ? *options_.clock : server_clock_;
   }
@@ -148,6 +149,7 @@ class PostgresProvider final : public Provider {
   std::mt19937_64 random_;
   Pool pool_;
   Announcer announcer_;
+  std::string store_id_;  // fixed by the constructor
 };
 
 }  // namespace duramen::inline v0::postgres::detail

@@ -130,7 +130,8 @@ void bring_up_to_date(Connection& connection, const std::string& schema, std::sp
                     std::to_string(engine_version) + ") ON CONFLICT (name) DO NOTHING");
   connection.script(
       "CREATE TABLE IF NOT EXISTS duramen_schema (one boolean PRIMARY KEY DEFAULT true CHECK (one), "
-      "version bigint NOT NULL, works_with bigint NOT NULL)");
+      "version bigint NOT NULL, works_with bigint NOT NULL, "
+      "store_id text NOT NULL DEFAULT replace(gen_random_uuid()::text, '-', ''))");
   connection.script(
       "INSERT INTO duramen_schema (version, works_with) VALUES (" + std::to_string(version.current) + ", " +
       std::to_string(version.works_with) +
@@ -150,6 +151,11 @@ Error newer_schema(const std::string& schema, std::int64_t works_with, std::span
 
 std::int64_t stored_schema_version(Connection& connection, const std::string& schema) {
   return read_version(connection, schema).value_or(Version{}).current;
+}
+
+std::string stored_store_id(Connection& connection, const std::string& schema) {
+  return connection.run(in_schema("SELECT store_id FROM @duramen_schema", quoted_identifier(schema)))
+      .string(0, 0);
 }
 
 void open_schema(Connection& connection, const std::string& schema, bool migrate,

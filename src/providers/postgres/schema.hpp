@@ -38,6 +38,9 @@ void open_schema(Connection& connection, const std::string& schema, bool migrate
 [[nodiscard]] Error newer_schema(const std::string& schema, std::int64_t works_with,
                                  std::span<const Migration> known = migrations());
 
+/// The random id that the store got with its schema. Throws SqlError, ConnectionError.
+[[nodiscard]] std::string stored_store_id(Connection& connection, const std::string& schema);
+
 /// The current version of the schema; 0 if it was dropped. Throws SqlError, ConnectionError.
 [[nodiscard]] std::int64_t stored_schema_version(Connection& connection, const std::string& schema);
 

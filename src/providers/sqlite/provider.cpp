@@ -51,7 +51,8 @@ SqliteProvider::SqliteProvider(const Options& options)
     : writer_(options),
       tables_(writer_),
       file_(duramen::detail::mutant("counting_follows_the_working_directory") ? options.path
-                                                                              : writer_.connection().file()) {
+                                                                              : writer_.connection().file()),
+      store_id_(writer_.connection().query_text("SELECT store_id FROM duramen_schema")) {
   if (writer_.in_memory()) {
     in_turn_ = std::make_unique<Views>(writer_.connection());
     counting_.counts = std::make_unique<StoreCounts>(writer_.connection());

@@ -43,6 +43,7 @@ class SqliteProvider final : public Provider {
   [[nodiscard]] Result<SchemaVersion> schema_version();
 
   [[nodiscard]] std::string_view name() const noexcept override { return "sqlite"; }
+  [[nodiscard]] std::string_view store_id() const noexcept override { return store_id_; }
   [[nodiscard]] const Clock& clock() const noexcept override { return writer_.clock(); }
 
   [[nodiscard]] Result<std::vector<StartOutcome>> start_instances(
@@ -207,7 +208,8 @@ class SqliteProvider final : public Provider {
   providers::Listeners listeners_;
   Writer writer_;
   Tables tables_;
-  const std::string file_;          // for connections opened later
+  const std::string file_;  // for connections opened later
+  const std::string store_id_;
   std::unique_ptr<Reader> reader_;  // null in memory
   // In memory: reads on the writing connection.
   std::unique_ptr<Views> in_turn_;

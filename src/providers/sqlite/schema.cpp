@@ -66,7 +66,8 @@ std::int64_t stored_schema_version(Connection& connection) {
   // By its columns: another program may have a table of that name.
   const bool exists =
       connection.query_number(
-          "SELECT count(*) FROM pragma_table_info('duramen_schema') WHERE name = 'version'") == 1;
+          "SELECT count(*) FROM pragma_table_info('duramen_schema') WHERE name IN ('version', 'store_id')") ==
+      2;
   return exists ? connection.query_number("SELECT version FROM duramen_schema") : 0;
 }
 

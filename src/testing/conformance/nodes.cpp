@@ -75,6 +75,14 @@ void a_node_id_is_a_name(Driver& d) {
   d.check.equal(nodes(d).size(), 1u, "the longest id");
 }
 
+void a_store_has_an_id(Driver& d) {
+  const std::string_view id = d.store.store_id();
+  d.check.that(id.size() >= 16 && id.size() <= 36, "16 to 36 characters");
+  d.check.equal(id.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"),
+                std::string_view::npos, "letters, digits and hyphens");
+  d.check.equal(d.store.store_id(), id, "it stays");
+}
+
 void a_report_replaces_the_one_before(Driver& d) {
   NodeRecord node = record(d.node);
   node.running = 1;
@@ -196,6 +204,7 @@ std::span<const ConformanceCase> node_cases() {
       DURAMEN_CASE(a_silent_node_is_listed_but_not_live),
       DURAMEN_CASE(a_step_of_the_wall_clock_makes_no_node_dead),
       DURAMEN_CASE(a_node_that_was_silent_for_a_day_is_forgotten),
+      DURAMEN_CASE(a_store_has_an_id),
       DURAMEN_CASE(a_new_store_begins_at_the_newest_level),
       DURAMEN_CASE(the_write_level_rises),
       DURAMEN_CASE(the_write_level_never_falls),

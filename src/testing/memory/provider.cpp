@@ -6,12 +6,29 @@
 
 #include <algorithm>
 #include <mutex>
+#include <random>
+#include <string>
 #include <utility>
 
 namespace duramen::inline v0::testing {
 
+namespace {
+
+/// 128 random bits in hexadecimal digits.
+std::string random_id() {
+  constexpr const char* digits = "0123456789abcdef";
+  std::random_device random;
+  std::string id;
+  for (int i = 0; i < 32; ++i) id += digits[random() & 0xFu];
+  return id;
+}
+
+}  // namespace
+
 struct MemoryProvider::Impl {
-  Impl(const Clock& clock, MemoryOptions options) : state(clock, options) {}
+  Impl(const Clock& clock, MemoryOptions options)
+      : store_id(options.store_id.empty() ? random_id() : options.store_id),
+        state(clock, std::move(options)) {}
 
   /// Runs one transaction, then notifies the listeners.
   template <class Transaction>
@@ -34,15 +51,17 @@ struct MemoryProvider::Impl {
     });
   }
 
+  const std::string store_id;
   std::mutex mutex;
   MemoryState state;
   providers::Listeners listeners;
 };
 
 MemoryProvider::MemoryProvider(const Clock& clock, MemoryOptions options)
-    : impl_(std::make_unique<Impl>(clock, options)) {}
+    : impl_(std::make_unique<Impl>(clock, std::move(options))) {}
 MemoryProvider::~MemoryProvider() = default;
 
+std::string_view MemoryProvider::store_id() const noexcept { return impl_->store_id; }
 const Clock& MemoryProvider::clock() const noexcept { return impl_->state.clock; }
 
 Snapshot MemoryProvider::snapshot() const {

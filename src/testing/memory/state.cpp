@@ -57,7 +57,8 @@ bool needs_no_code(const Instance& instance) {
          instance.info.status == Status::pending;
 }
 
-MemoryState::MemoryState(const Clock& c, MemoryOptions o) : clock(c), options(o), random_(o.seed) {}
+MemoryState::MemoryState(const Clock& c, MemoryOptions o)
+    : clock(c), options(std::move(o)), random_(options.seed) {}
 
 // -- instances and messages
 

@@ -21,7 +21,9 @@ Simulation::World::World(Registry registry, SimulationOptions options)
       random_(options_.seed, 0),
       ledger_(clock_, violations_),
       attempts_(clock_),
-      memory_(std::make_shared<MemoryProvider>(clock_, MemoryOptions{.seed = options_.seed})),
+      memory_(std::make_shared<MemoryProvider>(
+          clock_,
+          MemoryOptions{.seed = options_.seed, .store_id = "simulation-" + std::to_string(options_.seed)})),
       store_(std::make_shared<AuditedStore>(
           options_.wrap_store ? options_.wrap_store(memory_) : std::shared_ptr<Provider>(memory_), ledger_,
           options_.max_messages_per_fetch)),

@@ -229,5 +229,12 @@ TEST_F(PostgresSchemas, TablesOfAnotherProgramAreLeftAlone) {
   EXPECT_NE(opened.error().message.find("another program"), std::string::npos) << opened.error().message;
 }
 
+TEST_F(PostgresSchemas, AStoreHasAnIdOfItsOwn) {
+  const PostgresSchema other{schema->conninfo()};
+  const std::string id(open()->store_id());
+  EXPECT_EQ(open()->store_id(), id);
+  EXPECT_NE(open(other.options())->store_id(), id);
+}
+
 }  // namespace
 }  // namespace duramen::test

@@ -149,6 +149,17 @@ TEST(AFileWithTablesOfAnotherProgram, IsOpenedOnceItHasAStore) {
   EXPECT_TRUE(open_at(dir.file("t.db"))->get_instance("a").value().has_value());
 }
 
+// -- the id of the store
+
+TEST(TheStoreId, IsTheFilesOwnAndACopyKeepsIt) {
+  const TempDir dir;
+  const std::string first(open_at(dir.file("a.db"))->store_id());
+  EXPECT_EQ(open_at(dir.file("a.db"))->store_id(), first);
+  EXPECT_NE(open_at(dir.file("b.db"))->store_id(), first);
+  RawConnection{dir.file("a.db")}.execute("VACUUM INTO '" + dir.file("copy.db") + "'");
+  EXPECT_EQ(open_at(dir.file("copy.db"))->store_id(), first);
+}
+
 // -- migrations, with a made-up one
 
 TEST(AMigration, KeepsWhatTheFileHas) {

@@ -9,10 +9,11 @@
 --
 -- Long columns stand last, the longest at the very end: SQLite reads a column by walking over all before it.
 
--- One row: the version of the schema. Every write transaction that follows one of another process reads it, so
--- that a process stops when a newer one has changed the schema.
+-- One row: the version of the schema, and the random id of the store. Every write transaction that follows one of
+-- another process reads the version, so that a process stops when a newer one has changed the schema.
 CREATE TABLE duramen_schema (
-  version INTEGER NOT NULL
+  version  INTEGER NOT NULL,
+  store_id TEXT NOT NULL DEFAULT (lower(hex(randomblob(16))))
 );
 
 -- Numbers that processes take in blocks, so that one row write serves many: incarnations, and the order of
