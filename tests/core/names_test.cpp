@@ -108,10 +108,9 @@ TEST(Names, AnEmptyOneIsRefused) {
   for (const Named& named : futures) EXPECT_EQ(refused(named, ""), "InvalidName") << named.what;
 }
 
-TEST(Names, AnEmptyTagOrSessionIdIsRefused) {
-  EXPECT_EQ(refused(optional_texts.back(), ""), "InvalidName");
-  EXPECT_EQ(refused(optional_texts.front(), ""), "InvalidName");
-}
+TEST(Names, AnEmptyTagIsRefused) { EXPECT_EQ(refused(optional_texts.back(), ""), "InvalidName"); }
+
+TEST(Names, AnEmptySessionIdIsRefused) { EXPECT_EQ(refused(optional_texts.front(), ""), "InvalidName"); }
 
 TEST(Names, AVersionToContinueWithIsRefusedWhereTheCodeGivesIt) {
   for (const std::string& version : {too_long, std::string("a\xFFz")}) {
