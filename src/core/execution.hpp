@@ -217,6 +217,7 @@ class Execution {
   void send_end(TurnOutcome& outcome);
   void send_next(TurnOutcome& outcome, const Continued& next);
   void fill_effects(TurnOutcome& outcome, const Event& event, EventId first_new) const;
+  void terminate_cancelled_children(TurnOutcome& outcome, EventId first_new) const;
   [[nodiscard]] OutboundMessage start_of(const event::SubOrchestrationScheduled& child, EventId event) const;
   [[nodiscard]] ParentLink link_to(EventId event) const;
 

@@ -6,6 +6,7 @@
 #include "core/sizes.hpp"
 #include <duramen/detail/mutant.hpp>
 
+#include <set>
 #include <utility>
 
 namespace duramen::inline v0::core {
@@ -35,6 +36,7 @@ TurnOutcome Execution::finish_turn() {
 
   const EventId first_new = delta_.empty() ? last_event_id_.next() : delta_.front().id;
   for (const Event& event : delta_) fill_effects(outcome, event, first_new);
+  terminate_cancelled_children(outcome, first_new);
   for (EventId timer : std::exchange(dropped_timers_, {})) {
     if (timer < first_new) outcome.dropped_timers.push_back(timer);
   }
@@ -173,6 +175,24 @@ void Execution::fill_effects(TurnOutcome& outcome, const Event& event, EventId f
           [](const auto&) {},
       },
       event.body);
+}
+
+/// Children that were asked to clean up are no longer open, so no event records that the end drops them.
+void Execution::terminate_cancelled_children(TurnOutcome& outcome, EventId first_new) const {
+  const auto* end = end_ && !delta_.empty() ? std::get_if<Cancelled>(&*end_) : nullptr;
+  if (end == nullptr || end->mode != CancelMode::terminate) return;
+  if (detail::mutant("terminate_spares_children_that_clean_up")) return;
+  std::set<EventId> terminated;  // by the events of this turn
+  for (const Event& event : delta_) {
+    const auto* cancel = std::get_if<event::SubOrchestrationCancelRequested>(&event.body);
+    if (cancel != nullptr && cancel->mode == CancelMode::terminate) terminated.insert(event.source);
+  }
+  for (const auto& [id, child] : children_) {
+    const bool has_row = id < first_new;
+    if (!has_row || schedules_.state(id) != ScheduleState::cancelled || terminated.contains(id)) continue;
+    message::CancelInstance cancel{end->reason, end->mode, CancelOrigin::parent, link_to(id)};
+    outcome.messages.push_back(OutboundMessage{child, std::move(cancel), {}, {}});
+  }
 }
 
 ParentLink Execution::link_to(EventId event) const {

@@ -301,6 +301,52 @@ TEST(CancelOfChildren, HasTheWordsAndTheModeOfTheParentsOwn) {
   }
 }
 
+/// A child that is left behind, and cleaning up that takes a while.
+Task<std::string> leaves_a_child(Context& ctx) {
+  co_await ctx.select2(ctx.schedule_sub_orchestration("loser", ""), ctx.schedule_timer(1s));
+  const auto undo = [](Context& c) -> Task<std::string> {
+    co_return co_await c.schedule_activity("Undo", "");
+  };
+  try {
+    co_await ctx.schedule_sub_orchestration("child", "");
+  } catch (const CancelledError&) {
+  }
+  co_await ctx.shield(1h, undo(ctx));
+  co_return "";
+}
+
+TEST(CancelOfChildren, TerminateReachesThoseThatCleanUp) {
+  Instance instance{graceful(leaves_a_child)};
+  instance.start();
+  instance.fire("1000ms");
+  instance.cancel("enough");
+  ASSERT_EQ(instance.status(), Status::cancelling);
+  instance.cancel("now", CancelMode::terminate);
+  EXPECT_THAT(instance.last_turn(),
+              ElementsAre("cancel requested: now", "Undo cancelled: orchestration_terminal_cancelled",
+                          "failed: cancelled: now"));
+  const auto cancels = instance.messages<message::CancelInstance>();
+  ASSERT_THAT(cancels, testing::SizeIs(2));
+  EXPECT_EQ(cancels[0].second.parent, instance.link_to("loser"));
+  EXPECT_EQ(cancels[1].second.parent, instance.link_to("child"));
+  for (const auto& [target, cancel] : cancels) {
+    EXPECT_EQ(cancel.reason, "now");
+    EXPECT_EQ(cancel.mode, CancelMode::terminate);
+    EXPECT_EQ(cancel.origin, CancelOrigin::parent);
+  }
+}
+
+TEST(CancelOfChildren, TerminateSparesThoseThatHaveEnded) {
+  Instance instance{graceful(leaves_a_child)};
+  instance.start();
+  instance.fire("1000ms");
+  instance.cancel("enough");
+  instance.fail_child("loser", Failure::cancelled("enough"));
+  instance.fail_child("child", Failure::cancelled("enough"));
+  instance.cancel("now", CancelMode::terminate);
+  EXPECT_THAT(instance.messages<message::CancelInstance>(), testing::IsEmpty());
+}
+
 TEST(CancelOfChildren, NamesTheReasonIfTheParentIsNotCancelled) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     co_await ctx.select2(ctx.schedule_sub_orchestration("child", ""), ctx.schedule_timer(1s));
