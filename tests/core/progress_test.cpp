@@ -419,6 +419,21 @@ TEST(TurnBytes, ATurnThatHasBecomeLargeLeavesTheRestOfItsBatchInTheQueue) {
   EXPECT_EQ(instance.output(), "done");
 }
 
+TEST(TurnBytes, ALargeTurnTakesTheCancelBehindItsBacklog) {
+  for (const CancelMode mode : {CancelMode::graceful, CancelMode::terminate}) {
+    Instance instance{[](Context& ctx) -> Task<std::string> {
+                        for (;;) co_await ctx.dequeue_event("jobs");
+                      },
+                      Mode::fresh};
+    instance.start();
+    const std::string mebibyte(std::size_t{1} << 20u, 'x');
+    std::vector<MessageBody> backlog(12, Instance::enqueuing("jobs", mebibyte));
+    backlog.push_back(instance.cancelling("enough", mode));
+    instance.deliver(backlog);
+    EXPECT_EQ(instance.status(), Status::cancelled);
+  }
+}
+
 TEST(TurnBytes, MoreThanSixtyFourMebibytesOfActionsFailTheInstanceAndNameTheLine) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
                       const std::string mebibyte(std::size_t{1} << 20u, 'x');
