@@ -109,11 +109,11 @@ const Event* Execution::emit(EventBody body, const std::source_location& where) 
   last_action_ = where;
   if (!is_answered_at_once(body) && !count_action()) return nullptr;
   require_fit(body);
-  if (!count_bytes(body, where)) return nullptr;
   if (auto failure = unfit_payload(body)) {
     stop(std::move(*failure));
     return nullptr;
   }
+  if (!count_bytes(body, where)) return nullptr;
   return &append(std::move(body));
 }
 
@@ -163,10 +163,15 @@ bool Execution::is_answered_at_once(const EventBody& body) const {
 }
 
 /// False if the actions of this segment become too large to be stored, which ends the turn. Counted per
-/// segment, like actions: the same message has the same effect in any batch.
+/// segment, like actions: the same message has the same effect in any batch. The largest action is not
+/// counted: code may pass one payload of any size that the limit of payloads allows.
 bool Execution::count_bytes(const EventBody& body, const std::source_location& where) {
-  action_bytes_ += estimated_bytes(body);
-  const std::size_t counted = detail::mutant("inbound_mail_counts_as_actions") ? bytes_ : action_bytes_;
+  const std::size_t bytes = estimated_bytes(body);
+  action_bytes_ += bytes;
+  if (!detail::mutant("a_large_payload_is_too_large_a_turn"))
+    largest_action_bytes_ = std::max(largest_action_bytes_, bytes);
+  const std::size_t all = detail::mutant("inbound_mail_counts_as_actions") ? bytes_ : action_bytes_;
+  const std::size_t counted = all - std::min(all, largest_action_bytes_);
   if (counted <= max_action_bytes || detail::mutant("turns_grow_without_bound")) return true;
   stop(engine_failure(FailureKind::limit, "TurnTooLarge",
                       "the code took actions of more than " + std::to_string(max_action_bytes >> 20u) +

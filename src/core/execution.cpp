@@ -368,7 +368,7 @@ bool Execution::continues() const noexcept { return end_ && std::holds_alternati
 void Execution::begin_segment(Event inbound) {
   segments_.push_back(delta_.size());
   if (!detail::mutant("actions_add_up_over_a_turn")) actions_ = 0;
-  if (!detail::mutant("the_size_of_a_batch_counts")) action_bytes_ = 0;
+  if (!detail::mutant("the_size_of_a_batch_counts")) action_bytes_ = largest_action_bytes_ = 0;
   traces_before_ = traces_.size();
   append(std::move(inbound.body), inbound.source);
 }

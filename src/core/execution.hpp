@@ -272,6 +272,7 @@ class Execution {
   // This segment.
   std::size_t actions_ = 0;
   std::size_t action_bytes_ = 0;
+  std::size_t largest_action_bytes_ = 0;
   bool segment_open_ = false;
   std::size_t traces_before_ = 0;
   std::map<EventId, Drop> cancels_;

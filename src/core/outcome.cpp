@@ -50,7 +50,7 @@ TurnOutcome Execution::finish_turn() {
   outcome.bytes += 2 * std::exchange(bytes_, 0);
   outcome.replayed_events = std::exchange(replayed_, 0);
   actions_ = 0;
-  action_bytes_ = 0;
+  action_bytes_ = largest_action_bytes_ = 0;
   return outcome;
 }
 

@@ -11,7 +11,7 @@ namespace duramen::inline v0::core {
 inline constexpr std::size_t max_carried_bytes = std::size_t{8} << 20u;
 /// A turn whose events are larger takes no further message.
 inline constexpr std::size_t large_turn_bytes = std::size_t{8} << 20u;
-/// If the actions of one segment are larger, the orchestration fails.
+/// If the actions of one segment without the largest of them are larger, the orchestration fails.
 inline constexpr std::size_t max_action_bytes = std::size_t{64} << 20u;
 
 /// About the stored size.

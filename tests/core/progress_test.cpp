@@ -3,6 +3,7 @@
 #include "core/harness.hpp"
 #include "core/world.hpp"
 #include <duramen/json.hpp>
+#include <duramen/limits.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -462,7 +463,7 @@ TEST(TurnBytes, AMessageOfAnySizeLeavesTheLimitToTheActions) {
 TEST(TurnBytes, TheLimitOfTheActionsIsTheSameInEveryBatch) {
   const auto code = [](Context& ctx) -> Task<std::string> {
     const std::string two_mebibytes((std::size_t{2} << 20u) - 1024, 'x');
-    for (const int inputs : {3, 30}) {
+    for (const int inputs : {4, 30}) {
       co_await ctx.dequeue_event("jobs");
       for (int i = 0; i < inputs; ++i) ctx.schedule_activity("A", two_mebibytes).detach();
     }
@@ -471,7 +472,30 @@ TEST(TurnBytes, TheLimitOfTheActionsIsTheSameInEveryBatch) {
   Instance batch{code, Mode::fresh};
   batch.deliver({batch.started(), Instance::enqueuing("jobs", ""), Instance::enqueuing("jobs", "")});
   EXPECT_TRUE(batch.running());
-  EXPECT_EQ(batch.worker_queue().size(), 33u);
+  EXPECT_EQ(batch.worker_queue().size(), 34u);
+}
+
+TEST(TurnBytes, AnyPayloadThatTheLimitOfPayloadsAllowsCanBePassed) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+                      ctx.set_custom_status("passes it");
+                      std::string large(std::size_t{65} << 20u, 'x');
+                      co_return co_await ctx.with_timeout(1h, ctx.schedule_activity("A", std::move(large)));
+                    },
+                    Mode::fresh,
+                    {.max_payload_bytes = payload_ceiling}};
+  instance.start();
+  EXPECT_THAT(instance.worker_queue(), ElementsAre("A"));
+}
+
+TEST(TurnBytes, APayloadAboveItsOwnLimitIsNamedAsSuch) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+                      const std::string mebibyte(std::size_t{1} << 20u, 'x');
+                      for (int i = 0; i < 64; ++i) ctx.schedule_activity("A", mebibyte).detach();
+                      co_return co_await ctx.schedule_activity("B", std::string(std::size_t{3} << 20u, 'x'));
+                    },
+                    Mode::fresh};
+  instance.start();
+  EXPECT_THAT(instance.failure().message, HasSubstr("the input of activity 'B'"));
 }
 
 }  // namespace
