@@ -93,7 +93,7 @@ class ActivityContext {
   /// The node that runs it.
   [[nodiscard]] const NodeId& node() const noexcept;
   /// 1 for the first attempt; counted over the tries of a RetryPolicy. An attempt that a shutdown released
-  /// does not count; fencing_token() grows with every attempt.
+  /// does not count, nor does a try that no worker took in time; fencing_token() grows with every attempt.
   [[nodiscard]] std::uint32_t attempt() const noexcept;
   /// Equal for every attempt at this step, all tries of its RetryPolicy included, and different for any other
   /// step, even in another instance with the same id, or in another store: the key begins with the random id
@@ -113,7 +113,8 @@ class ActivityContext {
 
   /// Reports progress. Required if the activity has a heartbeat limit. Sent with the next lease renewal, or
   /// earlier if the limit requires it. The next attempt can read `details`. A try of a RetryPolicy receives
-  /// those of the try that failed before, if they have at most max_retry_details_bytes.
+  /// those of the try that failed before, if they have at most max_retry_details_bytes; a try that reported
+  /// none leaves those that it received. RetryPolicy::attempt_timeout gives a try up without its details.
   void heartbeat();
   template <class T>
   void heartbeat(const T& details) {

@@ -57,7 +57,7 @@ class RetryPolicy {
     return *this;
   }
   /// Time limit of one attempt. On expiry the attempt is cancelled with reason `timeout` and counts as
-  /// failed.
+  /// failed. Its heartbeat details are lost: the next attempt receives those that this one received.
   template <class Rep, class Period>
   RetryPolicy& attempt_timeout(std::chrono::duration<Rep, Period> limit) {
     attempt_timeout_ = round_up(limit);

@@ -46,14 +46,21 @@ namespace detail {
 
 namespace {
 
+/// True if no worker took the activity in time.
+bool never_ran(const AttemptRecord& attempt, const Failure& failure) {
+  return attempt.ran.attempt == 0 && failure.kind == FailureKind::timeout &&
+         failure.timeout == TimeoutKind::schedule_to_start && !mutant("a_try_that_never_ran_is_an_attempt");
+}
+
 /// Makes `request` the next attempt at the step that began with `first`.
-void follow(event::ActivityScheduled& request, EventId first, AttemptRecord failed) {
+void follow(event::ActivityScheduled& request, EventId first, AttemptRecord failed, const Failure& failure) {
   if (!mutant("a_retry_is_a_step_of_its_own")) request.retry_of = first;
   // An attempt that the orchestration gave up has reported nothing about itself.
+  const std::uint32_t least = request.attempts_before + (never_ran(failed, failure) ? 0 : 1);
   if (!mutant("attempts_start_again_with_a_retry"))
-    request.attempts_before = std::max(request.attempts_before + 1, failed.ran.attempt);
-  if (failed.heartbeat && !mutant("a_retry_forgets_the_details"))
-    request.heartbeat = std::move(failed.heartbeat);
+    request.attempts_before = std::max(least, failed.ran.attempt);
+  const bool keeps = !failed.heartbeat && mutant("older_details_outlive_a_try");
+  if (!keeps && !mutant("a_retry_forgets_the_details")) request.heartbeat = std::move(failed.heartbeat);
 }
 
 /// One attempt after the other. Each is a separate activity; a limit on one attempt is a timer next to it.
@@ -62,7 +69,8 @@ Task<Payload> try_repeatedly(core::Execution& execution, event::ActivitySchedule
   OrchestrationContext& ctx = execution.context();
   EventId first;
   for (std::uint32_t attempt = 1;; ++attempt) {
-    AttemptRecord record;
+    // Its failure replaces the details. An attempt that is given up leaves those that it received.
+    AttemptRecord record{.event = {}, .heartbeat = request.heartbeat};
     auto activity = DurableFuture<Payload>(std::make_unique<Leaf>(execution, request, where, &record),
                                            &read_leaf<Payload>);
     if (policy.attempt_timeout()) activity = ctx.with_timeout(*policy.attempt_timeout(), std::move(activity));
@@ -85,7 +93,7 @@ Task<Payload> try_repeatedly(core::Execution& execution, event::ActivitySchedule
     }
     if (!policy.tries_again(failure, attempt)) throw ActivityError(std::move(failure));
     if (attempt == 1) first = record.event;
-    follow(request, first, std::move(record));
+    follow(request, first, std::move(record), failure);
     const Duration pause = policy.pause_after(attempt);
     if (pause > Duration::zero()) {
       auto timer = ctx.schedule_timer(pause, where);

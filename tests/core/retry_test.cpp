@@ -103,8 +103,42 @@ TEST(Retry, AFurtherAttemptReceivesTheLastDetailsOfTheStep) {
   instance.deliver({failed_attempt(instance.id_of("A"), 1, Payload::json("41"))});
   EXPECT_EQ(scheduled(instance, instance.id_of("A")).heartbeat, Payload::json("41"));
   EXPECT_EQ(instance.turn().activities.at(0).heartbeat, Payload::json("41"));
-  instance.fail(instance.id_of("A"), hiccup());
+  instance.deliver({failed_attempt(instance.id_of("A"), 2, Payload::json("42"))});
+  EXPECT_EQ(scheduled(instance, instance.id_of("A")).heartbeat, Payload::json("42"));
+  instance.complete("A", "a");
+}
+
+TEST(Retry, AFailedTryWithoutDetailsLeavesNone) {
+  const Payload large = Payload::text(std::string(max_retry_details_bytes + 1, 'x'));
+  for (const std::optional<Payload>& last : {std::optional<Payload>(), std::optional(large)}) {
+    Instance instance{retrying(RetryPolicy().attempts(3).backoff(Backoff::none()))};
+    instance.start();
+    instance.deliver({failed_attempt(instance.id_of("A"), 1, Payload::json("41"))});
+    instance.deliver({failed_attempt(instance.id_of("A"), 2, last)});
+    EXPECT_EQ(scheduled(instance, instance.id_of("A")).heartbeat, std::nullopt);
+    instance.complete("A", "a");
+  }
+}
+
+TEST(Retry, ATryThatIsGivenUpLeavesTheDetailsThatItReceived) {
+  Instance instance{retrying(RetryPolicy().attempts(3).attempt_timeout(5s).backoff(Backoff::none()))};
+  instance.start();
+  instance.deliver({failed_attempt(instance.id_of("A"), 1, Payload::json("41"))});
+  instance.fire("5000ms");
   EXPECT_EQ(scheduled(instance, instance.id_of("A")).heartbeat, Payload::json("41"));
+  EXPECT_EQ(scheduled(instance, instance.id_of("A")).attempts_before, 2u);
+  instance.complete("A", "a");
+}
+
+TEST(Retry, ATryThatNoWorkerTookIsNoAttempt) {
+  Instance instance{retrying(RetryPolicy().attempts(3).backoff(Backoff::none()))};
+  instance.start();
+  instance.deliver({failed_attempt(instance.id_of("A"), 1, std::nullopt)});
+  Failure missed = hiccup("Timeout");
+  missed.kind = FailureKind::timeout;
+  missed.timeout = TimeoutKind::schedule_to_start;
+  instance.fail(instance.id_of("A"), missed);
+  EXPECT_EQ(scheduled(instance, instance.id_of("A")).attempts_before, 1u);
   instance.complete("A", "a");
 }
 
