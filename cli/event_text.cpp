@@ -109,6 +109,7 @@ std::string EventDescriber::describe(const Event& e) {
           [&](const event::SubOrchestrationCancelRequested& b) {
             std::string text = about() + ": " + why(b.reason);
             if (b.mode == CancelMode::terminate) text += ", at once";
+            text += by(b.requested_by);
             return b.text.empty() ? text : text + ": " + b.text;
           },
           [&](const event::ExternalSubscribedCancelled& b) { return about() + ": " + why(b.reason); },

@@ -235,6 +235,8 @@ struct SubOrchestrationCancelRequested {
   /// The words and the mode that the child receives.
   std::string text = {};
   CancelMode mode = CancelMode::graceful;
+  /// If the parent was cancelled: the requester of that cancel.
+  std::optional<std::string> requested_by = std::nullopt;
   friend bool operator==(const SubOrchestrationCancelRequested&,
                          const SubOrchestrationCancelRequested&) = default;
 };

@@ -225,7 +225,8 @@ void Execution::read_end(const Event& terminal) {
     // Only an execution that was asked to stop was cancelled; code may pass on the cancellation of a child as
     // its own failure.
     if (cancelling_ && failed->details.kind == FailureKind::cancelled) {
-      end_ = Cancelled{failed->details.message, cancelling_->origin, cancelling_->mode};
+      end_ = Cancelled{failed->details.message, cancelling_->origin, cancelling_->mode,
+                       cancelling_->requested_by};
     } else {
       end_ = Threw{failed->details};
     }
@@ -392,7 +393,8 @@ void Execution::close_new_segment() {
   if (end_) record_end();
 }
 
-/// A child is cancelled with the words and the mode of its parent's own cancel, if that is the cause.
+/// A child is cancelled with the words, the mode and the requester of its parent's own cancel, if that is the
+/// cause.
 void Execution::pass_cancel_on(event::SubOrchestrationCancelRequested& child) const {
   child.text = std::string(to_string(child.reason));
   const bool by_cancel = child.reason == CancelReason::parent_cancelled ||
@@ -402,10 +404,13 @@ void Execution::pass_cancel_on(event::SubOrchestrationCancelRequested& child) co
   if (end != nullptr) {
     child.text = end->reason;
     child.mode = end->mode;
+    child.requested_by = end->requested_by;
   } else if (cancelling_) {
     child.text = cancelling_->reason;
     child.mode = cancelling_->mode;
+    child.requested_by = cancelling_->requested_by;
   }
+  if (detail::mutant("children_do_not_learn_the_requester")) child.requested_by.reset();
 }
 
 void Execution::drop_what_is_open() {
@@ -477,7 +482,8 @@ void Execution::begin(const event::OrchestrationStarted& started) {
   if (started.cancel) {
     const bool has_cleanup = graceful_ && handler_ && identity_.execution > ExecutionId{1};
     if (!has_cleanup || started.cancel->mode == CancelMode::terminate) {
-      end_ = Cancelled{started.cancel->reason, started.cancel->origin, started.cancel->mode};
+      end_ = Cancelled{started.cancel->reason, started.cancel->origin, started.cancel->mode,
+                       started.cancel->requested_by};
       return;
     }
     cancelling_ = started.cancel;
@@ -507,7 +513,7 @@ void Execution::resolve(EventId source, Outcome outcome) {
 
 void Execution::cancel(const event::OrchestrationCancelRequested& request) {
   if (!graceful_ || request.mode == CancelMode::terminate || !root_) {
-    end_ = Cancelled{request.reason, request.origin, request.mode};
+    end_ = Cancelled{request.reason, request.origin, request.mode, request.requested_by};
     return;
   }
   cancelling_ = request;
@@ -538,7 +544,7 @@ void Execution::run_code() {
   if (stopped_ || end_) return;
   if (continue_ && cancelling_ && !detail::mutant("a_shield_continues_as_new")) {
     // The next execution would not know of the cancel: also shielded code ends here.
-    end_ = Cancelled{cancelling_->reason, cancelling_->origin, cancelling_->mode};
+    end_ = Cancelled{cancelling_->reason, cancelling_->origin, cancelling_->mode, cancelling_->requested_by};
   } else if (continue_) {
     end_ = std::move(*continue_);
   } else if (root_ && root_->promise().done()) {
@@ -550,7 +556,8 @@ void Execution::run_code() {
     const auto* threw = std::get_if<Threw>(&*end_);
     // The execution counts as cancelled however it cleaned up, unless the clean-up itself failed.
     if (cancelling_ && (threw == nullptr || threw->failure.kind == FailureKind::cancelled)) {
-      end_ = Cancelled{cancelling_->reason, cancelling_->origin, cancelling_->mode};
+      end_ =
+          Cancelled{cancelling_->reason, cancelling_->origin, cancelling_->mode, cancelling_->requested_by};
     }
   }
   if (end_) refuse_unfit_end();

@@ -135,6 +135,7 @@ class Execution {
     std::string reason;
     CancelOrigin origin;
     CancelMode mode;
+    std::optional<std::string> requested_by;
   };
   struct Continued {
     Payload input;

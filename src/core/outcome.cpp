@@ -159,7 +159,8 @@ void Execution::fill_effects(TurnOutcome& outcome, const Event& event, EventId f
           [&](const event::SubOrchestrationCancelRequested& e) {
             const auto child = children_.find(event.source);
             if (!has_row || child == children_.end()) return;
-            message::CancelInstance cancel{e.text, e.mode, CancelOrigin::parent, link_to(event.source)};
+            message::CancelInstance cancel{e.text, e.mode, CancelOrigin::parent, link_to(event.source),
+                                           e.requested_by};
             outcome.messages.push_back(OutboundMessage{child->second, std::move(cancel), {}, {}});
           },
           [&](const event::CustomStatusUpdated& e) { outcome.custom_status = CustomStatusChange{e.status}; },
@@ -190,7 +191,8 @@ void Execution::terminate_cancelled_children(TurnOutcome& outcome, EventId first
   for (const auto& [id, child] : children_) {
     const bool has_row = id < first_new;
     if (!has_row || schedules_.state(id) != ScheduleState::cancelled || terminated.contains(id)) continue;
-    message::CancelInstance cancel{end->reason, end->mode, CancelOrigin::parent, link_to(id)};
+    message::CancelInstance cancel{end->reason, end->mode, CancelOrigin::parent, link_to(id),
+                                   end->requested_by};
     outcome.messages.push_back(OutboundMessage{child, std::move(cancel), {}, {}});
   }
 }

@@ -54,7 +54,9 @@ std::size_t estimated_bytes(const EventBody& body) noexcept {
                  [](const event::CustomStatusUpdated& e) { return e.status ? e.status->size() : 0; },
                  [](const event::KeyValueSet& e) { return e.key.size() + e.value.data.size(); },
                  [](const event::KeyValueCleared& e) { return e.key.size(); },
-                 [](const event::SubOrchestrationCancelRequested& e) { return e.text.size(); },
+                 [](const event::SubOrchestrationCancelRequested& e) {
+                   return e.text.size() + (e.requested_by ? e.requested_by->size() : 0);
+                 },
                  [](const event::OrchestrationCompleted& e) { return e.output.data.size(); },
                  [](const event::OrchestrationFailed& e) { return bytes_of(e.details); },
                  [](const event::OrchestrationContinuedAsNew& e) { return e.input.data.size(); },

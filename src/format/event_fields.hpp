@@ -115,6 +115,7 @@ DURAMEN_EVENT(SubOrchestrationCancelRequested, "SubOrchestrationCancelRequested"
   f.reason({"reason", "why"}, e.reason);
   f.text_or_empty({"text", "m"}, e.text);
   f.choice({"mode", "mode"}, e.mode, CancelMode::graceful);
+  f.optional_text({"requested_by", "rb"}, e.requested_by);
 }
 DURAMEN_EVENT(ExternalSubscribedCancelled, "ExternalSubscribedCancelled", cancel) {
   f.reason({"reason", "why"}, e.reason);

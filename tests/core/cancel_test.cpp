@@ -347,6 +347,39 @@ TEST(CancelOfChildren, TerminateSparesThoseThatHaveEnded) {
   EXPECT_THAT(instance.messages<message::CancelInstance>(), testing::IsEmpty());
 }
 
+TEST(CancelOfChildren, NamesTheRequesterOfTheParentsOwn) {
+  for (const bool cleans_up : {false, true}) {
+    const auto code = [](Context& ctx) -> Task<std::string> {
+      co_return co_await ctx.schedule_sub_orchestration("child", "");
+    };
+    Instance instance{cleans_up ? graceful(code) : handler_of(code)};
+    instance.start();
+    message::CancelInstance request{"enough"};
+    request.requested_by = "ann";
+    instance.deliver({request});
+    const auto cancels = instance.messages<message::CancelInstance>();
+    ASSERT_THAT(cancels, testing::SizeIs(1));
+    EXPECT_EQ(cancels[0].second.requested_by, "ann");
+    EXPECT_EQ(std::get<event::SubOrchestrationCancelRequested>(
+                  instance.events<event::SubOrchestrationCancelRequested>().at(0).body)
+                  .requested_by,
+              "ann");
+  }
+}
+
+TEST(CancelOfChildren, TerminateOfThoseThatCleanUpNamesItsRequester) {
+  Instance instance{graceful(leaves_a_child)};
+  instance.start();
+  instance.fire("1000ms");
+  instance.cancel("enough");
+  message::CancelInstance request{"now", CancelMode::terminate};
+  request.requested_by = "ann";
+  instance.deliver({request});
+  const auto cancels = instance.messages<message::CancelInstance>();
+  ASSERT_THAT(cancels, testing::SizeIs(2));
+  EXPECT_EQ(cancels[1].second.requested_by, "ann");
+}
+
 TEST(CancelOfChildren, NamesTheReasonIfTheParentIsNotCancelled) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     co_await ctx.select2(ctx.schedule_sub_orchestration("child", ""), ctx.schedule_timer(1s));

@@ -143,7 +143,7 @@ inline std::vector<EventBody> event_bodies() {
     const auto why = static_cast<CancelReason>(reason);
     all.emplace_back(event::ActivityCancelRequested{why});
     all.emplace_back(event::SubOrchestrationCancelRequested{why});
-    all.emplace_back(event::SubOrchestrationCancelRequested{why, awkward, CancelMode::terminate});
+    all.emplace_back(event::SubOrchestrationCancelRequested{why, awkward, CancelMode::terminate, awkward});
     all.emplace_back(event::ExternalSubscribedCancelled{why});
     all.emplace_back(event::QueueSubscriptionCancelled{why});
   }

@@ -181,7 +181,7 @@ void every_kind_of_event_is_stored_unchanged(Driver& d) {
       event::KeyValueCleared{"k"},
       event::KeyValuesCleared{},
       event::ActivityCancelRequested{why},
-      event::SubOrchestrationCancelRequested{why},
+      event::SubOrchestrationCancelRequested{why, "enough", CancelMode::terminate, "ann"},
       event::ExternalSubscribedCancelled{why},
       event::QueueSubscriptionCancelled{why},
       event::OrchestrationCompleted{data},
