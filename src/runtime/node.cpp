@@ -88,6 +88,7 @@ void Node::run() {
 }
 
 void Node::begin_work(LeaseTime listed) {
+  was_listed_ = reporter_.listed();
   poll();
   sweep();
   report_later(listed);
@@ -413,17 +414,32 @@ void Node::report_gauges(const detail::StoreGauges& gauges) {
   if (gauges.open) instruments_.active(*gauges.open);
 }
 
+/// One report at a time: while the store is slow, they must not gather on its lane.
 void Node::report_node() {
   if (stopping_) return;
-  const LeaseTime now = env_.clock().lease_now();
-  env_.run_elsewhere(
-      Lane::store, [this, running = activities_.running(), resident = turns_.resident(),
-                    abandoned = activities_.abandoned()] { reporter_.report(running, resident, abandoned); });
-  report_later(now);
+  const LeaseTime began = env_.clock().lease_now();
+  env_.run_elsewhere(Lane::store, [this, began, running = activities_.running(), resident = turns_.resident(),
+                                   abandoned = activities_.abandoned()] {
+    reporter_.report(running, resident, abandoned);
+    env_.loop().post([this, began] { reported(began); });
+  });
+  reporting_ = true;
+  if (detail::mutant("reports_do_not_wait_for_each_other")) report_later(began);
+}
+
+void Node::reported(LeaseTime began) {
+  reporting_ = false;
+  if (!std::exchange(was_listed_, reporter_.listed()) && was_listed_ &&
+      !detail::mutant("a_late_listing_waits_for_the_poll")) {
+    fetch_turns();
+    fetch_activities();
+  }
+  if (!detail::mutant("reports_do_not_wait_for_each_other")) report_later(began);
 }
 
 void Node::report_later(LeaseTime last) {
-  const Duration pause = reporter_.listed() ? NodeReporter::interval : options_.poll_interval;
+  const Duration pause =
+      reporter_.listed() ? NodeReporter::interval : std::min(options_.poll_interval, NodeReporter::interval);
   env_.loop().post_at(last + pause, [this] { report_node(); });
 }
 
@@ -436,6 +452,7 @@ void Node::shut_down(Duration deadline, UniqueFunction<void()> done) {
 
 void Node::begin_shutdown(Duration deadline, UniqueFunction<void()> done) {
   stopping_ = true;
+  reporter_.stop();
   gauges_.stop();
   turns_.stop_dispatching();
   drained_ = std::move(done);
@@ -450,7 +467,7 @@ void Node::check_drained() {
 
 bool Node::is_drained() const {
   return activities_.running() == 0 && turns_.idle() && turn_gate_.is_idle() && activity_gate_.is_idle() &&
-         !sweeping_;
+         !sweeping_ && !reporting_;
 }
 
 void Node::finish_if_drained() {

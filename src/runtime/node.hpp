@@ -113,6 +113,7 @@ class Node final : public ProviderListener,
   void swept(const Result<SweepResult>& result);
   void report_gauges(const detail::StoreGauges& gauges);
   void report_node();
+  void reported(LeaseTime began);
   void report_later(LeaseTime last);
   void begin_shutdown(Duration deadline, UniqueFunction<void()> done);
   void check_drained();
@@ -161,6 +162,8 @@ class Node final : public ProviderListener,
   std::optional<TimePoint> sweep_;         // when the next sweep is due
   std::vector<ActivityRenewal> released_;  // not sent to the store yet
   bool sweeping_ = false;
+  bool reporting_ = false;
+  bool was_listed_ = false;  // after the last report
   bool stopping_ = false;
   UniqueFunction<void()> drained_;
 

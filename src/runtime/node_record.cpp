@@ -78,17 +78,17 @@ NodeReporter::NodeReporter(Provider& provider, const RuntimeOptions& options,
 }
 
 void NodeReporter::begin() {
+  const std::lock_guard lock(mutex_);
   // The record first: a raise that comes after the level was read finds this node.
-  bool written = detail::mutant("a_node_works_before_it_is_listed");
-  if (!written) {
-    const std::lock_guard lock(mutex_);
-    written = write_record();
-  }
+  if (!detail::mutant("a_node_works_before_it_is_listed") && !write_record()) return;
+  follow_write_level();
+  listed_ = true;
+}
+
+void NodeReporter::follow_write_level() {
   if (raises_) raise();
   std::uint32_t stored = 0;
-  const bool read = read_write_level(stored);
-  listed_ = written;
-  if (!read) return;
+  if (!read_write_level(stored) || std::exchange(compared_, true)) return;
   const std::uint32_t newest = std::min(engine_version, record_.max_engine_version);
   if (stored < newest) {
     log_(LogLevel::warning,
@@ -132,14 +132,13 @@ bool NodeReporter::read_write_level(std::uint32_t& stored) {
 
 void NodeReporter::report(std::size_t running, std::size_t resident, std::size_t abandoned) {
   const std::lock_guard lock(mutex_);
-  if (removed_) return;
+  if (removed_ || stopping_) return;
   record_.running = running;
   record_.resident = resident;
   record_.abandoned = abandoned;
-  const bool written = write_record();
-  std::uint32_t stored = 0;
-  read_write_level(stored);
-  if (written) listed_ = true;
+  if (!write_record()) return;
+  follow_write_level();
+  listed_ = true;
 }
 
 bool NodeReporter::write_record() {

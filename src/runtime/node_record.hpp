@@ -24,7 +24,8 @@ class NodeReporter {
                const Log& log);
 
   /// Stores the record; then reads the write level, and raises it before if the options say so. Logs a
-  /// warning if it is below or above what this node supports. Any thread.
+  /// warning if it is below or above what this node supports. If the store fails, report() does the same
+  /// later. Any thread.
   void begin();
   /// True once the record is stored. A node must do no work before: a raise of the write level asks only the
   /// nodes that are listed. Any thread.
@@ -38,10 +39,13 @@ class NodeReporter {
 
   /// Stores the record, and reads the write level again. On the store's lane.
   void report(std::size_t running, std::size_t resident, std::size_t abandoned);
+  /// Later reports do nothing, so that a shutdown does not wait for them. Any thread.
+  void stop() noexcept { stopping_ = true; }
   /// Removes the record: later reports do nothing. On the store's lane.
   void remove();
 
  private:
+  void follow_write_level();
   void raise();
   [[nodiscard]] bool write_record();
   /// False if the store did not answer.
@@ -55,9 +59,13 @@ class NodeReporter {
   std::atomic<std::uint32_t> write_level_{1};
   std::atomic<bool> reads_write_level_ = false;
   std::atomic<bool> listed_ = false;
+  std::atomic<bool> stopping_ = false;
+
+  // Guarded by mutex_.
   std::mutex mutex_;
   NodeRecord record_;
   bool removed_ = false;
+  bool compared_ = false;  // the first level that was read, with this node's own
 };
 
 }  // namespace duramen::inline v0::runtime

@@ -7,8 +7,10 @@
 
 #include <atomic>
 #include <memory>
+#include <condition_variable>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <unistd.h>
 
 namespace duramen::test {
@@ -216,7 +218,63 @@ TEST_F(ListedNodes, ANodeThatCannotBeListedDoesNoWorkUntilItIs) {
   world.run();
   world.client.start("a", "it").value();
   world.wait("a", [&] { world.clock.advance(2s); });
-  EXPECT_THAT(watched->early(), ElementsAre("get_write_level"));
+  EXPECT_THAT(watched->early(), IsEmpty());
+}
+
+/// Blocks calls of write_node, and fails them when they are released.
+class HangingStore final : public ForwardingProvider {
+ public:
+  using ForwardingProvider::ForwardingProvider;
+  Result<void> write_node(const NodeRecord&) override {
+    std::unique_lock lock(mutex_);
+    ++calls_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return !blocks_; });
+    return Error{ErrorCode::unavailable, "write_node", "the store is away", true};
+  }
+  void block(bool blocks) {
+    const std::lock_guard lock(mutex_);
+    blocks_ = blocks;
+    changed_.notify_all();
+  }
+  int calls() {
+    const std::lock_guard lock(mutex_);
+    return calls_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool blocks_ = false;
+  int calls_ = 0;
+};
+
+TEST(NodesOfASlowStore, ReportsDoNotGather) {
+  std::shared_ptr<HangingStore> hanging;
+  ClockedWorld world{[&](auto inner) { return hanging = std::make_shared<HangingStore>(std::move(inner)); }};
+  world.run();
+  EXPECT_EQ(hanging->calls(), 1);
+  hanging->block(true);
+  world.until([&] { return hanging->calls() == 2; }, [&] { world.clock.advance(1s); });
+  for (int i = 0; i < 100; ++i) {
+    world.clock.advance(1s);
+    std::this_thread::sleep_for(1ms);  // only a loop that is wrong has something to do meanwhile
+  }
+  hanging->block(false);
+  // The next report is overdue; the one after it waits for the clock.
+  world.until([&] { return hanging->calls() == 3; });
+  world.runtimes.clear();
+  EXPECT_EQ(hanging->calls(), 3);
+}
+
+TEST_F(ListedNodes, ANodeThatIsListedLateFetchesAtOnce) {
+  WatchedStore::failures = 1;
+  RuntimeOptions options;
+  options.poll_interval = 1h;  // no poll helps
+  world.client.start("a", "it").value();
+  world.run(options);
+  world.clock.advance(30s);
+  world.wait("a", [] {});
 }
 
 /// Fails the first reads of the write level.
