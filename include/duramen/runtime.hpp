@@ -81,7 +81,8 @@ struct RuntimeOptions {
   std::uint32_t max_engine_version = engine_version;
   /// Raises the store's write level to the newest that this node supports when it starts, like `duramen
   /// upgrade --finish`. For a program that is alone with its store and is never rolled back: an older build
-  /// cannot continue what it begins. Refused, with a warning, while another node reads less.
+  /// cannot continue what it begins. Refused, with a warning, while another node reads less, and tried again
+  /// with each report of the node, every 30 s.
   bool raise_write_level = false;
 
   // -- failures ---

@@ -86,7 +86,7 @@ void NodeReporter::begin() {
 }
 
 void NodeReporter::follow_write_level() {
-  if (raises_) raise();
+  if (raises_ && !raised_) raise();
   std::uint32_t stored = 0;
   if (!read_write_level(stored) || std::exchange(compared_, true)) return;
   const std::uint32_t newest = std::min(engine_version, record_.max_engine_version);
@@ -103,14 +103,20 @@ void NodeReporter::follow_write_level() {
   }
 }
 
+/// Tried with each report until it succeeds: a process that was killed counts as live for a while.
 void NodeReporter::raise() {
+  raised_ = detail::mutant("the_write_level_is_raised_once");
   const std::uint32_t newest = std::min(engine_version, record_.max_engine_version);
   const auto raised = provider_.raise_write_level(newest, node_live_within);
   if (!raised) {
-    log_(LogLevel::warning, "raising the write level failed", {{"error", raised.error().describe()}});
-  } else if (!raised->held_back_by.empty()) {
-    log_(LogLevel::warning, "the write level was not raised: nodes read less",
-         {{"nodes", names_of(raised->held_back_by)}});
+    log_(LogLevel::warning, "raising the write level failed; retrying with the next report",
+         {{"error", raised.error().describe()}});
+  } else if (raised->held_back_by.empty()) {
+    raised_ = true;
+  } else if (std::string names = names_of(raised->held_back_by); names != held_back_by_) {
+    held_back_by_ = std::move(names);
+    log_(LogLevel::warning, "the write level was not raised: nodes read less; retrying with each report",
+         {{"nodes", held_back_by_}});
   }
 }
 

@@ -37,7 +37,8 @@ class NodeReporter {
   /// True if the write level was read, and this node reads executions that begin at it. Any thread.
   [[nodiscard]] bool reads_write_level() const noexcept { return reads_write_level_.load(); }
 
-  /// Stores the record, and reads the write level again. On the store's lane.
+  /// Stores the record, and reads the write level again; a raise that was refused is tried again. On the
+  /// store's lane.
   void report(std::size_t running, std::size_t resident, std::size_t abandoned);
   /// Later reports do nothing, so that a shutdown does not wait for them. Any thread.
   void stop() noexcept { stopping_ = true; }
@@ -65,7 +66,9 @@ class NodeReporter {
   std::mutex mutex_;
   NodeRecord record_;
   bool removed_ = false;
-  bool compared_ = false;  // the first level that was read, with this node's own
+  bool raised_ = false;       // the write level, if that is wanted
+  std::string held_back_by_;  // the nodes that were logged
+  bool compared_ = false;     // the first level that was read, with this node's own
 };
 
 }  // namespace duramen::inline v0::runtime

@@ -277,6 +277,44 @@ TEST_F(ListedNodes, ANodeThatIsListedLateFetchesAtOnce) {
   world.wait("a", [] {});
 }
 
+/// Refuses the first raises of the write level.
+class ReluctantStore final : public ForwardingProvider {
+ public:
+  using ForwardingProvider::ForwardingProvider;
+  Result<WriteLevelRaise> raise_write_level(std::uint32_t level, Duration live_within) override {
+    const int call = ++calls;
+    if (call <= 2) return WriteLevelRaise{.level = 0, .held_back_by = {"killed"}};
+    if (call == 3) return WriteLevelRaise{.level = 0, .held_back_by = {"killed", "older"}};
+    return ForwardingProvider::raise_write_level(level, live_within);
+  }
+  std::atomic<int> calls = 0;
+};
+
+TEST(NodesThatRaiseTheWriteLevel, TryAgainUntilNoLiveNodeReadsLess) {
+  std::shared_ptr<ReluctantStore> reluctant;
+  ClockedWorld world{
+      [&](auto inner) { return reluctant = std::make_shared<ReluctantStore>(std::move(inner)); }};
+  std::mutex mutex;
+  std::vector<std::string> refusals;
+  RuntimeOptions options;
+  options.raise_write_level = true;
+  options.log = [&](const LogRecord& record) {
+    const std::lock_guard lock(mutex);
+    for (const LogField& field : record.fields)
+      if (field.key == "nodes") refusals.emplace_back(field.value);
+  };
+  world.run(options);
+  EXPECT_EQ(reluctant->calls, 1);
+  const auto report = [&] {
+    world.clock.advance(30s);
+    world.until([&] { return world.provider->list_nodes().value().at(0).seen_at == world.clock.now(); });
+  };
+  for (int i = 0; i < 5; ++i) report();
+  world.runtimes.clear();
+  EXPECT_EQ(reluctant->calls, 4);
+  EXPECT_THAT(refusals, ElementsAre("killed", "killed, older"));
+}
+
 /// Fails the first reads of the write level.
 class ForgetfulStore final : public ForwardingProvider {
  public:
