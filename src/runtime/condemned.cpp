@@ -3,6 +3,7 @@
 #include "runtime/fetched_instance.hpp"
 #include <duramen/detail/mutant.hpp>
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -96,8 +97,11 @@ PendingTurn condemned_turn(TurnBuilder& builder, LeasedInstance& leased, const C
   const core::ExecutionIdentity identity = identity_of(leased);
   PendingTurn turn;
   if (condemned.history) {
-    core::Execution execution(identity, nullptr);
-    turn = builder.run(execution, *condemned.history, take_bodies(leased), &failure);
+    // It may be the first turn: the beginning records the write level and the limits of this node.
+    const auto execution = detail::mutant("a_condemned_start_ignores_its_node")
+                               ? std::make_unique<core::Execution>(identity, nullptr)
+                               : builder.make_execution(identity, nullptr);
+    turn = builder.run(*execution, *condemned.history, take_bodies(leased), &failure);
   } else {
     turn.commit = end_without_history(identity, leased, condemned, std::move(failure), now);
     builder.sign(turn.commit);

@@ -78,8 +78,8 @@ PendingTurn TurnBuilder::run(core::Execution& execution, std::span<const Event> 
   commit.instance = execution.identity().instance;
   commit.incarnation = execution.identity().incarnation;
   commit.execution = execution.identity().execution;
-  if (!detail::mutant("every_turn_has_the_newest_level"))
-    commit.change.engine_version = execution.engine_version();
+  commit.change.engine_version =
+      detail::mutant("every_turn_has_the_newest_level") ? engine_version : execution.engine_version();
   commit.activity_lease = options_.activity_lease;
   take_decisions(outcome, commit);
   lease_activities(commit);
@@ -89,6 +89,7 @@ PendingTurn TurnBuilder::run(core::Execution& execution, std::span<const Event> 
 void TurnBuilder::sign(TurnCommit& commit) {
   commit.token = CommitToken{random_token()};
   commit.node = options_.node;
+  if (options_.write_level != nullptr) commit.change.engine_version = options_.write_level->load();
 }
 
 /// Never zero, and below 2^63 like every number.

@@ -57,7 +57,7 @@ class TurnBuilder {
   [[nodiscard]] PendingTurn run(core::Execution& execution, std::span<const Event> history,
                                 std::span<const MessageBody> messages, const Failure* condemned = nullptr);
 
-  /// Gives a commit that was not made by run() its token and its node.
+  /// Gives a commit that was not made by run() its token, its node and the write level.
   void sign(TurnCommit& commit);
 
   /// From now on this node begins no activity: other nodes fetch the ones its turns schedule.

@@ -175,6 +175,31 @@ TEST_F(Dispatch, ATurnThatIsTriedTooOftenFailsTheInstanceAndNotifiesItsParent) {
   EXPECT_EQ(world.client.get_instance("c").value().failure->kind, FailureKind::poison);
 }
 
+// Its beginning had the newest level and the default limits.
+TEST(CondemnedStart, IsWrittenWithTheLimitsOfItsNode) {
+  ClockedWorld world;
+  world.registry.add("it", [](OrchestrationContext&) -> Task<int> { co_return 1; });
+  world.client.start("a", "it").value();
+  for (int i = 0; i < 2; ++i) {
+    // Handed out to a node that dies each time.
+    TurnFetch fetch;
+    fetch.node = "doomed";
+    fetch.limit = 1;
+    fetch.lease = 10s;
+    fetch.orchestrations = {{"it", {"1.0.0"}}};
+    ASSERT_EQ(world.provider->fetch_turns(fetch).value().items.size(), 1u);
+    world.clock.advance(11s);
+  }
+  RuntimeOptions options;
+  options.max_attempts = 2;
+  options.max_depth = 7;
+  world.run(options);
+  world.wait("a", [&] { world.clock.advance(1s); });
+  ASSERT_EQ(world.client.get_instance("a").value().failure->kind, FailureKind::poison);
+  const auto history = world.client.read_history("a").value();
+  EXPECT_EQ(std::get<event::OrchestrationStarted>(history.at(0).body).max_depth, 7u);
+}
+
 // -- counted --------------------------------------------------------------------------------------
 
 /// Sums by name and labels.
