@@ -461,6 +461,8 @@ inline constexpr Duration node_live_within = std::chrono::seconds{90};
 /// A runtime that works on the store, as it describes itself.
 struct NodeRecord {
   NodeId node;
+  /// Different for each runtime, also for one that replaces another under the same node id.
+  std::string run;
   std::string host;
   std::int64_t pid = 0;
   std::string version;  ///< of the Duramen it is linked with
@@ -606,8 +608,9 @@ class Provider {
   /// loss. Records of nodes that were not seen for a day are forgotten. The error `invalid_argument` or
   /// `limit_exceeded` for a node id that is empty, longer than max_node_bytes, not UTF-8, or contains NUL.
   [[nodiscard]] virtual Result<void> write_node(const NodeRecord& record) = 0;
-  /// Removes the record of a node that ends. Nothing happens if there is none.
-  [[nodiscard]] virtual Result<void> remove_node(const NodeId& node) = 0;
+  /// Removes the record of a node that ends. Nothing happens if there is none, or if it has another `run`: a
+  /// successor with the same id may have stored its own.
+  [[nodiscard]] virtual Result<void> remove_node(const NodeId& node, const std::string& run) = 0;
   /// The records, by node id. A node without an end in order is listed until its record is forgotten: see
   /// NodeRecord::is_live.
   [[nodiscard]] virtual Result<std::vector<NodeRecord>> list_nodes() = 0;

@@ -51,6 +51,14 @@ std::string build_id() {
   return id;
 }
 
+/// The host and the process; the start, because process ids are used again; and the place among the runtimes
+/// of the process.
+std::string unique_run(const NodeRecord& record) {
+  static std::atomic<std::uint64_t> runtimes = 0;
+  return record.host + "/" + std::to_string(record.pid) + "/" +
+         std::to_string(to_unix_ms(record.started_at)) + "/" + std::to_string(++runtimes);
+}
+
 std::string names_of(const std::vector<NodeId>& nodes) {
   std::string names;
   for (const NodeId& node : nodes) names += (names.empty() ? "" : ", ") + node.value;
@@ -75,6 +83,7 @@ NodeReporter::NodeReporter(Provider& provider, const RuntimeOptions& options,
   record_.tags = options.tags;
   record_.capacity = options.max_activities;
   record_.started_at = provider.clock().now();
+  record_.run = unique_run(record_);
 }
 
 void NodeReporter::begin() {
@@ -159,7 +168,7 @@ bool NodeReporter::write_record() {
 void NodeReporter::remove() {
   const std::lock_guard lock(mutex_);
   if (std::exchange(removed_, true) || detail::mutant("a_stopped_node_stays_listed")) return;
-  if (const auto removed = provider_.remove_node(record_.node); !removed) {
+  if (const auto removed = provider_.remove_node(record_.node, record_.run); !removed) {
     log_(LogLevel::warning, "removing the record of this node failed; it looks alive for a while",
          {{"error", removed.error().describe()}});
   }

@@ -100,8 +100,8 @@ Result<void> ForwardingProvider::write_node(const NodeRecord& record) {
   return pass({"write_node", true}, [&](Provider& inner) { return inner.write_node(record); });
 }
 
-Result<void> ForwardingProvider::remove_node(const NodeId& node) {
-  return pass({"remove_node", true}, [&](Provider& inner) { return inner.remove_node(node); });
+Result<void> ForwardingProvider::remove_node(const NodeId& node, const std::string& run) {
+  return pass({"remove_node", true}, [&](Provider& inner) { return inner.remove_node(node, run); });
 }
 
 Result<std::vector<NodeRecord>> ForwardingProvider::list_nodes() {

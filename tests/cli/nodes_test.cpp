@@ -72,7 +72,7 @@ TEST_P(NodeCommands, AnUpgradeIsFinishedWhenNoLiveNodeReadsLess) {
   const Json refused = json({"upgrade", "--finish"}, 1);
   EXPECT_EQ(refused["write_level"], 0);
   EXPECT_THAT(refused["held_back_by"], ElementsAre("behind"));
-  ASSERT_TRUE(store->provider()->remove_node("behind"));
+  ASSERT_TRUE(store->provider()->remove_node("behind", ""));
   EXPECT_THAT(run({"upgrade"}).out, HasSubstr("duramen upgrade --finish ends the upgrade"));
   const Json finished = json({"upgrade", "--finish"});
   EXPECT_EQ(finished["write_level"], engine_version);
@@ -87,7 +87,7 @@ TEST_P(NodeCommands, TheDoctorNamesAnUpgradeThatIsNotFinished) {
   EXPECT_THAT(doctor_on_levels()["text"].get<std::string>(), HasSubstr("upgrade them: behind"));
   lower_the_write_level();
   EXPECT_THAT(doctor_on_levels()["text"].get<std::string>(), HasSubstr("hold it back: behind"));
-  ASSERT_TRUE(store->provider()->remove_node("behind"));
+  ASSERT_TRUE(store->provider()->remove_node("behind", ""));
   EXPECT_THAT(doctor_on_levels()["text"].get<std::string>(), HasSubstr("duramen upgrade --finish raises it"));
 }
 

@@ -82,6 +82,19 @@ TEST_F(Nodes, ARuntimeThatStopsIsNotListed) {
   EXPECT_THAT(nodes(), IsEmpty());
 }
 
+TEST_F(Nodes, ARuntimeThatStopsLeavesTheRecordOfItsSuccessor) {
+  RuntimeOptions options;
+  options.node = "fixed";
+  world.run(options);
+  world.run(options);
+  const std::string run = nodes().at(0).run;
+  world.runtimes.erase(world.runtimes.begin());
+  ASSERT_EQ(nodes().size(), 1u);
+  EXPECT_EQ(nodes().at(0).run, run);
+  world.runtimes.clear();
+  EXPECT_THAT(nodes(), IsEmpty());
+}
+
 TEST_F(Nodes, ANodeCountsTheInstancesThatItKeepsInMemory) {
   world.registry.add("waits", [](OrchestrationContext& ctx) -> Task<int> {
     co_return co_await ctx.schedule_wait<int>("go");

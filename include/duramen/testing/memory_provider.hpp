@@ -89,7 +89,7 @@ class MemoryProvider final : public Provider {
   [[nodiscard]] Result<std::size_t> release_sessions(const std::string& owner) override;
   [[nodiscard]] Result<SweepResult> sweep(std::size_t limit) override;
   [[nodiscard]] Result<void> write_node(const NodeRecord& record) override;
-  [[nodiscard]] Result<void> remove_node(const NodeId& node) override;
+  [[nodiscard]] Result<void> remove_node(const NodeId& node, const std::string& run) override;
   [[nodiscard]] Result<std::vector<NodeRecord>> list_nodes() override;
   [[nodiscard]] Result<std::uint32_t> get_write_level() override;
   [[nodiscard]] Result<WriteLevelRaise> raise_write_level(std::uint32_t level, Duration live_within) override;

@@ -14,6 +14,7 @@ Result<void> PostgresProvider::write_node(const NodeRecord& record) {
     Parameters parameters;
     parameters.number(transaction_time().lease_now)
         .text(record.node.value)
+        .text(record.run)
         .number(record.min_engine_version)
         .number(record.max_engine_version)
         .text(json)
@@ -23,10 +24,10 @@ Result<void> PostgresProvider::write_node(const NodeRecord& record) {
   });
 }
 
-Result<void> PostgresProvider::remove_node(const NodeId& node) {
+Result<void> PostgresProvider::remove_node(const NodeId& node, const std::string& run_id) {
   return guarded("remove_node", [&]() -> Result<void> {
     Parameters parameters;
-    parameters.text(node.value);
+    parameters.text(node.value).text(run_id);
     (void)run(queries_.remove_node, parameters);
     return {};
   });
@@ -46,6 +47,7 @@ Result<std::vector<NodeRecord>> PostgresProvider::list_nodes() {
       record.max_engine_version = static_cast<std::uint32_t>(rows.integer(row, 2));
       record.seen_at = from_unix_ms(rows.integer(row, 3));
       providers::read_node_json(rows.text(row, 4), record);
+      record.run = rows.string(row, 5);
     }
     return records;
   });

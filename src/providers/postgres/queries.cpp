@@ -39,9 +39,9 @@ Queries::Queries(const std::string& s)
       release_sessions(call(s, "release_sessions", 2)),
       delete_instances(call(s, "delete_instances", 3)),
       prune_executions(call(s, "prune_executions", 3)),
-      write_node(call(s, "write_node", 6)),
+      write_node(call(s, "write_node", 7)),
       raise_write_level(call(s, "raise_write_level", 3)),
-      remove_node(read(s, "remove_node", "DELETE FROM @nodes WHERE node_id = $1")),
+      remove_node(read(s, "remove_node", "DELETE FROM @nodes WHERE node_id = $1 AND run = $2")),
       reserve_numbers{"reserve_numbers", "SELECT nextval(" + quoted_literal(s + ".numbers") +
                                              "::regclass) FROM generate_series(1, $1)"},
       taken_ids(read(s, "taken_ids",
@@ -156,7 +156,7 @@ Queries::Queries(const std::string& s)
           "count(*) FILTER (WHERE leased) FROM work) v")),
       nodes(read(s, "nodes",
                  "SELECT node_id, min_level, max_level, coalesce($1, @now_ms()) - (coalesce($2, @now_ms()) - "
-                 "seen), record FROM @nodes ORDER BY node_id")),
+                 "seen), record, run FROM @nodes ORDER BY node_id")),
       write_level(read(s, "write_level", "SELECT value FROM @settings WHERE name = 'write_level'")) {}
 
 }  // namespace duramen::inline v0::postgres::detail

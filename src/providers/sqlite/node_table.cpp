@@ -27,11 +27,11 @@ void begin_write_level(Connection& connection) {
 NodeTable::NodeTable(Connection& connection)
     : forget_(connection, "DELETE FROM duramen_nodes WHERE seen < ?"),
       write_(connection,
-             "INSERT OR REPLACE INTO duramen_nodes (node_id, min_level, max_level, seen, record) "
-             "VALUES (?, ?, ?, ?, ?)"),
-      remove_(connection, "DELETE FROM duramen_nodes WHERE node_id = ?"),
+             "INSERT OR REPLACE INTO duramen_nodes (node_id, run, min_level, max_level, seen, record) "
+             "VALUES (?, ?, ?, ?, ?, ?)"),
+      remove_(connection, "DELETE FROM duramen_nodes WHERE node_id = ? AND run = ?"),
       list_(connection,
-            "SELECT node_id, min_level, max_level, seen, record FROM duramen_nodes WHERE seen >= ? "
+            "SELECT node_id, min_level, max_level, seen, record, run FROM duramen_nodes WHERE seen >= ? "
             "ORDER BY node_id"),
       behind_(connection,
               "SELECT node_id FROM duramen_nodes WHERE max_level < ? AND seen >= ? ORDER BY node_id"),
@@ -40,11 +40,11 @@ NodeTable::NodeTable(Connection& connection)
 
 void NodeTable::write(const TransactionTime& time, const NodeRecord& record) {
   forget_.execute(seen_since(time, providers::forget_nodes_after));
-  write_.execute(record.node.value, record.min_engine_version, record.max_engine_version, time.lease_now,
-                 providers::node_json(record));
+  write_.execute(record.node.value, record.run, record.min_engine_version, record.max_engine_version,
+                 time.lease_now, providers::node_json(record));
 }
 
-void NodeTable::remove(const NodeId& node) { remove_.execute(node.value); }
+void NodeTable::remove(const NodeId& node, const std::string& run) { remove_.execute(node.value, run); }
 
 std::vector<NodeRecord> NodeTable::list(const TransactionTime& time) {
   std::vector<NodeRecord> records;
@@ -56,6 +56,7 @@ std::vector<NodeRecord> NodeTable::list(const TransactionTime& time) {
     record.max_engine_version = static_cast<std::uint32_t>(run.integer(2));
     record.seen_at = from_unix_ms(time.now - (time.lease_now - run.integer(3)));
     providers::read_node_json(run.text(4), record);
+    record.run = run.string(5);
   }
   return records;
 }

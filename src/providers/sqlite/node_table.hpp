@@ -21,7 +21,7 @@ class NodeTable {
   explicit NodeTable(Connection& connection);
 
   void write(const TransactionTime& time, const NodeRecord& record);
-  void remove(const NodeId& node);
+  void remove(const NodeId& node, const std::string& run);
   [[nodiscard]] std::vector<NodeRecord> list(const TransactionTime& time);
 
   [[nodiscard]] std::uint32_t write_level();

@@ -69,10 +69,10 @@ Result<void> SqliteProvider::write_node(const NodeRecord& record) {
   });
 }
 
-Result<void> SqliteProvider::remove_node(const NodeId& node) {
+Result<void> SqliteProvider::remove_node(const NodeId& node, const std::string& run) {
   return guarded("remove_node", [&]() -> Result<void> {
     writer_.write(CommitSync::lease_only, [&](const TransactionTime&) {
-      tables_.nodes.remove(node);
+      tables_.nodes.remove(node, run);
       return true;
     });
     return {};

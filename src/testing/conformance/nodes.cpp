@@ -40,6 +40,7 @@ void a_node_is_listed_as_it_described_itself(Driver& d) {
   d.check.equal(nodes(d).size(), 0u, "a new store");
   NodeRecord full;
   full.node = d.node;
+  full.run = "run 'a'";
   full.host = "host \"a\"";
   full.pid = 4'000'000'000;
   full.version = "1.2.3";
@@ -106,10 +107,24 @@ void nodes_are_listed_by_id(Driver& d) {
 void a_removed_node_is_not_listed(Driver& d) {
   write(d, record(d.node));
   write(d, record(d.other));
-  d.check.that(d.store.remove_node(d.node).has_value(), "the removal");
-  d.check.that(d.store.remove_node("unknown").has_value(), "an unknown node");
+  d.check.that(d.store.remove_node(d.node, "").has_value(), "the removal");
+  d.check.that(d.store.remove_node("unknown", "").has_value(), "an unknown node");
   const auto listed = nodes(d);
   d.check.that(listed.size() == 1 && listed[0].node == d.other, "the other one stays");
+}
+
+void a_node_that_ends_does_not_remove_its_successor(Driver& d) {
+  NodeRecord first = record(d.node);
+  first.run = "first";
+  write(d, first);
+  NodeRecord second = first;
+  second.run = "second";
+  write(d, second);
+  d.check.that(d.store.remove_node(d.node, "first").has_value(), "the removal");
+  const auto listed = nodes(d);
+  d.check.that(listed.size() == 1 && listed[0].run == "second", "the successor stays");
+  d.check.that(d.store.remove_node(d.node, "second").has_value(), "its own removal");
+  d.check.equal(nodes(d).size(), 0u, "it is gone");
 }
 
 void a_silent_node_is_listed_but_not_live(Driver& d) {
@@ -185,7 +200,7 @@ void a_node_that_is_gone_does_not_hold_the_write_level_back(Driver& d) {
   const std::uint32_t level = write_level(d);
   write(d, record("killed", level));
   write(d, record("stopped", level));
-  std::ignore = d.store.remove_node("stopped");
+  std::ignore = d.store.remove_node("stopped", "");
   d.advance(90s);
   const WriteLevelRaise raised = raise_level(d, level + 1, 90s);
   d.check.equal(raised.held_back_by.size(), 0u, "neither of the two");
@@ -201,6 +216,7 @@ std::span<const ConformanceCase> node_cases() {
       DURAMEN_CASE(a_report_replaces_the_one_before),
       DURAMEN_CASE(nodes_are_listed_by_id),
       DURAMEN_CASE(a_removed_node_is_not_listed),
+      DURAMEN_CASE(a_node_that_ends_does_not_remove_its_successor),
       DURAMEN_CASE(a_silent_node_is_listed_but_not_live),
       DURAMEN_CASE(a_step_of_the_wall_clock_makes_no_node_dead),
       DURAMEN_CASE(a_node_that_was_silent_for_a_day_is_forgotten),

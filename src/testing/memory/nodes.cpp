@@ -12,6 +12,12 @@ void MemoryState::write_node(const NodeRecord& record) {
   nodes[record.node] = {record, now};
 }
 
+void MemoryState::remove_node(const NodeId& node, const std::string& run) {
+  const auto known = nodes.find(node);
+  if (known == nodes.end()) return;
+  if (known->second.record.run == run || detail::mutant("a_node_removes_its_successor")) nodes.erase(known);
+}
+
 /// Nodes are seen in lease time: a step of the wall clock makes none of them dead or alive.
 std::vector<NodeRecord> MemoryState::list_nodes() const {
   std::vector<NodeRecord> records;

@@ -167,9 +167,9 @@ Result<void> MemoryProvider::write_node(const NodeRecord& record) {
   });
 }
 
-Result<void> MemoryProvider::remove_node(const NodeId& node) {
+Result<void> MemoryProvider::remove_node(const NodeId& node, const std::string& run) {
   return impl_->run([&](MemoryState& state) {
-    state.nodes.erase(node);
+    state.remove_node(node, run);
     return Result<void>{};
   });
 }

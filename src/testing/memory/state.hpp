@@ -44,6 +44,7 @@ class MemoryState : public MemoryTables {
   SweepResult sweep(std::size_t limit);
 
   void write_node(const NodeRecord& record);
+  void remove_node(const NodeId& node, const std::string& run);
   [[nodiscard]] std::vector<NodeRecord> list_nodes() const;
   WriteLevelRaise raise_write_level(std::uint32_t level, Duration live_within);
 

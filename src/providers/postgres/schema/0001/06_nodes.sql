@@ -3,6 +3,7 @@
 -- The runtimes that work on the store; `seen` is the clock of leases. A record need not survive a crash of the server.
 CREATE TABLE nodes (
   node_id    text COLLATE "C" PRIMARY KEY,
+  run        text NOT NULL,    -- different for each runtime that has the id
   min_level  bigint NOT NULL,
   max_level  bigint NOT NULL,  -- the engine versions that it reads
   seen       bigint NOT NULL,
@@ -18,7 +19,7 @@ CREATE TABLE settings (
 -- Stores what a node says about itself, and forgets nodes that were not seen for long. The node reads the write level
 -- afterwards. It shares the lock of the level with other nodes, and a raise waits for it: either the raise finds the record, or
 -- the node reads the raised level.
-CREATE FUNCTION write_node(p_lease_now bigint, p_node text, p_min bigint, p_max bigint, p_record text,
+CREATE FUNCTION write_node(p_lease_now bigint, p_node text, p_run text, p_min bigint, p_max bigint, p_record text,
                            p_forget_after bigint) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -30,9 +31,10 @@ BEGIN
   -- A node that writes its own record now is not gone: it is passed over.
   DELETE FROM nodes n WHERE n.node_id IN (
     SELECT o.node_id FROM nodes o WHERE o.seen <= v_now - p_forget_after ORDER BY o.node_id FOR UPDATE SKIP LOCKED);
-  INSERT INTO nodes AS n (node_id, min_level, max_level, seen, record) VALUES (p_node, p_min, p_max, v_now, p_record)
-    ON CONFLICT (node_id) DO UPDATE SET min_level = excluded.min_level, max_level = excluded.max_level,
-      seen = excluded.seen, record = excluded.record;
+  INSERT INTO nodes AS n (node_id, run, min_level, max_level, seen, record)
+    VALUES (p_node, p_run, p_min, p_max, v_now, p_record)
+    ON CONFLICT (node_id) DO UPDATE SET run = excluded.run, min_level = excluded.min_level,
+      max_level = excluded.max_level, seen = excluded.seen, record = excluded.record;
 END $$;
 
 -- Raises the write level unless a live node reads less; returns the level after it, and those nodes.
