@@ -180,7 +180,8 @@ struct ActivityAck {
   InstanceId instance;
   std::optional<std::variant<Payload, Failure>> completion;  ///< absent: delete only
   AttemptInfo ran = {};
-  /// With a failure: the last details of a heartbeat of the attempt; absent: those in the row.
+  /// With a failure: the last details of a heartbeat of the attempt, at most max_retry_details_bytes, or
+  /// `null` for none. Absent: those in the row, if they are not larger.
   std::optional<Payload> heartbeat = std::nullopt;
 };
 

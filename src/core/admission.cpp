@@ -117,8 +117,10 @@ std::optional<Event> Execution::admit(const MessageBody& message) {
       message);
 }
 
-/// The heartbeat details for the next attempt. Details that are too large are dropped, not the failure.
+/// The heartbeat details for the next attempt. Details that are too large are dropped, not the failure: a
+/// node sends `null` instead.
 std::optional<Payload> Execution::kept_details(const message::ActivityFailed& failed) {
+  if (failed.heartbeat == Payload::none()) return std::nullopt;
   if (!failed.heartbeat || failed.heartbeat->data.size() <= max_retry_details_bytes) return failed.heartbeat;
   warnings_.push_back("the heartbeat details of activity " + std::to_string(failed.id.value) + " have " +
                       std::to_string(failed.heartbeat->data.size()) + " bytes; a retry receives at most " +

@@ -5,6 +5,7 @@
 #include "base/longest_wait.hpp"
 #include "runtime/poison.hpp"
 #include <duramen/detail/mutant.hpp>
+#include <duramen/limits.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -455,9 +456,24 @@ void Activities::deliver(const Running& running, std::optional<Heartbeat> unsent
       const bool failed = std::holds_alternative<Failure>(result);
       events_.activity_finished(FinishedActivity{running.state->request().instance, running.lease(),
                                                  std::move(result), running.state->ran(),
-                                                 failed ? running.state->last_details() : std::nullopt});
+                                                 failed ? details_for_retry(*running.state) : std::nullopt});
     }
   }
+}
+
+/// The details that the end of a failed attempt carries. `null` stands for details that are too large:
+/// without any, the store would take those in the row.
+std::optional<Payload> Activities::details_for_retry(const detail::ActivityState& state) const {
+  std::optional<Payload> details = state.last_details();
+  if (!details || details->data.size() <= max_retry_details_bytes ||
+      detail::mutant("large_details_leave_the_node"))
+    return details;
+  host_.log(LogLevel::warning, "heartbeat details are too large for a retry, so they are dropped",
+            {{"instance_id", state.request().instance.value},
+             {"activity", state.request().name},
+             {"bytes", std::to_string(details->data.size())},
+             {"limit", std::to_string(max_retry_details_bytes)}});
+  return Payload::none();
 }
 
 }  // namespace duramen::inline v0::runtime

@@ -138,6 +138,7 @@ class Activities {
                    std::optional<LeaseTime> decided);
   void ended(const ActivityLease& lease, Outcome result);
   void deliver(const Running& running, std::optional<Heartbeat> unsent, Outcome result);
+  [[nodiscard]] std::optional<Payload> details_for_retry(const detail::ActivityState& state) const;
   void condemn(LeasedActivity leased);
   void check_grace_at(const ActivityLease& lease, LeaseTime when);
   void check_grace(const ActivityLease& lease);

@@ -28,10 +28,13 @@ constexpr Duration longest_pause{1000};
 constexpr std::size_t large_batch = std::size_t{8} << 20u;
 
 std::size_t estimated_bytes(const ActivityAck& ack) {
-  constexpr std::size_t frame = 256;
-  if (!ack.completion) return frame;
-  const auto* result = std::get_if<Payload>(&*ack.completion);
-  return frame + (result != nullptr ? result->data.size() : 0);
+  std::size_t bytes = 256;  // keys, numbers and punctuation
+  if (!ack.completion) return bytes;
+  if (const auto* result = std::get_if<Payload>(&*ack.completion)) return bytes + result->data.size();
+  if (detail::mutant("failures_weigh_nothing")) return bytes;
+  const Failure& failure = std::get<Failure>(*ack.completion);
+  bytes += failure.type.size() + failure.message.size() + failure.details.size();
+  return bytes + (ack.heartbeat ? ack.heartbeat->data.size() : 0);
 }
 }  // namespace
 

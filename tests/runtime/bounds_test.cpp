@@ -1,9 +1,15 @@
 // How large what code hands over may be: failures have a bound, payloads an option.
-#include "runtime/world.hpp"
+#include "runtime/clocked_world.hpp"
+#include <duramen/forwarding_provider.hpp>
 #include <duramen/json.hpp>
+#include <duramen/limits.hpp>
 
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <condition_variable>
+#include <latch>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 
@@ -65,6 +71,93 @@ TEST(FailureBounds, AFailureWithinTheBoundsIsStoredUnchanged) {
   const Failure failure = world.finish("i", "fails", std::monostate{}).failure.value();
   EXPECT_EQ(failure.message, std::string(max_failure_bytes, 'm'));
   EXPECT_EQ(failure.details, details);
+}
+
+/// Holds the first ends back until all activities have ended.
+class Ends final : public ForwardingProvider {
+ public:
+  static constexpr int activities = 128;
+  using ForwardingProvider::ForwardingProvider;
+  Result<std::vector<AckResult>> ack_activities(std::span<const ActivityAck> acks) override {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, forever, [&] { return ended_ == activities; });
+      most_ = std::max(most_, acks.size());
+    }
+    return ForwardingProvider::ack_activities(acks);
+  }
+  void end_one() {
+    const std::lock_guard lock(mutex_);
+    ++ended_;
+    changed_.notify_all();
+  }
+  std::size_t most() {
+    const std::lock_guard lock(mutex_);
+    return most_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int ended_ = 0;
+  std::size_t most_ = 0;
+};
+
+TEST(FailureBounds, ABatchOfFailuresHasAboutEightMebibytes) {
+  std::shared_ptr<Ends> ends;
+  ClockedWorld world{[&](auto inner) { return ends = std::make_shared<Ends>(std::move(inner)); }};
+  world.registry.add("calls", [](OrchestrationContext& ctx) -> Task<int> {
+    std::vector<DurableFuture<int>> all;
+    for (int i = 0; i < Ends::activities; ++i) all.push_back(ctx.schedule_activity<int>("Fail"));
+    for (auto& one : all) (void)co_await std::move(one).as_result();
+    co_return 1;
+  });
+  // A node without orchestrations stores its ends without turns.
+  Registry worker;
+  std::latch all_run(Ends::activities);
+  worker.add("Fail", [&](ActivityContext& ctx) -> int {
+    all_run.arrive_and_wait();
+    ctx.heartbeat(std::string(max_retry_details_bytes, 'x'));
+    ends->end_one();
+    throw std::runtime_error(std::string(max_failure_bytes, 'x'));
+  });
+  RuntimeOptions options;
+  options.max_activities = Ends::activities;
+  const Runtime works(world.store, worker, quiet(options));
+  world.run();
+  world.client.start("a", "calls").value();
+  world.wait("a", [&] { world.clock.advance(10ms); });
+  EXPECT_LE(ends->most(), 66u);
+}
+
+TEST(FailureBounds, DetailsThatAreTooLargeForARetryAreDroppedWhereTheAttemptEnds) {
+  World world;
+  std::atomic<int> tries = 0;
+  std::atomic<bool> received = false;
+  world.registry.add("Fail", [&](ActivityContext& ctx) -> int {
+    if (++tries == 2) {
+      received = ctx.heartbeat_details<std::string>().has_value();
+      return 1;
+    }
+    ctx.heartbeat(std::string(max_retry_details_bytes + 1, 'x'));
+    throw ApplicationError("Hiccup", "again", true);
+  });
+  world.registry.add("calls", [](OrchestrationContext& ctx) -> Task<int> {
+    co_return co_await ctx.schedule_activity<int>("Fail").with_retry(
+        RetryPolicy().attempts(2).backoff(Backoff::none()));
+  });
+  std::mutex mutex;
+  std::vector<std::string> warnings;
+  RuntimeOptions options;
+  options.log = [&](const LogRecord& record) {
+    const std::lock_guard lock(mutex);
+    if (record.level == LogLevel::warning) warnings.emplace_back(record.message);
+  };
+  world.run(options);
+  EXPECT_EQ(world.finish("i", "calls", std::monostate{}).status, Status::completed);
+  EXPECT_FALSE(received);
+  world.runtimes.clear();
+  EXPECT_THAT(warnings, ::testing::ElementsAre(HasSubstr("too large for a retry")));
 }
 
 // -- payloads ------------------------------------------

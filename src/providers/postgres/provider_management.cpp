@@ -1,6 +1,7 @@
 // The part of the Provider interface that manages a store: sessions, sweeping, finding, removing, counting.
 #include "providers/common/inbox.hpp"
 #include "providers/common/message_subject.hpp"
+#include "providers/common/retry_details.hpp"
 #include "providers/common/unreadable_row.hpp"
 #include "providers/postgres/encoding.hpp"
 #include "providers/postgres/error.hpp"
@@ -102,7 +103,8 @@ Result<SweepResult> PostgresProvider::sweep(std::size_t limit) {
                    NodeId{found.string(row, owner)}};
       }
       if (!found.is_null(row, details))
-        ack.heartbeat = make_payload(found.text(row, details), found.text(row, details_encoding));
+        ack.heartbeat = providers::retry_details(
+            make_payload(found.text(row, details), found.text(row, details_encoding)));
       keys.add(work.key.incarnation.value);
       executions.add(work.key.execution.value);
       activities.add(work.key.activity.value);

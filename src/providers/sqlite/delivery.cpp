@@ -1,5 +1,6 @@
 #include "providers/sqlite/delivery.hpp"
 
+#include "providers/common/retry_details.hpp"
 #include "providers/common/start_digest.hpp"
 #include <duramen/detail/mutant.hpp>
 
@@ -137,7 +138,7 @@ AckResult Delivery::acknowledge(const TransactionTime& time, const ActivityAck& 
 std::optional<Payload> Delivery::heartbeat_of(const ActivityAck& ack) {
   const bool failed = ack.completion && std::holds_alternative<Failure>(*ack.completion);
   if (!failed || ack.heartbeat) return ack.heartbeat;
-  return workers_.last_details(ack.lease.key);
+  return providers::retry_details(workers_.last_details(ack.lease.key));
 }
 
 void Delivery::enqueue_completion(const TransactionTime& time, const ActivityAck& ack,

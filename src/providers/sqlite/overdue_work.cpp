@@ -1,5 +1,6 @@
 #include "providers/sqlite/overdue_work.hpp"
 
+#include "providers/common/retry_details.hpp"
 #include <duramen/detail/mutant.hpp>
 
 #include <utility>
@@ -107,7 +108,7 @@ void OverdueWork::fail(const TransactionTime& time, const Found& found, provider
                         .instance = item->request.instance,
                         .completion = overdue_failure(item->request, found.which, attempt),
                         .ran = ran};
-  delivery_.enqueue_completion(time, ack, item->heartbeat, notices);
+  delivery_.enqueue_completion(time, ack, providers::retry_details(item->heartbeat), notices);
 }
 
 }  // namespace duramen::inline v0::sqlite::detail

@@ -1,5 +1,6 @@
 // Heartbeats: the details that an attempt leaves for the next one.
 #include "testing/conformance/driver.hpp"
+#include <duramen/limits.hpp>
 
 namespace duramen::inline v0::testing {
 namespace {
@@ -92,6 +93,24 @@ void details_that_come_with_a_failure_replace_those_of_the_row(Driver& d) {
   }
 }
 
+void a_failure_takes_no_details_from_the_row_that_are_too_large_for_a_retry(Driver& d) {
+  d.running("a", 2);
+  const auto activities = d.fetch_activities();
+  if (activities.size() != 2) d.stop("two activities");
+  const std::string largest(max_retry_details_bytes, 'x');
+  d.beat(activities[0].lease, largest);
+  d.beat(activities[1].lease, largest + "x");
+  for (const LeasedActivity& activity : activities)
+    d.ack(ActivityAck{activity.lease, "a", Failure{.type = "T", .message = "m"}, AttemptInfo{}});
+  const LeasedInstance item = d.fetch_one();
+  if (item.messages.size() != 2) d.stop("two messages");
+  const auto* fits = std::get_if<message::ActivityFailed>(&item.messages[0].body);
+  const auto* larger = std::get_if<message::ActivityFailed>(&item.messages[1].body);
+  if (!fits || !larger) d.stop("two failures");
+  d.check.that(fits->heartbeat == Payload::text(largest), "the largest details");
+  d.check.that(!larger->heartbeat, "one byte more");
+}
+
 void a_heartbeat_extends_the_lease(Driver& d) {
   d.running("a", 1);
   const LeasedActivity activity = d.fetch_one_activity();
@@ -181,6 +200,7 @@ std::span<const ConformanceCase> heartbeat_cases() {
       DURAMEN_CASE(the_details_of_an_earlier_attempt_come_with_the_request),
       DURAMEN_CASE(a_failure_carries_its_attempt_and_the_last_details),
       DURAMEN_CASE(details_that_come_with_a_failure_replace_those_of_the_row),
+      DURAMEN_CASE(a_failure_takes_no_details_from_the_row_that_are_too_large_for_a_retry),
       DURAMEN_CASE(a_heartbeat_extends_the_lease),
       DURAMEN_CASE(a_heartbeat_without_details_keeps_the_last_details),
       DURAMEN_CASE(a_heartbeat_under_a_lost_lease_is_ignored),

@@ -1,4 +1,5 @@
 // Activities: leasing, renewing and ending them; and the sessions that keep some of them on one owner.
+#include "providers/common/retry_details.hpp"
 #include "testing/memory/state.hpp"
 
 #include <set>
@@ -113,7 +114,7 @@ void MemoryState::deliver_end(const WorkRow& row, const std::variant<Payload, Fa
     enqueue(*target, message::ActivityCompleted{key.execution, key.activity, *result, std::move(ran)});
   } else {
     enqueue(*target, message::ActivityFailed{key.execution, key.activity, std::get<Failure>(completion),
-                                             std::move(ran), row.heartbeat});
+                                             std::move(ran), providers::retry_details(row.heartbeat)});
   }
 }
 

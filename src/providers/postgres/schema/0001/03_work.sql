@@ -27,8 +27,9 @@ BEGIN
 END $$;
 
 -- Ends activities: deletes the rows that are held under their leases, and sends their completions. A failure without
--- heartbeat details takes the last ones of its row along. The caller has locked the rows and their instances, and notes
--- that the sessions are in use as its last step. Outcomes: 0 done, 1 cancelled for that reason, 2 lease lost.
+-- heartbeat details takes the last ones of its row along, up to max_retry_details_bytes. The caller has locked the rows
+-- and their instances, and notes that the sessions are in use as its last step. Outcomes: 0 done, 1 cancelled for that
+-- reason, 2 lease lost.
 CREATE FUNCTION finish_work(
   p_now bigint, p_lease_now bigint,
   a_wanted boolean[], a_key bigint[], a_execution bigint[], a_activity bigint[], a_token bigint[], a_item text[],
@@ -61,7 +62,7 @@ BEGIN
                    ORDER BY a.n),
          array_agg(coalesce(a.reason, '') ORDER BY a.n),
          array_agg(a.key ORDER BY a.n) FILTER (WHERE a.done AND a.item IS NOT NULL AND NOT is_final(a.status)),
-         array_agg(CASE WHEN a.details IS NOT NULL AND starts_with(a.item, '{"ActivityFailed":{')
+         array_agg(CASE WHEN octet_length(a.details) <= 65536 AND starts_with(a.item, '{"ActivityFailed":{')
                           AND (a.item::json -> 'ActivityFailed' -> 'heartbeat') IS NULL THEN
                      '{"ActivityFailed":{"heartbeat":' || to_json(a.details)::text || ','
                      || CASE WHEN a.details_encoding = 'text' THEN ''
