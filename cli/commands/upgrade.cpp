@@ -2,6 +2,9 @@
 #include "commands.hpp"
 #include "store.hpp"
 #include "text.hpp"
+#include <duramen/detail/mutant.hpp>
+
+#include <algorithm>
 
 namespace duramen::cli {
 
@@ -12,6 +15,20 @@ std::string described(const NodeRecord& node) {
          node.version + ", reads up to " + std::to_string(node.max_engine_version) + ")";
 }
 
+/// The live nodes among these that cannot read what this build begins.
+std::vector<NodeId> behind(const std::vector<NodeRecord>& nodes, TimePoint now) {
+  std::vector<NodeId> found;
+  for (const NodeRecord& node : nodes)
+    if (node.is_live(now) && node.max_engine_version < engine_version) found.push_back(node.node);
+  return found;
+}
+
+/// The node in words. It may have left the list meanwhile.
+std::string described(const NodeId& id, const std::vector<NodeRecord>& nodes) {
+  const auto node = std::ranges::find(nodes, id, &NodeRecord::node);
+  return node != nodes.end() ? described(*node) : id.value;
+}
+
 }  // namespace
 
 Result<Answer> run(Session& session, const UpgradeArguments& arguments) {
@@ -19,17 +36,18 @@ Result<Answer> run(Session& session, const UpgradeArguments& arguments) {
   if (!schema) return schema.error();
   Result<std::uint32_t> before = session.provider().get_write_level();
   if (!before) return before.error();
-  std::uint32_t level = *before;
+  WriteLevelRaise raise{.level = *before};
   if (arguments.finish) {
     Result<WriteLevelRaise> raised = session.provider().raise_write_level(engine_version, node_live_within);
     if (!raised) return raised.error();
-    level = raised->level;
+    raise = *std::move(raised);
   }
   Result<std::vector<NodeRecord>> nodes = session.provider().list_nodes();
   if (!nodes) return nodes.error();
-  std::erase_if(*nodes, [now = session.now()](const NodeRecord& node) {
-    return !node.is_live(now) || node.max_engine_version >= engine_version;
-  });
+  // The store's own answer counts: the list was read later, and may differ.
+  const bool asked = arguments.finish && !duramen::detail::mutant("upgrade_ignores_the_answer");
+  const std::vector<NodeId> blocking = asked ? raise.held_back_by : behind(*nodes, session.now());
+  const std::uint32_t level = raise.level;
 
   Answer answer;
   const std::string newest = std::to_string(engine_version);
@@ -40,10 +58,10 @@ Result<Answer> run(Session& session, const UpgradeArguments& arguments) {
   }
   fields.add("Write level", std::to_string(level) + " (newest: " + newest + ")");
   answer.page.emplace_back(std::move(fields));
-  Items behind;
-  for (const NodeRecord& node : *nodes)
-    behind.items.push_back({{"reads less", Tone::warning}, described(node)});
-  if (!behind.items.empty()) answer.page.emplace_back(std::move(behind));
+  Items items;
+  for (const NodeId& node : blocking)
+    items.items.push_back({{"reads less", Tone::warning}, described(node, *nodes)});
+  if (!items.items.empty()) answer.page.emplace_back(std::move(items));
 
   const bool finished = level >= engine_version;
   std::string verdict;
@@ -52,7 +70,7 @@ Result<Answer> run(Session& session, const UpgradeArguments& arguments) {
   } else if (finished) {
     verdict =
         level != *before ? "new executions begin at " + newest + " from now on" : "nothing is left to do";
-  } else if (nodes->empty()) {
+  } else if (blocking.empty()) {
     verdict = "every live node reads " + newest + ": duramen upgrade --finish ends the upgrade";
   } else {
     verdict = "stop or upgrade these nodes first: they could not read what begins at " + newest;
@@ -64,9 +82,7 @@ Result<Answer> run(Session& session, const UpgradeArguments& arguments) {
                                  .add("write_level", level)
                                  .add("newest", engine_version)
                                  .add("finished", finished)
-                                 .add("held_back_by", json_array(*nodes, [](const NodeRecord& node) -> Json {
-                                        return Json(node.node);
-                                      })));
+                                 .add("held_back_by", json_array(blocking)));
   if (arguments.finish && !finished) answer.exit = ExitCode::no;
   return answer;
 }

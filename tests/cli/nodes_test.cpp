@@ -80,6 +80,18 @@ TEST_P(NodeCommands, AnUpgradeIsFinishedWhenNoLiveNodeReadsLess) {
   EXPECT_THAT(finished["held_back_by"], IsEmpty());
 }
 
+TEST_P(NodeCommands, AnUpgradeThatTheStoreRefusesNamesTheNodesOfItsAnswer) {
+  lower_the_write_level();
+  add_node("damaged", 0);
+  // Not readable as an engine version: the list shows another.
+  place->sql("UPDATE @nodes SET max_level = -1");
+  const Json refused = json({"upgrade", "--finish"}, 1);
+  EXPECT_EQ(refused["finished"], false);
+  EXPECT_THAT(refused["held_back_by"], ElementsAre("damaged"));
+  EXPECT_THAT(run({"upgrade", "--finish"}).out,
+              AllOf(HasSubstr("stop or upgrade"), Not(HasSubstr("every live node reads"))));
+}
+
 TEST_P(NodeCommands, TheDoctorNamesAnUpgradeThatIsNotFinished) {
   EXPECT_EQ(doctor_on_levels()["grade"], "ok");
   add_node("behind", 0);
