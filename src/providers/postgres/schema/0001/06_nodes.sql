@@ -28,13 +28,14 @@ BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
   PERFORM 1 FROM settings s WHERE s.name = 'write_level' FOR SHARE;
   v_now := coalesce(p_lease_now, now_ms());
-  -- A node that writes its own record now is not gone: it is passed over.
-  DELETE FROM nodes n WHERE n.node_id IN (
-    SELECT o.node_id FROM nodes o WHERE o.seen <= v_now - p_forget_after ORDER BY o.node_id FOR UPDATE SKIP LOCKED);
   INSERT INTO nodes AS n (node_id, run, min_level, max_level, seen, record)
     VALUES (p_node, p_run, p_min, p_max, v_now, p_record)
     ON CONFLICT (node_id) DO UPDATE SET run = excluded.run, min_level = excluded.min_level,
       max_level = excluded.max_level, seen = excluded.seen, record = excluded.record;
+  -- A node that writes its own record now is not gone: it is passed over. The own record comes first, so that two nodes that
+  -- were silent for long do not wait for each other.
+  DELETE FROM nodes n WHERE n.node_id IN (
+    SELECT o.node_id FROM nodes o WHERE o.seen <= v_now - p_forget_after ORDER BY o.node_id FOR UPDATE SKIP LOCKED);
 END $$;
 
 -- Raises the write level unless a live node reads less; returns the level after it, and those nodes.
