@@ -58,14 +58,14 @@ enum class CancelReason : std::uint8_t {
 /// details, and max_name_bytes of the type. A longer message or type is cut between two characters, and a
 /// mark with the original length is put at its end. Longer details are replaced, so that they stay JSON:
 /// {"omitted":"the details had 70000 bytes; a failure stores at most 65536"}. To pass on more, store it
-/// elsewhere and put a reference into the details.
+/// elsewhere and put a reference into the details. Details that are not JSON are stored as a JSON string.
 struct Failure {
   FailureKind kind = FailureKind::application;
   /// The type thrown, or the engine's name for it: "std::runtime_error", "CardDeclined".
   std::string type;
   std::string message;  ///< for people; with `cancelled` the reason
   bool retryable = false;
-  /// The application's own structure, as JSON text; empty if none.
+  /// The application's own structure, as JSON text; empty if none. A stored failure has nothing else here.
   std::string details;
   /// Number of the failed attempt; 0 if not applicable.
   std::uint32_t attempt = 0;
@@ -123,9 +123,9 @@ class DURAMEN_API DecodeError : public DurableError {
   using DurableError::DurableError;
 };
 
-/// The caller exceeded a limit of the engine (<duramen/limits.hpp>): too many keys, an overlong text or name.
-/// Thrown by the call, or by awaiting the future it returned; nothing was recorded, and a replay throws it at
-/// the same place.
+/// The caller exceeded a limit of the engine (<duramen/limits.hpp>): too many keys, an overlong text, name or
+/// input. Thrown by the call, or by awaiting the future it returned; nothing was recorded, and a replay
+/// throws it at the same place.
 class DURAMEN_API LimitError : public DurableError {
  public:
   explicit LimitError(std::string message);

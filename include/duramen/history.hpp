@@ -114,6 +114,8 @@ struct OrchestrationStarted {
   std::uint64_t events_before = 0;
   /// RuntimeOptions::max_depth of the node on which the execution began: all its turns follow this one.
   std::uint32_t max_depth = default_max_depth;
+  /// Likewise RuntimeOptions::max_payload_bytes.
+  std::uint64_t max_payload_bytes = default_payload_limit;
   friend bool operator==(const OrchestrationStarted&, const OrchestrationStarted&) = default;
 };
 struct ActivityCompleted {

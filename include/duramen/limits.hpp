@@ -1,8 +1,9 @@
 // Limits on lengths and sizes.
 //
 // The client, orchestrations and the registry check their arguments against these limits before anything is
-// stored: the client returns `limit_exceeded`, a call in an orchestration throws LimitError. Every store can
-// hold values within them.
+// stored: the client returns `limit_exceeded`, a call in an orchestration throws LimitError, which its code
+// can catch. The results of activities and orchestrations are checked when the code has ended: a result that
+// is too large fails the activity or the instance with kind `limit`. Every store can hold values within them.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +11,8 @@
 
 namespace duramen::inline v0 {
 
-/// Maximum bytes of a name: an instance id (a child's included), the name of an orchestration, an activity,
-/// an event, a queue, a session or a key, a version, a message id.
+/// Maximum bytes of a name: an instance id (also one that ChildOptions::id gives a child), the name of an
+/// orchestration, an activity, an event, a queue, a session or a key, a version, a message id.
 inline constexpr std::size_t max_name_bytes = 1024;
 /// Maximum bytes of a node id.
 inline constexpr std::size_t max_node_bytes = 128;
@@ -26,10 +27,13 @@ inline constexpr std::size_t max_keys = 100;
 inline constexpr std::size_t max_key_value_bytes = std::size_t{16} << 10u;
 /// Maximum stored bytes of a Failure's message, and of its details.
 inline constexpr std::size_t max_failure_bytes = std::size_t{64} << 10u;
+/// Maximum bytes of one line that an orchestration writes to the log.
+inline constexpr std::size_t max_trace_bytes = std::size_t{64} << 10u;
 /// Maximum bytes of heartbeat details that a retry of the activity receives.
 inline constexpr std::size_t max_retry_details_bytes = std::size_t{64} << 10u;
 /// Maximum bytes of a payload (an input, a result, the data of an event): 2 MiB by default.
-/// RuntimeOptions::max_payload_bytes and ClientOptions::max_payload_bytes change it, up to payload_ceiling.
+/// RuntimeOptions::max_payload_bytes and ClientOptions::max_payload_bytes change it, up to payload_ceiling. A
+/// custom status and the value of a key are no payloads in this sense: only their own limits apply.
 inline constexpr std::size_t default_payload_limit = std::size_t{2} << 20u;
 inline constexpr std::size_t payload_ceiling = std::size_t{128} << 20u;
 /// Maximum number of ancestors of an instance. RuntimeOptions::max_depth changes it. The number never

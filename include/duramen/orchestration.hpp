@@ -5,11 +5,16 @@
 // use a clock, randomness, I/O, threads or the order of a hash map. Activities do everything else. Parameters
 // are passed by value. All calls happen on the runtime's loop; an orchestration must not block.
 //
-// Names and ids are UTF-8 text without NUL and at most max_name_bytes long, tags max_tag_bytes
-// (<duramen/limits.hpp>); names of orchestrations, activities, events and queues, tags, and ids of instances
-// must not be empty. A name that is too long is a LimitError, any other invalid one a DurableError of type
-// "InvalidName". Calls that act immediately throw it; calls that return a future throw it when the future is
-// awaited. Nothing is recorded then, and a replay does the same.
+// A call that gives the engine something that no store can hold throws. Names, ids and keys are UTF-8 text
+// without NUL and at most max_name_bytes long, tags max_tag_bytes (<duramen/limits.hpp>); names of
+// orchestrations, activities, events and queues, tags, keys, and ids of instances must not be empty; versions
+// have the form 1.2.3. Inputs are UTF-8 text without NUL, at most RuntimeOptions::max_payload_bytes long; a
+// custom status and the value of a key have limits of their own. Too long is a LimitError; any other invalid
+// name is a DurableError of type "InvalidName", any other invalid data one of type "InvalidPayload". Calls
+// that act immediately throw it; calls that return a future throw it when the future is awaited. Nothing is
+// recorded then, and a replay does the same. Code that does not catch it fails its instance with that
+// failure; the message ends with the line of the call. Only a result cannot be refused in the code: an
+// invalid one fails the instance with type "InvalidPayload", and with kind `limit` if it is too long.
 #pragma once
 
 #include <duramen/codec.hpp>
@@ -85,13 +90,14 @@ class Orchestration : public detail::Handle<Signature> {
 class ChildOptions {
  public:
   ChildOptions() = default;
-  /// The child's id. By default it is made from the parent's: `{parent}::sub::{execution}.{event}`, with only
-  /// the beginning of the parent's id and a hash of it if that would be longer than max_name_bytes.
+  /// The child's id, at most max_name_bytes. By default it is made from the parent's:
+  /// `{parent}::sub::{execution}.{event}`, with only the beginning of the parent's id and a hash of it if
+  /// that would be longer than 200 bytes: such an id never has more.
   ChildOptions& id(InstanceId id) {
     id_ = std::move(id);
     return *this;
   }
-  /// The version to run. By default the highest that is registered when the child starts.
+  /// The version to run, of the form 1.2.3. By default the highest that is registered when the child starts.
   ChildOptions& version(std::string version) {
     version_ = std::move(version);
     return *this;
@@ -159,7 +165,8 @@ class OrchestrationContext {
 
   // -- time and events ----------------------------------------------------------------------------
 
-  /// Completes after `delay`, counted from its first poll. Durable: a restart does not reset it.
+  /// Completes after `delay`, counted from its first poll. Durable: a restart does not reset it. Fires at the
+  /// latest at the end of the year 9999 (latest_timer), however long the delay.
   template <class Rep, class Period>
   [[nodiscard]] DurableFuture<void> schedule_timer(
       std::chrono::duration<Rep, Period> delay,
@@ -223,9 +230,10 @@ class OrchestrationContext {
   /// `co_return co_await ctx.continue_as_new(next);`. Unconsumed events, custom status and key-values are
   /// carried forward; running activities, timers and children are cancelled.
   template <class In>
-  [[nodiscard]] DurableFuture<Never> continue_as_new(const In& input,
-                                                     std::optional<std::string> version = std::nullopt) {
-    return continue_with(detail::encode_input(input), std::move(version));
+  [[nodiscard]] DurableFuture<Never> continue_as_new(
+      const In& input, std::optional<std::string> version = std::nullopt,
+      std::source_location where = std::source_location::current()) {
+    return continue_with(detail::encode_input(input), std::move(version), where);
   }
 
   // -- recorded values ----------------------------------------------------------------------------
@@ -265,14 +273,15 @@ class OrchestrationContext {
   }
   /// All of them, by key.
   [[nodiscard]] const KeyValues& get_kv_all_values() const noexcept;
-  /// Accepts a key of any length: it may have been set before keys had a limit.
   void clear_kv_value(std::string key, std::source_location where = std::source_location::current());
   void clear_all_kv_values(std::source_location where = std::source_location::current());
   /// Clears values last set before `time`; returns how many.
   std::size_t prune_kv_values_updated_before(TimePoint time,
                                              std::source_location where = std::source_location::current());
 
-  /// Writes a line to the runtime's log once, when the turn is committed; never again on replay.
+  /// Writes a line to the runtime's log once, when the turn is committed; never again on replay. Accepts any
+  /// text, as it is not stored: a text longer than max_trace_bytes is cut, and its end has the original
+  /// length; bytes that are NUL or not UTF-8 become U+FFFD.
   void trace(LogLevel level, std::string text);
   void trace_info(std::string text) { trace(LogLevel::info, std::move(text)); }
   void trace_warning(std::string text) { trace(LogLevel::warning, std::move(text)); }
@@ -393,7 +402,8 @@ class OrchestrationContext {
   }
   [[nodiscard]] std::unique_ptr<detail::Operation> make_leaf(detail::LeafRequest request,
                                                              std::source_location where);
-  [[nodiscard]] DurableFuture<Never> continue_with(Payload input, std::optional<std::string> version);
+  [[nodiscard]] DurableFuture<Never> continue_with(Payload input, std::optional<std::string> version,
+                                                   std::source_location where);
   void chain(event::OrchestrationChained start, std::source_location where);
   void set_kv(std::string key, Payload value, std::source_location where);
   [[nodiscard]] const KeyValueEntry* find_kv(const std::string& key) const noexcept;

@@ -42,9 +42,10 @@ struct RuntimeOptions {
   /// At least 1.
   std::size_t max_actions_per_turn = 10'000;
   /// The largest payload, in bytes, that orchestrations and activities of this node may produce: inputs,
-  /// results, heartbeat details; from 1 to payload_ceiling. A larger one fails its activity or orchestration
-  /// with kind `limit`. Checked when a payload is created, never when it is read: nodes and clients of one
-  /// store may differ, and a lower limit leaves stored data valid.
+  /// results, heartbeat details; from 1 to payload_ceiling. A call of an orchestration with a larger input
+  /// throws LimitError; a larger result fails its activity or orchestration with kind `limit`. Checked when a
+  /// payload is created, never when it is read: nodes and clients of one store may differ, and a lower limit
+  /// leaves stored data valid. An execution keeps the value of the node on which it began, as for max_depth.
   std::size_t max_payload_bytes = default_payload_limit;
   /// Maximum number of ancestors of an instance. A call of a child beyond it throws LimitError. An execution
   /// keeps the value of the node on which it began, so a change counts for executions that begin later.

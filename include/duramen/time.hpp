@@ -34,6 +34,11 @@ template <class Rep, class Period>
   return std::chrono::ceil<Duration>(d);
 }
 
+/// The last millisecond of the year 9999. No timer is due later, so that every time has four digits of a
+/// year.
+inline constexpr TimePoint latest_timer =
+    std::chrono::sys_days{std::chrono::year{10000} / 1 / 1} - std::chrono::milliseconds{1};
+
 /// Milliseconds since 1970, the stored and exchanged form of times.
 [[nodiscard]] constexpr std::int64_t to_unix_ms(TimePoint t) noexcept { return t.time_since_epoch().count(); }
 [[nodiscard]] constexpr TimePoint from_unix_ms(std::int64_t ms) noexcept { return TimePoint{Duration{ms}}; }

@@ -2,6 +2,7 @@
 
 #include "base/bounded_failure.hpp"
 #include "base/utf8.hpp"
+#include <duramen/detail/json_value.hpp>
 #include <duramen/detail/mutant.hpp>
 #include <duramen/detail/type_name.hpp>
 #include <duramen/limits.hpp>
@@ -12,11 +13,22 @@
 namespace duramen::inline v0 {
 namespace {
 
+/// Readers of a stored failure rely on JSON, and its thrower may have put anything there. Larger details are
+/// not stored at all.
+std::string as_json(std::string details) {
+  if (details.empty() || details.size() > max_failure_bytes || detail::mutant("details_may_be_anything"))
+    return details;
+  if (detail::JsonDocument(details).error().empty()) return details;
+  std::string text;
+  detail::append_json_string(text, details);
+  return text;
+}
+
 // History holds only text, and an exception's message may hold any bytes.
 Failure storable(Failure failure) {
   failure.type = base::to_text(std::move(failure.type));
   failure.message = base::to_text(std::move(failure.message));
-  failure.details = base::to_text(std::move(failure.details));
+  failure.details = as_json(base::to_text(std::move(failure.details)));
   return failure;
 }
 
@@ -90,8 +102,6 @@ LimitError::LimitError(std::string message)
 }  // namespace duramen::inline v0
 
 namespace duramen::base {
-namespace {
-
 std::string cut(std::string text, std::size_t limit) {
   if (text.size() <= limit) return text;
   const std::string mark = "... (cut: it had " + std::to_string(text.size()) + " bytes)";
@@ -99,8 +109,6 @@ std::string cut(std::string text, std::size_t limit) {
   kept.resize(kept.size() - 3);  // the dots are in the mark
   return kept + mark;
 }
-
-}  // namespace
 
 Failure bounded(Failure failure) {
   if (detail::mutant("failures_have_no_bound")) return failure;

@@ -1,6 +1,9 @@
 #include "base/name_check.hpp"
 
 #include "base/utf8.hpp"
+#include <duramen/detail/mutant.hpp>
+
+#include <charconv>
 
 namespace duramen::base {
 
@@ -27,6 +30,31 @@ std::optional<NameProblem> text_problem(std::string_view what, std::string_view 
                                                        beginning(text) + " is not, so encode it"};
   }
   return std::nullopt;
+}
+
+std::optional<std::array<std::uint32_t, 3>> read_version(std::string_view text) noexcept {
+  std::array<std::uint32_t, 3> parts{};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) {
+      if (!text.starts_with('.')) return std::nullopt;
+      text.remove_prefix(1);
+    }
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parts.at(i));
+    const auto digits = static_cast<std::size_t>(end - text.data());
+    const bool padded = digits > 1 && text.front() == '0' && !detail::mutant("versions_have_many_forms");
+    if (error != std::errc{} || padded) return std::nullopt;
+    text.remove_prefix(digits);
+  }
+  if (!text.empty()) return std::nullopt;
+  return parts;
+}
+
+std::optional<NameProblem> version_problem(std::string_view version) {
+  if (auto problem = text_problem("a version", version)) return problem;
+  if (read_version(version)) return std::nullopt;
+  return NameProblem{
+      NameProblem::Kind::no_version,
+      beginning(version) + " is not a version; write three numbers without leading zeros, like 1.2.3"};
 }
 
 }  // namespace duramen::base

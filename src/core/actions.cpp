@@ -1,4 +1,5 @@
 // The actions of code. Each action is compared with history during replay, and recorded after it.
+#include "base/bounded_failure.hpp"
 #include "base/name_check.hpp"
 #include "base/overloaded.hpp"
 #include "base/utf8.hpp"
@@ -74,12 +75,66 @@ void require_optional(const char* what, const std::optional<std::string>& text) 
   if (text) require_text(what, *text);
 }
 
+void require_version(const std::optional<std::string>& version) {
+  if (!version) return;
+  if (detail::mutant("any_version_is_scheduled")) return require_text("a version", *version);
+  require(base::version_problem(*version));
+}
+
+void require_key(const std::string& key) {
+  if (key.empty() && detail::mutant("empty_keys_are_set")) return;
+  require_name("a key", key);
+}
+
+/// Refuses data that is larger than `limit` or not text.
+void require_data(const Payload& payload, std::size_t limit, std::string_view what,
+                  std::string_view name = {}) {
+  const std::optional<Failure> failure = unfit(payload, limit, what, name);
+  if (!failure) return;
+  if (failure->kind == FailureKind::limit) throw LimitError(failure->message);
+  throw DurableError(*failure);
+}
+
+void require_status(const std::string& status) {
+  if (status.size() > max_custom_status_bytes) {
+    throw LimitError("a custom status may have " + std::to_string(max_custom_status_bytes) +
+                     " bytes; this one has " + std::to_string(status.size()));
+  }
+  require_data(Payload::text(status), status.size(), "the custom status");
+}
+
+void require_value(const std::string& key, const Payload& value) {
+  require_key(key);
+  if (value.data.size() > max_key_value_bytes) {
+    throw LimitError("a value may have " + std::to_string(max_key_value_bytes) +
+                     " bytes; the one for key \"" + key + "\" has " + std::to_string(value.data.size()));
+  }
+  require_data(value, max_key_value_bytes, "the value of key", key);
+}
+
+/// The input that an action gives to other code; null if it gives none.
+const Payload* input_of(const EventBody& body) {
+  return std::visit(
+      [](const auto& e) -> const Payload* {
+        if constexpr (requires { e.input; }) return &e.input;
+        return nullptr;
+      },
+      body);
+}
+
+/// Never later than latest_timer, unless the clock itself is.
+TimePoint due_after(TimePoint now, Duration delay) {
+  const TimePoint latest =
+      std::max(now, detail::mutant("timers_are_due_after_the_last_year") ? TimePoint::max() : latest_timer);
+  return delay >= latest - now ? latest : now + std::max(delay, Duration::zero());
+}
+
 void require_names(const EventBody& body) {
   if (detail::mutant("long_names_are_scheduled")) return;
   const auto require_start = [](const auto& start) {
     require_name("the name of an orchestration", start.name);
     require_name("an instance id", start.instance.value);
-    require_optional("a version", start.version);
+    require_version(start.version);
   };
   std::visit(Overloaded{
                  [](const event::ActivityScheduled& e) {
@@ -91,9 +146,8 @@ void require_names(const EventBody& body) {
                  [&](const event::OrchestrationChained& e) { require_start(e); },
                  [](const event::ExternalSubscribed& e) { require_name("the name of an event", e.name); },
                  [](const event::QueueSubscribed& e) { require_name("the name of a queue", e.name); },
-                 [](const event::KeyValueSet& e) { require_text("a key", e.key); },
-                 // Any length: the key may have been set before keys had a limit.
-                 [](const event::KeyValueCleared& e) { require_text("a key", e.key, e.key.size()); },
+                 [](const event::KeyValueSet& e) { require_key(e.key); },
+                 [](const event::KeyValueCleared& e) { require_key(e.key); },
                  [](const auto&) {},
              },
              body);
@@ -103,16 +157,27 @@ void require_names(const EventBody& body) {
 
 // -- one action -----------------------------------------------------------------------------------
 
+/// Notes the place of a call that throws, for the failure of an instance whose code does not catch it. The
+/// exception does not name it: code may record the text, and a line changes with every edit of a file.
+template <class Call>
+auto Execution::checked(const std::source_location& where, Call call) {
+  try {
+    return call();
+  } catch (const DurableError& error) {
+    refused_ = Refusal{error.failure(), where};
+    throw;
+  }
+}
+
 const Event* Execution::emit(EventBody body, const std::source_location& where) {
   if (torn_down_ || stopped_) return nullptr;
-  if (replaying_) return match(body, where);
+  return checked(where, [&] { return replaying_ ? match(body, where) : record(std::move(body), where); });
+}
+
+const Event* Execution::record(EventBody body, const std::source_location& where) {
   last_action_ = where;
   if (!is_answered_at_once(body) && !count_action()) return nullptr;
   require_fit(body);
-  if (auto failure = unfit_payload(body)) {
-    stop(std::move(*failure));
-    return nullptr;
-  }
   if (!count_bytes(body, where)) return nullptr;
   return &append(std::move(body));
 }
@@ -120,6 +185,7 @@ const Event* Execution::emit(EventBody body, const std::source_location& where) 
 /// Throws at the place where the code asks for something that can never be stored or started.
 void Execution::require_fit(const EventBody& body) const {
   require_names(body);
+  require_input(body);
   require_level(body);
   if (!std::holds_alternative<event::SubOrchestrationScheduled>(body) || depth_ < max_depth_) return;
   if (detail::mutant("children_nest_without_bound")) return;
@@ -180,39 +246,40 @@ bool Execution::count_bytes(const EventBody& body, const std::source_location& w
   return false;
 }
 
-/// The reason why the payload of an action can never be stored.
-std::optional<Failure> Execution::unfit_payload(const EventBody& body) const {
-  const std::size_t limit = options_.max_payload_bytes;
-  return std::visit(
+void Execution::require_input(const EventBody& body) const {
+  const auto require = [this](const Payload& input, std::string_view what, std::string_view name) {
+    require_data(input, max_payload_bytes_, what, name);
+  };
+  std::visit(
       Overloaded{
-          [&](const event::ActivityScheduled& e) {
-            return unfit(e.input, limit, "the input of activity", e.name);
-          },
-          [&](const event::SubOrchestrationScheduled& e) {
-            return unfit(e.input, limit, "the input of child", e.name);
-          },
-          [&](const event::OrchestrationChained& e) { return unfit(e.input, limit, "the input of", e.name); },
-          [&](const event::KeyValueSet& e) { return unfit(e.value, limit, "the value of key", e.key); },
-          [&](const event::CustomStatusUpdated& e) {
-            return e.status ? unfit(Payload::text(*e.status), limit, "the custom status") : std::nullopt;
-          },
-          [](const auto&) { return std::optional<Failure>{}; },
+          [&](const event::ActivityScheduled& e) { require(e.input, "the input of activity", e.name); },
+          [&](const event::SubOrchestrationScheduled& e) { require(e.input, "the input of child", e.name); },
+          [&](const event::OrchestrationChained& e) { require(e.input, "the input of", e.name); },
+          [](const auto&) {},
       },
       body);
 }
 
-/// Accepts recorded actions unchanged, even if they would be refused today.
+/// Accepts recorded actions unchanged. A call that was refused has no event: it must not be taken for a later
+/// one that is alike.
 const Event* Execution::match(const EventBody& body, const std::source_location& where) {
   const Event* recorded = cursor_ < recorded_.size() ? &recorded_[cursor_] : nullptr;
-  if (recorded == nullptr || event_class(*recorded) != EventClass::action) {
+  const bool acted = recorded != nullptr && event_class(*recorded) == EventClass::action;
+  const ActionMatch likeness = acted ? compare_actions(recorded->body, body) : ActionMatch::different;
+  // Two texts of one JSON value are alike, and one of them may be too long.
+  const Payload* input = input_of(body);
+  const bool too_long = input != nullptr && input->data.size() > max_payload_bytes_;
+  if (likeness != ActionMatch::same || too_long) {
     if (!count_action()) return nullptr;
     require_fit(body);  // it threw the first time as well
+  }
+  if (!acted) {
     mismatch(last_event_id_.next(),
              recorded ? "nothing more before " + std::string(event_type(*recorded)) : "nothing more",
              describe_action(body), &where);
     return nullptr;
   }
-  switch (compare_actions(recorded->body, body)) {
+  switch (likeness) {
     case ActionMatch::same:
       break;
     case ActionMatch::other_input:
@@ -223,8 +290,6 @@ const Event* Execution::match(const EventBody& body, const std::source_location&
       }
       [[fallthrough]];
     case ActionMatch::different:
-      if (!count_action()) return nullptr;
-      require_fit(body);
       mismatch(recorded->id, describe_action(recorded->body), describe_action(body), &where);
       return nullptr;
   }
@@ -245,8 +310,7 @@ EventId Execution::schedule(detail::Leaf& leaf) {
   EventBody body = std::visit(
       Overloaded{
           [this](detail::TimerRequest& request) -> EventBody {
-            const Duration longest = TimePoint::max() - now_;
-            return event::TimerCreated{now_ + std::clamp(request.delay, Duration::zero(), longest)};
+            return event::TimerCreated{due_after(now_, request.delay)};
           },
           [this](event::SubOrchestrationScheduled& request) -> EventBody {
             if (!request.explicit_id) request.instance = child_id();
@@ -260,7 +324,8 @@ EventId Execution::schedule(detail::Leaf& leaf) {
   const Event* event = nullptr;
   try {
     event = emit(std::move(body), leaf.where());
-  } catch (const DurableError&) {
+  } catch (const DurableError& error) {
+    if (detail::mutant("refused_calls_stop_the_turn")) stop(error.failure());
     leaf.refuse(std::current_exception());
   }
   if (event == nullptr) return {};
@@ -358,37 +423,46 @@ void Execution::chain(event::OrchestrationChained start, const std::source_locat
   emit(std::move(start), where);
 }
 
-void Execution::continue_as_new(Payload input, std::optional<std::string> version) {
+void Execution::continue_as_new(Payload input, std::optional<std::string> version,
+                                const std::source_location& where) {
   if (torn_down_ || stopped_ || continue_) return;
-  const auto problem = base::text_problem("a version", version.value_or(""));
-  if (problem && !detail::mutant("any_version_continues")) {
-    // Counted, because code may retry in a loop.
-    if (count_action()) require(problem);
-    return;
-  }
-  continue_ = Continued{std::move(input), std::move(version)};
+  if (detail::mutant("any_version_continues") || fits_or_throws(input, version, where))
+    continue_ = Continued{std::move(input), std::move(version)};
+}
+
+/// False if the turn is over.
+bool Execution::fits_or_throws(const Payload& input, const std::optional<std::string>& version,
+                               const std::source_location& where) {
+  return checked(where, [&] {
+    try {
+      require_version(version);
+      require_data(input, max_payload_bytes_, "the next input");
+      return true;
+    } catch (const DurableError&) {
+      // Counted, because code may retry in a loop.
+      if (!count_action()) return false;
+      throw;
+    }
+  });
 }
 
 void Execution::set_custom_status(std::optional<std::string> status, const std::source_location& where) {
   // Even for calls that would throw: a destructor may be calling.
   if (torn_down_ || stopped_) return;
-  if (status && status->size() > max_custom_status_bytes) {
-    throw LimitError("a custom status may have " + std::to_string(max_custom_status_bytes) +
-                     " bytes; this one has " + std::to_string(status->size()));
-  }
+  // Before it is compared with history, which accepts any text in place of the recorded one.
+  if (status) checked(where, [&] { require_status(*status); });
   if (emit(event::CustomStatusUpdated{status}, where) != nullptr) custom_status_ = std::move(status);
 }
 
 void Execution::set_key_value(std::string key, Payload value, const std::source_location& where) {
   if (torn_down_ || stopped_) return;
-  if (value.data.size() > max_key_value_bytes) {
-    throw LimitError("a value may have " + std::to_string(max_key_value_bytes) +
-                     " bytes; the one for key \"" + key + "\" has " + std::to_string(value.data.size()));
-  }
-  if (key_values_.size() >= max_keys && !key_values_.contains(key)) {
-    throw LimitError("an instance may have " + std::to_string(max_keys) +
-                     " keys; clear one before setting \"" + key + "\"");
-  }
+  checked(where, [&] {
+    require_value(key, value);
+    if (key_values_.size() >= max_keys && !key_values_.contains(key)) {
+      throw LimitError("an instance may have " + std::to_string(max_keys) +
+                       " keys; clear one before setting \"" + key + "\"");
+    }
+  });
   const Event* event = emit(event::KeyValueSet{key, value, now_}, where);
   if (event == nullptr) return;
   // The recorded time, so that pruning by age is the same on replay.
@@ -410,7 +484,8 @@ void Execution::test_mark(std::string name, const std::source_location& where) {
 #endif
 
 void Execution::trace(LogLevel level, std::string text) {
-  if (!replaying_ && !torn_down_ && !stopped_) traces_.push_back({level, std::move(text)});
+  if (replaying_ || torn_down_ || stopped_) return;
+  traces_.push_back({level, base::cut(base::to_text(std::move(text)), max_trace_bytes)});
 }
 
 }  // namespace duramen::inline v0::core

@@ -68,6 +68,7 @@ std::optional<Event> Execution::admit(const MessageBody& message) {
             started.depth = m.depth;
             started.requested_by = m.requested_by;
             started.max_depth = options_.max_depth;
+            started.max_payload_bytes = options_.max_payload_bytes;
             return Event{{}, {}, {}, std::move(started)};
           },
           [this](const message::ContinueAsNew& m) -> std::optional<Event> {
@@ -85,6 +86,7 @@ std::optional<Event> Execution::admit(const MessageBody& message) {
             started.events_before = m.events_before;
             started.requested_by = m.requested_by;
             started.max_depth = options_.max_depth;
+            started.max_payload_bytes = options_.max_payload_bytes;
             return Event{{}, {}, {}, std::move(started)};
           },
           [this](const message::ActivityCompleted& m) {

@@ -9,11 +9,12 @@ namespace duramen::inline v0 {
 
 namespace {
 
-/// Ends the execution when it is awaited. Never done, unless its version is refused.
+/// Ends the execution when it is awaited. Never done, unless its version or input is refused.
 class ContinueAsNew final : public detail::Operation {
  public:
-  ContinueAsNew(core::Execution& execution, Payload input, std::optional<std::string> version)
-      : Operation(execution), input_(std::move(input)), version_(std::move(version)) {}
+  ContinueAsNew(core::Execution& execution, Payload input, std::optional<std::string> version,
+                std::source_location where)
+      : Operation(execution), input_(std::move(input)), version_(std::move(version)), where_(where) {}
   void drop(CancelReason /*reason*/) noexcept override {}
   static Never take(detail::Operation& operation, void (* /*unused*/)()) {
     std::rethrow_exception(static_cast<ContinueAsNew&>(operation).refused_);
@@ -22,7 +23,7 @@ class ContinueAsNew final : public detail::Operation {
  private:
   void do_start() override {
     try {
-      execution().continue_as_new(std::move(input_), std::move(version_));
+      execution().continue_as_new(std::move(input_), std::move(version_), where_);
     } catch (const DurableError&) {
       refused_ = std::current_exception();
       complete();
@@ -31,6 +32,7 @@ class ContinueAsNew final : public detail::Operation {
 
   Payload input_;
   std::optional<std::string> version_;
+  std::source_location where_;
   std::exception_ptr refused_;
 };
 
@@ -59,9 +61,10 @@ DurableFuture<TimePoint> OrchestrationContext::utc_now(std::source_location wher
   return DurableFuture<TimePoint>(make_leaf(detail::RecordedValue::utc_now, where), &read_time);
 }
 
-DurableFuture<Never> OrchestrationContext::continue_with(Payload input, std::optional<std::string> version) {
+DurableFuture<Never> OrchestrationContext::continue_with(Payload input, std::optional<std::string> version,
+                                                         std::source_location where) {
   return DurableFuture<Never>(
-      std::make_unique<ContinueAsNew>(execution_, std::move(input), std::move(version)),
+      std::make_unique<ContinueAsNew>(execution_, std::move(input), std::move(version), where),
       &ContinueAsNew::take);
 }
 

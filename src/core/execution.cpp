@@ -30,6 +30,14 @@ EventBody cancel_event(ScheduleKind kind, CancelReason reason) {
   }
 }
 
+/// Separates a message from the place of the call that it is about.
+constexpr std::string_view place_mark = "\n  at ";
+
+/// A line changes with every edit of a file.
+std::string_view without_place(std::string_view message) {
+  return message.substr(0, message.rfind(place_mark));
+}
+
 /// The kind of operation that an event completes, if any.
 ScheduleKind completed_kind(const EventBody& body) {
   return std::visit(
@@ -335,7 +343,8 @@ void Execution::compare_end(const Event& recorded) {
     // The text of a refusal by the engine or a store may differ between runs.
     const bool by_code = failed->details.kind == FailureKind::application &&
                          today.kind == FailureKind::application && !detail::mutant("any_failure_is_the_same");
-    if (by_code && (failed->details.type != today.type || failed->details.message != today.message)) {
+    if (by_code && (failed->details.type != today.type ||
+                    without_place(failed->details.message) != without_place(today.message))) {
       warnings_.push_back("event " + std::to_string(recorded.id.value) + " was recorded with the failure " +
                           failed->details.type + ": " + failed->details.message + "; the code now has " +
                           today.type + ": " + today.message);
@@ -473,6 +482,8 @@ void Execution::read_beginning(const event::OrchestrationStarted& started) {
   events_before_ = started.events_before;
   requested_by_ = started.requested_by;
   max_depth_ = detail::mutant("the_depth_limit_is_the_nodes") ? options_.max_depth : started.max_depth;
+  max_payload_bytes_ = detail::mutant("the_payload_limit_is_the_nodes") ? options_.max_payload_bytes
+                                                                        : started.max_payload_bytes;
   custom_status_ = started.initial_custom_status;
 }
 
@@ -551,7 +562,7 @@ void Execution::run_code() {
     try {
       end_ = Returned{root_->promise().take()};
     } catch (...) {
-      end_ = Threw{base::bounded(failure_from(std::current_exception()))};
+      end_ = Threw{base::bounded(failure_of(std::current_exception()))};
     }
     const auto* threw = std::get_if<Threw>(&*end_);
     // The execution counts as cancelled however it cleaned up, unless the clean-up itself failed.
@@ -563,15 +574,22 @@ void Execution::run_code() {
   if (end_) refuse_unfit_end();
 }
 
-/// A result or next input that cannot be stored is a failure of the code that made it.
+/// If it is the exception of a call that was refused, with the place of that call.
+Failure Execution::failure_of(const std::exception_ptr& thrown) const {
+  Failure failure = failure_from(thrown);
+  const bool refused = refused_ && refused_->failure.kind == failure.kind &&
+                       refused_->failure.type == failure.type && refused_->failure.message == failure.message;
+  if (refused && !detail::mutant("refusals_name_no_line"))
+    failure.message.append(place_mark).append(describe_place(refused_->where));
+  return failure;
+}
+
+/// A result that cannot be stored is a failure of the code that made it.
 void Execution::refuse_unfit_end() {
-  std::optional<Failure> failure;
-  const std::size_t limit = options_.max_payload_bytes;
-  if (const auto* returned = std::get_if<Returned>(&*end_))
-    failure = unfit(returned->output, limit, "the result");
-  if (const auto* continued = std::get_if<Continued>(&*end_))
-    failure = unfit(continued->input, limit, "the next input");
-  if (failure) end_ = Threw{std::move(*failure)};
+  const auto* returned = std::get_if<Returned>(&*end_);
+  if (returned == nullptr) return;
+  if (auto failure = unfit(returned->output, max_payload_bytes_, "the result"))
+    end_ = Threw{std::move(*failure)};
 }
 
 // -- when the engine ends it ----------------------------------------------------------------------

@@ -47,6 +47,7 @@ struct ExecutionOptions {
   std::size_t max_actions_per_turn = 10'000;
   /// Children of an instance at this depth cannot be scheduled. Recorded when the execution begins.
   std::uint32_t max_depth = default_max_depth;
+  /// Likewise recorded: code may have caught the refusal of a larger payload.
   std::size_t max_payload_bytes = default_payload_limit;
   /// The reaction to an input of a recorded activity or child that differs from the current one: a struct may
   /// have gained a field while instances run.
@@ -97,7 +98,7 @@ class Execution {
   void drop(detail::Leaf& leaf, CancelReason reason) noexcept;
   void forget(detail::Leaf& leaf) noexcept;
   void chain(event::OrchestrationChained start, const std::source_location& where);
-  void continue_as_new(Payload input, std::optional<std::string> version);
+  void continue_as_new(Payload input, std::optional<std::string> version, const std::source_location& where);
   void set_custom_status(std::optional<std::string> status, const std::source_location& where);
 #ifdef DURAMEN_TEST_LEVEL_2
   void test_mark(std::string name, const std::source_location& where);
@@ -142,6 +143,11 @@ class Execution {
     std::optional<std::string> version;
   };
   using End = std::variant<Returned, Threw, Cancelled, Continued>;
+  /// A call that threw, and its place.
+  struct Refusal {
+    Failure failure;
+    std::source_location where;
+  };
   struct Drop {
     CancelReason reason;
     std::source_location where;  // of what was dropped
@@ -168,6 +174,7 @@ class Execution {
   template <class Outcome>
   void resolve(EventId source, Outcome outcome);
   void run_code();
+  [[nodiscard]] Failure failure_of(const std::exception_ptr& thrown) const;
   void refuse_unfit_end();
   void close_recorded_segment();
   void compare_end(const Event& recorded);
@@ -192,13 +199,18 @@ class Execution {
 
   // actions.cpp
   const Event* emit(EventBody body, const std::source_location& where);
+  template <class Call>
+  auto checked(const std::source_location& where, Call call);
+  const Event* record(EventBody body, const std::source_location& where);
   const Event* match(const EventBody& body, const std::source_location& where);
   [[nodiscard]] bool count_action();
   [[nodiscard]] bool is_answered_at_once(const EventBody& body) const;
   [[nodiscard]] bool count_bytes(const EventBody& body, const std::source_location& where);
   void require_fit(const EventBody& body) const;
   void require_level(const EventBody& body) const;
-  [[nodiscard]] std::optional<Failure> unfit_payload(const EventBody& body) const;
+  void require_input(const EventBody& body) const;
+  [[nodiscard]] bool fits_or_throws(const Payload& input, const std::optional<std::string>& version,
+                                    const std::source_location& where);
   [[nodiscard]] InstanceId child_id() const;
   EventId schedule_recorded_value(detail::Leaf& leaf, detail::RecordedValue value);
   [[nodiscard]] Payload make_value(detail::RecordedValue value);
@@ -237,6 +249,7 @@ class Execution {
   std::uint32_t depth_ = 0;
   std::uint64_t events_before_ = 0;
   std::uint32_t max_depth_ = default_max_depth;
+  std::size_t max_payload_bytes_ = default_payload_limit;
   std::optional<std::string> requested_by_;
   EventId last_event_id_;
   bool graceful_ = false;
@@ -284,6 +297,7 @@ class Execution {
   bool shielded_now_ = false;
   std::optional<CancelReason> drop_reason_;
   std::optional<std::source_location> last_action_;  // place of the last action of the code
+  std::optional<Refusal> refused_;                   // the last call that threw
   std::uint64_t completions_ = 0;
   detail::WaiterList ready_;
   std::unordered_map<EventId, detail::Leaf*> leaves_;

@@ -2,7 +2,10 @@
 
 #include "base/json_equal.hpp"
 #include "base/overloaded.hpp"
+#include "base/utf8.hpp"
+#include <duramen/detail/mutant.hpp>
 
+#include <optional>
 #include <string_view>
 #include <type_traits>
 #include <variant>
@@ -60,17 +63,20 @@ ActionMatch compare(const Other&, const Other&) {
   return ActionMatch::different;  // not an action
 }
 
-std::string quoted(std::string_view text) {
-  constexpr std::size_t longest = 200;
-  std::string out = "\"";
-  out += text.substr(0, longest);
-  if (text.size() > longest) out += "...";
-  return out + "\"";
+constexpr std::size_t longest_shown = 200;
+
+std::string quoted(std::string_view text) { return "\"" + base::excerpt(text, longest_shown) + "\""; }
+
+std::string payload_text(const Payload& payload) {
+  return payload.encoding == Encoding::json ? base::excerpt(payload.data, longest_shown)
+                                            : quoted(payload.data);
 }
 
-std::string input_text(const Payload& input) {
-  return " with input " + (input.encoding == Encoding::json ? input.data.substr(0, 200) : quoted(input.data));
+std::string version_text(const std::optional<std::string>& version) {
+  return version ? " in version " + quoted(*version) : "";
 }
+
+std::string input_text(const Payload& input) { return " with input " + payload_text(input); }
 
 }  // namespace
 
@@ -108,15 +114,18 @@ std::string describe_action(const EventBody& body) {
           [](const event::ExternalSubscribed& e) { return "a wait for event " + quoted(e.name); },
           [](const event::QueueSubscribed& e) { return "a wait on queue " + quoted(e.name); },
           [](const event::SubOrchestrationScheduled& e) {
-            return "sub-orchestration " + quoted(e.name) + input_text(e.input) +
+            return "sub-orchestration " + quoted(e.name) + version_text(e.version) + input_text(e.input) +
                    (e.explicit_id ? " as " + quoted(e.instance.value) : "");
           },
           [](const event::OrchestrationChained& e) {
-            return "a detached start of " + quoted(e.name) + " as " + quoted(e.instance.value) +
-                   input_text(e.input);
+            return "a detached start of " + quoted(e.name) + version_text(e.version) + " as " +
+                   quoted(e.instance.value) + input_text(e.input);
           },
           [](const event::CustomStatusUpdated&) { return std::string("a custom status"); },
-          [](const event::KeyValueSet& e) { return "setting key " + quoted(e.key); },
+          [](const event::KeyValueSet& e) {
+            const bool shown = !detail::mutant("changed_values_are_not_shown");
+            return "setting key " + quoted(e.key) + (shown ? " to " + payload_text(e.value) : "");
+          },
           [](const event::KeyValueCleared& e) { return "clearing key " + quoted(e.key); },
           [](const event::KeyValuesCleared&) { return std::string("clearing all keys"); },
           [](const auto& other) { return std::string(event_type(Event{{}, {}, {}, other})); },
@@ -134,6 +143,7 @@ std::string describe_mismatch(EventId event, const std::string& recorded, const 
       "the code no longer does what history says it did, at event " + std::to_string(event.value);
   text += "\n  - recorded: " + recorded;
   text += "\n  + now:      " + now;
+  if (now == recorded) text += "\n  They differ after the part that is shown.";
   if (where != nullptr) {
     text += "\n  at " + describe_place(*where);
   } else if (last_action != nullptr) {

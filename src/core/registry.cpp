@@ -1,9 +1,9 @@
 #include <duramen/registry.hpp>
 
+#include "base/name_check.hpp"
 #include "base/utf8.hpp"
 #include <duramen/limits.hpp>
 
-#include <charconv>
 #include <stdexcept>
 
 namespace duramen::inline v0 {
@@ -11,24 +11,8 @@ namespace duramen::inline v0 {
 namespace {
 
 std::array<std::uint32_t, 3> parse_version(std::string_view text) {
-  std::array<std::uint32_t, 3> parts{};
-  const char* at = text.data();
-  const char* end = at + text.size();
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) {
-      if (at == end || *at != '.') at = nullptr;
-      if (at != nullptr) ++at;
-    }
-    auto [next, error] = at != nullptr ? std::from_chars(at, end, parts[i])
-                                       : std::from_chars_result{nullptr, std::errc::invalid_argument};
-    if (error != std::errc{}) {
-      throw std::invalid_argument("\"" + std::string(text) + "\" is not a version; write it as 1.2.3");
-    }
-    at = next;
-  }
-  if (at != end)
-    throw std::invalid_argument("\"" + std::string(text) + "\" is not a version; write it as 1.2.3");
-  return parts;
+  if (const auto problem = base::version_problem(text)) throw std::invalid_argument(problem->message);
+  return *base::read_version(text);
 }
 
 void require_handler_name(std::string_view name) {

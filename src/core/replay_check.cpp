@@ -2,8 +2,6 @@
 #include <duramen/replay_check.hpp>
 
 #include "core/execution.hpp"
-#include <duramen/detail/mutant.hpp>
-#include <duramen/limits.hpp>
 
 #include <istream>
 #include <utility>
@@ -92,8 +90,6 @@ class Check {
     core::ExecutionOptions how;
     how.key_values = key_values;
     how.repeat_end = true;
-    // Nodes have different limits: a recorded result was within the limit of the node that stored it.
-    if (!detail::mutant("replay_check_limits_payloads")) how.max_payload_bytes = payload_ceiling;
     using InputMismatch = core::ExecutionOptions::InputMismatch;
     how.input_mismatch = options_.tolerate_inputs ? InputMismatch::warn : InputMismatch::error;
     core::Execution execution(core::ExecutionIdentity{finding_.instance, Incarnation{1}, recorded.execution},

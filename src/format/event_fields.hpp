@@ -34,6 +34,7 @@ DURAMEN_EVENT(OrchestrationStarted, "OrchestrationStarted", inbound) {
   f.count({"depth", "depth"}, e.depth);
   f.count({"events_before", "eb"}, e.events_before);
   f.limit({"max_depth", "md"}, e.max_depth, default_max_depth);
+  f.limit({"max_payload_bytes", "mp"}, e.max_payload_bytes, std::uint64_t{default_payload_limit});
 }
 DURAMEN_EVENT(OrchestrationCancelRequested, "OrchestrationCancelRequested", inbound) {
   f.text({"reason", "why"}, e.reason);

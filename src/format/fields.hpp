@@ -117,7 +117,8 @@ class FieldWriter {
     if (value != 0) json_.field(key.in(form), value);
   }
   /// Left out when it is `usual`.
-  void limit(Key key, const std::uint32_t& value, std::uint32_t usual) {
+  template <std::unsigned_integral T>
+  void limit(Key key, const T& value, T usual) {
     if (value != usual) json_.field(key.in(form), value);
   }
   void engine_version(Key key, const std::uint32_t& value) { json_.field(key.in(form), value); }
@@ -253,7 +254,8 @@ class FieldReader {
   void count(Key key, T& out) {
     fields_.optional(key.in(form), out);
   }
-  void limit(Key key, std::uint32_t& out, std::uint32_t usual) {
+  template <std::unsigned_integral T>
+  void limit(Key key, T& out, T usual) {
     out = usual;
     fields_.optional(key.in(form), out);
   }

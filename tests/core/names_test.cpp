@@ -140,6 +140,44 @@ TEST(Names, CodeThatContinuesAgainAndAgainWithAWrongVersionIsStopped) {
   EXPECT_EQ(instance.failure().type, "TooManyActions");
 }
 
+TEST(Names, AVersionThatCannotBeRegisteredIsRefused) {
+  for (const char* version : {"", "abc", "1", "1.2", "1.2.3.4", "01.2.3", "1.2.3 ", "v1.2.3", "1.-2.3"}) {
+    EXPECT_EQ(refused(optional_texts[1], version), "InvalidName") << version;
+    Instance instance{[version](Context& ctx) -> Task<std::string> {
+      try {
+        ctx.schedule_orchestration("greet", "other", "", version);
+      } catch (const DurableError& error) {
+        co_return error.failure().message;
+      }
+      co_return "accepted";
+    }};
+    instance.start();
+    EXPECT_THAT(instance.output(), HasSubstr("like 1.2.3")) << version;
+    EXPECT_THROW(Registry().add(
+                     "it", [](Context&) -> Task<int> { co_return 1; }, version),
+                 std::invalid_argument)
+        << version;
+  }
+}
+
+TEST(Names, AnEmptyKeyIsRefused) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    int refused = 0;
+    const auto attempt = [&refused](const auto& call) {
+      try {
+        call();
+      } catch (const DurableError& error) {
+        refused += error.failure().type == "InvalidName" ? 1 : 0;
+      }
+    };
+    attempt([&] { ctx.set_kv_value("", 1); });
+    attempt([&] { ctx.clear_kv_value(""); });
+    co_return std::to_string(refused);
+  }};
+  instance.start();
+  EXPECT_EQ(instance.output(), "2");
+}
+
 TEST(Names, AnInvalidTextIsRefused) {
   for (const Named& named : futures) EXPECT_EQ(refused(named, "a\xFFz"), "InvalidName") << named.what;
 }
@@ -247,6 +285,8 @@ TEST(AutomaticIds, TheIdOfAChildHasAtMostTwoHundredBytes) {
   const std::string place = "::sub::1.2";
   const std::string fits(200 - place.size(), 'p');
   EXPECT_EQ(child_of(fits).value, fits + place);
+  EXPECT_EQ(child_of(fits + "p").value.size(), 200u);
+  EXPECT_THAT(child_of(fits + "p").value, HasSubstr("..."));
 
   const InstanceId one = child_of(longest);
   std::string another_parent = longest;

@@ -74,6 +74,19 @@ TEST(FailureFrom, AMessageThatIsNoTextBecomesText) {
   EXPECT_TRUE(base::is_text(with_nul.type));
 }
 
+TEST(FailureFrom, DetailsThatAreNotJsonBecomeAJsonString) {
+  const auto stored = [](std::string details) {
+    return failure_of([&] { throw ApplicationError{"Declined", "no", false, details}; }).details;
+  };
+  EXPECT_EQ(stored(""), "");
+  EXPECT_EQ(stored(R"({"code":51})"), R"({"code":51})");
+  EXPECT_EQ(stored("\"text\""), "\"text\"");
+  EXPECT_EQ(stored("code 51"), "\"code 51\"");
+  EXPECT_EQ(stored("{\"code\":"), R"("{\"code\":")");
+  // Applied again, as when an orchestration passes it on.
+  EXPECT_EQ(stored(stored("code 51")), "\"code 51\"");
+}
+
 TEST(Failure, DescribesItselfInOneLine) {
   EXPECT_EQ(Failure::application("T", "boom").describe(), "boom");
   EXPECT_EQ(Failure::application("T", "").describe(), "T");
