@@ -13,13 +13,28 @@ struct CancelOutcome : CancelReport {
   std::vector<InstanceId> not_found;
 };
 
+/// The first request, which counts: "by ann: no longer needed". Empty if it cannot be read any more.
+std::string first_request(Session& session, const InstanceId& id) {
+  const Result<Explanation> found = session.client.explain(id);
+  if (!found) return "";
+  const std::optional<CancelRequest>& first =
+      found->queued_cancel ? found->queued_cancel : found->cancel_request;
+  if (!first) return "";
+  std::string text =
+      " by " + first->requested_by.value_or(first->by == CancelOrigin::parent ? "its parent" : "a client");
+  return first->reason.empty() ? text : text + ": " + first->reason;
+}
+
 Result<CancelOutcome> cancel_named(Session& session, const CancelArguments& arguments) {
   CancelOutcome report;
   for (const InstanceId& id : arguments.which.ids) {
-    Result<bool> asked = false;
+    Result<CancelAnswer> asked = CancelAnswer{};
     if (arguments.bulk.dry_run) {
       Result<InstanceInfo> info = session.client.get_instance(id);
-      asked = info ? Result<bool>{!is_final(info->status)} : Result<bool>{info.error()};
+      if (info)
+        asked->ended = is_final(info->status);
+      else
+        asked = info.error();
     } else {
       asked = session.client.cancel(id, arguments.reason, arguments.mode);
     }
@@ -29,18 +44,23 @@ Result<CancelOutcome> cancel_named(Session& session, const CancelArguments& argu
     }
     if (!asked) return asked.error();
     report.matched.push_back(id);
-    if (!*asked) report.already_finished.push_back(id);
-    if (*asked && !arguments.bulk.dry_run) report.requested.push_back(id);
+    if (asked->ended)
+      report.already_finished.push_back(id);
+    else if (asked->repeated)
+      report.already_requested.push_back(id);
+    else if (!arguments.bulk.dry_run)
+      report.requested.push_back(id);
   }
   return report;
 }
 
-Answer answer_to_cancel(const CancelOutcome& report, bool dry_run) {
+Answer answer_to_cancel(Session& session, const CancelOutcome& report, bool dry_run) {
   Answer answer;
   answer.documents.push_back(JsonObject()
                                  .add("dry_run", dry_run)
                                  .add("matched", json_array(report.matched))
                                  .add("requested", json_array(report.requested))
+                                 .add("already_requested", json_array(report.already_requested))
                                  .add("already_finished", json_array(report.already_finished))
                                  .add("not_found", json_array(report.not_found)));
   const auto add_line = [&](const std::vector<InstanceId>& ids, const std::string& what) {
@@ -58,13 +78,21 @@ Answer answer_to_cancel(const CancelOutcome& report, bool dry_run) {
                                   (would.empty() ? "" : ": " + some_of(would))});
   }
   add_line(report.requested, "asked " + count(report.requested.size(), "instance") + " to end");
+  constexpr std::size_t named_one_by_one = 5;
+  if (report.already_requested.size() > named_one_by_one) {
+    add_line(report.already_requested, "was already asked to stop");
+  } else {
+    for (const InstanceId& id : report.already_requested)
+      answer.page.emplace_back(Text{id.value + " was already asked to stop" + first_request(session, id)});
+  }
   add_line(report.already_finished, "had ended before");
   add_line(report.not_found, "there is no instance");
   if (report.matched.empty() && report.not_found.empty() && !dry_run)
     answer.notes.emplace_back("no instance matches");
   if (!report.not_found.empty()) {
     answer.exit = ExitCode::not_found;
-  } else if (report.requested.empty() && !dry_run && !report.already_finished.empty()) {
+  } else if (report.requested.empty() && report.already_requested.empty() && !dry_run &&
+             !report.already_finished.empty()) {
     answer.exit = ExitCode::no;
   }
   return answer;
@@ -78,7 +106,7 @@ Result<Answer> run(Session& session, const CancelArguments& arguments) {
   if (!arguments.which.ids.empty()) {
     Result<CancelOutcome> report = cancel_named(session, arguments);
     if (!report) return report.error();
-    return answer_to_cancel(*report, dry_run);
+    return answer_to_cancel(session, *report, dry_run);
   }
   const auto cancel = [&](bool only_look) {
     BulkOptions bulk = arguments.bulk;
@@ -96,7 +124,7 @@ Result<Answer> run(Session& session, const CancelArguments& arguments) {
     report = cancel(false);
     if (!report) return report.error();
   }
-  return answer_to_cancel(CancelOutcome{*std::move(report), {}}, dry_run);
+  return answer_to_cancel(session, CancelOutcome{*std::move(report), {}}, dry_run);
 }
 
 }  // namespace duramen::cli

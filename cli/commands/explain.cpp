@@ -1,6 +1,7 @@
 // duramen explain: the waits of an instance, why it is stuck, and the reasons of cancellations.
 #include "commands.hpp"
 #include "text.hpp"
+#include <duramen/detail/mutant.hpp>
 
 namespace duramen::cli {
 
@@ -51,6 +52,7 @@ Json json_of(const Explanation& e) {
                                         .add("text", finding.text);
                                   }))
       .add("cancel_request", e.cancel_request ? json_of(*e.cancel_request) : Json())
+      .add("queued_cancel", e.queued_cancel ? json_of(*e.queued_cancel) : Json())
       .add("cancelled", json_array(e.cancelled, [](const CancelledStep& step) -> Json {
              JsonObject cancelled;
              cancelled.add("kind", to_string(step.kind))
@@ -69,6 +71,12 @@ Result<Answer> run(Session& session, const ExplainArguments& arguments) {
   Answer answer;
   for (const InstanceId& instance : arguments.instances) {
     Result<Explanation> explanation = session.client.explain(instance, arguments.options);
+    if (!explanation && explanation.error().code == ErrorCode::not_found &&
+        !detail::mutant("explain_stops_at_an_unknown_id")) {
+      answer.left_out.push_back(explanation.error().message);
+      answer.exit = ExitCode::not_found;
+      continue;
+    }
     if (!explanation) return explanation.error();
     answer.documents.push_back(json_of(*explanation));
     answer.page.emplace_back(Text{explanation->text});

@@ -15,10 +15,20 @@ struct ShownInstance {
   /// The requesters of its start and of its cancel, if they gave their names.
   std::optional<std::string> started_by;
   std::optional<std::string> cancelled_by;
+  /// The reason of that cancel, and whether no turn has taken it yet.
+  std::optional<std::string> cancel_reason;
+  bool cancel_queued = false;
+
+  template <class Request>
+  void take_cancel(const Request& request, bool queued) {
+    cancelled_by = request.requested_by;
+    cancel_reason = request.reason;
+    cancel_queued = queued;
+  }
 };
 
-/// From the histories of the first execution and of the current one. `history` reports one that cannot be
-/// read.
+/// From the histories of the first execution and of the current one, and a queued cancel from the queue.
+/// `history` reports a history that cannot be read.
 void read_requesters(Session& session, ShownInstance& found) {
   if (!found.executions.empty()) {
     const auto first = session.client.read_history(found.info.instance, found.executions.front().execution);
@@ -31,13 +41,16 @@ void read_requesters(Session& session, ShownInstance& found) {
       found.info.status != Status::cancelling)
     return;
   const auto current = session.client.read_history(found.info.instance, found.info.execution);
-  if (!current) return;
-  for (const Event& event : *current) {
+  for (const Event& event : current ? *current : std::vector<Event>{}) {
     if (const auto* started = std::get_if<event::OrchestrationStarted>(&event.body);
         started && started->cancel)
-      found.cancelled_by = started->cancel->requested_by;
+      found.take_cancel(*started->cancel, false);
     if (const auto* cancel = std::get_if<event::OrchestrationCancelRequested>(&event.body))
-      found.cancelled_by = cancel->requested_by;
+      found.take_cancel(*cancel, false);
+  }
+  // A later one is stronger: the store keeps no other.
+  for (const PendingMessage& message : found.pending.messages) {
+    if (message.cancel) found.take_cancel(*message.cancel, true);
   }
 }
 
@@ -79,8 +92,14 @@ Fields fields_of(const ShownInstance& found, TimePoint now) {
     fields.add("Failure", {info.failure->describe(), Tone::bad});
   }
   if (info.failure && !info.failure->type.empty()) fields.add("Failure type", info.failure->type);
-  if (info.cancel_asked) fields.add("Cancel asked", std::string(mode_name(*info.cancel_asked)));
+  if (info.cancel_asked) {
+    fields.add("Cancel asked", std::string(mode_name(*info.cancel_asked)) +
+                                   (found.cancel_queued ? ", and no turn has taken the request yet" : ""));
+  }
   if (found.cancelled_by) fields.add("Cancelled by", *found.cancelled_by);
+  // The failure of a cancelled instance has the reason.
+  if (found.cancel_reason && !found.cancel_reason->empty() && info.status != Status::cancelled)
+    fields.add("Cancel reason", *found.cancel_reason);
   if (info.parent) fields.add("Parent", info.parent->instance.value);
   if (found.started_by) fields.add("Started by", *found.started_by);
   fields.add("Created", date_and_time(info.created_at) + " UTC (" + ago(info.created_at, now) + ")");
@@ -169,7 +188,8 @@ Json json_of(const ShownInstance& found) {
       .add("attempt", found.pending.attempt)
       .add("key_values", found.keys)
       .add("started_by", found.started_by)
-      .add("cancelled_by", found.cancelled_by);
+      .add("cancelled_by", found.cancelled_by)
+      .add("cancel_reason", found.cancel_reason);
   return object;
 }
 

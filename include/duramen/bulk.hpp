@@ -24,6 +24,8 @@ struct BulkOptions {
 struct CancelReport {
   std::vector<InstanceId> matched;
   std::vector<InstanceId> requested;  ///< the request is durable
+  /// Had been asked to stop before, at least as strongly, and has not ended yet: the request leaves no trace.
+  std::vector<InstanceId> already_requested;
   /// Had ended, or was deleted, before the request arrived.
   std::vector<InstanceId> already_finished;
 };

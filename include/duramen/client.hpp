@@ -49,7 +49,8 @@ template <class Signature>
 class Orchestration;
 
 struct StartOptions {
-  std::optional<std::string> version = std::nullopt;  ///< absent: the highest registered version
+  /// Of the form 1.2.3. Absent: the highest registered version.
+  std::optional<std::string> version = std::nullopt;
   IdReuse reuse = IdReuse::reject;
 };
 
@@ -57,6 +58,16 @@ struct StartOptions {
 enum class ImportOutcome : std::uint8_t {
   imported,
   exists,  ///< the id is taken; nothing was stored
+};
+
+/// The answer to a cancel. As a condition: the instance had not ended, and is being cancelled.
+struct CancelAnswer {
+  bool ended = false;  ///< the instance had already ended: nothing was asked
+  /// It had been asked to stop before, at least as strongly. This request leaves no trace; `explain` has the
+  /// requester and the reason of the first one.
+  bool repeated = false;
+
+  explicit operator bool() const noexcept { return !ended; }
 };
 
 /// Options of a client.
@@ -158,9 +169,10 @@ class Client {
 
   // -- send -------------------------------------------------------------------------------------------------
 
-  /// Asks the instance to end. True: the request is durable. False: the instance had already ended.
-  /// `not_found` if it does not exist.
-  Result<bool> cancel(const InstanceId& instance, std::string reason, CancelMode mode = CancelMode::graceful);
+  /// Asks the instance to end. The request is durable when this returns, unless the instance had already
+  /// ended. `not_found` if it does not exist.
+  Result<CancelAnswer> cancel(const InstanceId& instance, std::string reason,
+                              CancelMode mode = CancelMode::graceful);
   /// Cancels every matching instance that has not ended (or has one of the statuses in the filter). The
   /// filter must not be empty; an empty id_prefix matches every instance.
   Result<CancelReport> cancel_instances(InstanceFilter filter, std::string reason,

@@ -88,7 +88,8 @@ struct Explanation {
   };
 
   InstanceInfo info;
-  std::string status;          ///< its state, as a sentence
+  /// Its state, as a sentence; also names its code if nodes are live and none of them has it.
+  std::string status;
   std::vector<Waiting> waits;  ///< oldest first
   /// At most one of each kind; empty if no problem is visible.
   std::vector<Finding> findings;
@@ -96,6 +97,8 @@ struct Explanation {
   std::optional<std::string> stuck;
   bool in_turn = false;  ///< a node works on it now
   std::optional<CancelRequest> cancel_request;
+  /// A request that no turn has taken yet.
+  std::optional<CancelRequest> queued_cancel;
   std::vector<CancelledStep> cancelled;  ///< of the current execution, oldest first
   /// The whole explanation in lines, for people.
   std::string text;

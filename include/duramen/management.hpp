@@ -125,6 +125,8 @@ struct PendingMessage {
   EventId event;
   TimePoint visible_at;
   std::optional<std::string> unreadable;  ///< the reason, if it cannot be read
+  /// With a request to end the instance: its reason, its mode and its requester.
+  std::optional<event::OrchestrationCancelRequested> cancel = std::nullopt;
   friend bool operator==(const PendingMessage&, const PendingMessage&) = default;
 };
 

@@ -200,20 +200,21 @@ Result<Payload> Client::wait_for_key_value(const InstanceId& instance, const std
 
 // -- send ---------------------------------------------------------------------------------------------------
 
-Result<bool> Client::cancel(const InstanceId& instance, std::string reason, CancelMode mode) {
+Result<CancelAnswer> Client::cancel(const InstanceId& instance, std::string reason, CancelMode mode) {
   if (Result<void> ok = client::check_instance("cancel", instance); !ok) return ok.error();
   if (Result<void> ok = client::check_cancel("cancel", reason); !ok) return ok.error();
   message::CancelInstance request{
       std::move(reason), mode, CancelOrigin::client, {}, impl_->options.requested_by};
-  if (cancel_resident(*impl_->store.local_hub(), instance, request)) return true;
+  if (cancel_resident(*impl_->store.local_hub(), instance, request)) return CancelAnswer{};
   OutboundMessage message;
   message.target = instance;
   message.body = std::move(request);
   const auto outcome = base::the_one("cancel", impl_->provider.enqueue_messages(std::span(&message, 1)));
   if (!outcome) return outcome.error();
   if (*outcome == EnqueueOutcome::not_found) return client::no_instance("cancel", instance);
-  // A duplicate was asked for before: the instance is being cancelled.
-  return *outcome != EnqueueOutcome::finished;
+  return CancelAnswer{.ended = *outcome == EnqueueOutcome::finished,
+                      .repeated = *outcome == EnqueueOutcome::duplicate &&
+                                  !detail::mutant("a_repeated_cancel_looks_like_the_first")};
 }
 
 Result<EnqueueOutcome> Client::send(const InstanceId& instance, MessageBody item,

@@ -74,8 +74,8 @@ class Explainer {
         if (Result<void> told = tell(wait, result.info.execution, queues); !told) return told.error();
       }
       if (auto finding = hindrance(result, queues, depth)) result.findings.push_back(*std::move(finding));
-      if (queues && waiting_message(*queues) && needs_other_nodes(result.info))
-        result.status = "; it waits for a node that has " + orchestration_of(result.info);
+      if (queues) result.queued_cancel = queued_cancel(result, *queues);
+      if (needs_other_nodes(result.info)) result.status = missing_code(result.info, queues);
       if (depth == 0 && result.info.parent) {
         if (auto reason = orphaned(*result.info.parent))
           add(result, Finding::Kind::orphan, *std::move(reason));
@@ -99,6 +99,21 @@ class Explainer {
     }
     result.text = client::full_text(result, now_);
     return result;
+  }
+
+  /// The strongest of those that no turn has taken.
+  static std::optional<CancelRequest> queued_cancel(const Explanation& result, const PendingWork& queues) {
+    std::optional<CancelRequest> found;
+    if (detail::mutant("queued_cancels_are_anonymous")) return found;
+    for (const PendingMessage& message : queues.messages) {
+      if (!message.cancel || (found && found->mode >= message.cancel->mode)) continue;
+      const event::OrchestrationCancelRequested& asked = *message.cancel;
+      found = CancelRequest{asked.reason, asked.mode,         asked.origin,
+                            std::nullopt, message.visible_at, asked.requested_by};
+      if (asked.origin == CancelOrigin::parent && result.info.parent)
+        found->parent = result.info.parent->instance;
+    }
+    return found;
   }
 
   /// A dropped timer leaves no event; it is recognised because its message is no longer queued.
@@ -252,6 +267,13 @@ class Explainer {
                                                    !info.graceful || info.status == Status::pending);
     return !by_any_node &&
            missing_on_live_nodes([&](const NodeRecord& node) { return node.runs(info.name, info.version); });
+  }
+
+  /// Said even while it waits for something else: the end of that wait would change nothing.
+  std::string missing_code(const InstanceInfo& info, const PendingWork* queues) const {
+    if (queues && waiting_message(*queues)) return "; it waits for a node that has " + orchestration_of(info);
+    if (detail::mutant("missing_code_is_named_late")) return {};
+    return "; no live node has " + orchestration_of(info) + ", which it needs to go on";
   }
 
   /// The message that a node could take now and that has been due longest.

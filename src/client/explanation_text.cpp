@@ -151,7 +151,11 @@ std::string full_text(const Explanation& e, TimePoint now) {
   if (!e.waits.empty()) text += "It waits for\n";
   for (const Waiting& wait : e.waits) text += "  - " + wait.text + "\n";
   if (e.cancel_request) text += describe(*e.cancel_request, now) + "\n";
-  if (cancel_is_queued(e)) {
+  if (e.queued_cancel) {
+    text += describe(*e.queued_cancel, now);
+    text += e.cancel_request ? "; no turn has taken this second request yet\n"
+                             : "; no turn has taken the request yet\n";
+  } else if (cancel_is_queued(e)) {
     text += "It was asked to stop";
     if (e.info.cancel_asked == CancelMode::terminate) text += ", without clean-up";
     text += e.cancel_request ? ": no turn has taken this second request yet\n"

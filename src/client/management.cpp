@@ -173,7 +173,11 @@ Result<CancelReport> Client::cancel_instances(InstanceFilter filter, std::string
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const EnqueueOutcome outcome = (*outcomes)[i];
       const bool over = outcome == EnqueueOutcome::finished || outcome == EnqueueOutcome::not_found;
-      (over ? report.already_finished : report.requested).push_back(ids[i]);
+      const bool repeated = outcome == EnqueueOutcome::duplicate;
+      (over       ? report.already_finished
+       : repeated ? report.already_requested
+                  : report.requested)
+          .push_back(ids[i]);
     }
     return {};
   };

@@ -112,6 +112,38 @@ TEST_P(StartAndCancel, ACancelWithoutAReasonShowsNone) {
   EXPECT_EQ(run({"wait", "waits", "--timeout", "60s"}).out, "waits Cancelled\n");
 }
 
+TEST_P(StartAndCancel, ASecondCancelNamesTheFirst) {
+  ASSERT_EQ(run({"cancel", "waits", "--by", "ann", "--reason", "closing time"}).exit, 0);
+  const CliResult second = run({"cancel", "waits", "--by", "bob", "--reason", "too"});
+  EXPECT_EQ(second.exit, 0);
+  EXPECT_THAT(second.out, HasSubstr("waits was already asked to stop by ann: closing time"));
+  const auto third = json({"cancel", "waits"});
+  EXPECT_EQ(third["already_requested"], Json::array({"waits"}));
+  EXPECT_EQ(third["requested"].size(), 0u);
+  EXPECT_EQ(json({"cancel", "--name", "Approval", "--status", "open", "--yes"})["already_requested"],
+            Json::array({"waits"}));
+}
+
+TEST_P(StartAndCancel, AQueuedCancelIsShownWithItsRequesterAndReason) {
+  ASSERT_EQ(run({"cancel", "waits", "--by", "ann", "--reason", "closing time"}).exit, 0);
+  EXPECT_THAT(run({"show", "waits"}).out, AllOf(HasSubstr("graceful, and no turn has taken the request yet"),
+                                                HasSubstr("ann"), HasSubstr("closing time")));
+  EXPECT_EQ(json({"show", "waits"})["cancelled_by"], "ann");
+  EXPECT_EQ(json({"show", "waits"})["cancel_reason"], "closing time");
+  EXPECT_THAT(run({"explain", "waits"}).out, HasSubstr("It was asked to stop by ann"));
+  EXPECT_EQ(json({"explain", "waits"})["queued_cancel"]["reason"], "closing time");
+}
+
+TEST_P(StartAndCancel, TheRequesterOfAStartIsShownAfterAPrune) {
+  const auto server = serve();
+  ASSERT_EQ(
+      run({"start", "Ticker", "--id", "t", "--input", "1", "--by", "ann", "--wait", "--timeout", "60s"}).exit,
+      0);
+  ASSERT_EQ(run({"prune", "t", "--keep-last", "1", "--yes"}).exit, 0);
+  EXPECT_EQ(json({"show", "t"})["executions"].size(), 1u);
+  EXPECT_EQ(json({"show", "t"})["started_by"], "ann");
+}
+
 TEST_P(StartAndCancel, CancelReportsEndedAndUnknownInstances) {
   const CliResult ended = run({"cancel", "order-1"});
   EXPECT_EQ(ended.exit, 1);

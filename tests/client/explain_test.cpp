@@ -69,6 +69,35 @@ TEST(ExplanationText, ACancelThatNoTurnHasTakenIsTold) {
               HasSubstr("It was asked to stop, without clean-up: no turn has taken this second request yet"));
 }
 
+TEST_P(Explain, AQueuedCancelNamesItsRequesterAndReason) {
+  begin("a", {event::ExternalSubscribed{"go"}});
+  Client alice(store, {.requested_by = "alice"});
+  EXPECT_FALSE(explain("a").queued_cancel);
+  EXPECT_FALSE(alice.cancel("a", "no longer needed").value().repeated);
+  EXPECT_TRUE(client.cancel("a", "never mind").value().repeated);
+  Explanation e = explain("a");
+  ASSERT_TRUE(e.queued_cancel);
+  EXPECT_EQ(e.queued_cancel->requested_by, "alice");
+  EXPECT_EQ(e.queued_cancel->reason, "no longer needed");
+  EXPECT_THAT(e.text, HasSubstr("It was asked to stop by alice just now"));
+  EXPECT_THAT(e.text, HasSubstr(": no longer needed; no turn has taken the request yet\n"));
+  // A stronger one is a request of its own.
+  Client bob(store, {.requested_by = "bob"});
+  EXPECT_FALSE(bob.cancel("a", "at once", CancelMode::terminate).value().repeated);
+  EXPECT_EQ(explain("a").queued_cancel.value().requested_by, "bob");
+}
+
+TEST_P(Explain, MissingCodeIsNamedWhileTheInstanceWaitsForSomethingElse) {
+  begin("a", {event::ExternalSubscribed{"go"}});
+  EXPECT_THAT(explain("a").text, Not(HasSubstr("no live node"))) << "no node is known";
+  add_node("other");
+  EXPECT_THAT(
+      explain("a").text,
+      HasSubstr("; no live node has the orchestration 'orch' in version 1.0.0, which it needs to go on"));
+  add_node("fitting", "orch");
+  EXPECT_THAT(explain("a").text, Not(HasSubstr("no live node")));
+}
+
 TEST_P(Explain, APendingInstanceThatNoNodeTakesIsStuck) {
   client.start("a", "orch", "in").value();
   EXPECT_EQ(stuck("a"), "(not stuck)");

@@ -93,11 +93,13 @@ TEST_F(WithoutItsCode, ACancelAfterAContinueAsNewOfGracefulCodeMustBeTerminate) 
   EXPECT_EQ(end().status, Status::cancelled);
 }
 
-TEST_F(WithoutItsCode, ASecondCancelIsASuccess) {
+TEST_F(WithoutItsCode, ASecondCancelIsMarkedAsRepeated) {
   add("saga", waits, true);
   run_elsewhere("saga", Status::running);
-  EXPECT_TRUE(world.client.cancel("i", "please").value());
-  EXPECT_TRUE(world.client.cancel("i", "again").value());
+  const CancelAnswer first = world.client.cancel("i", "please").value();
+  EXPECT_TRUE(first && !first.repeated);
+  const CancelAnswer second = world.client.cancel("i", "again").value();
+  EXPECT_TRUE(second && second.repeated);
   world.run();
   world.client.cancel("i", "now", CancelMode::terminate).value();
   EXPECT_EQ(end().status, Status::cancelled);

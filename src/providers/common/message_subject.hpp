@@ -1,9 +1,10 @@
-// The event that a message to an instance answers.
+// The event that a message to an instance answers, and the cancel that it asks for.
 #pragma once
 
 #include "base/overloaded.hpp"
 #include <duramen/message.hpp>
 
+#include <optional>
 #include <utility>
 
 namespace duramen::inline v0::providers {
@@ -25,6 +26,15 @@ namespace duramen::inline v0::providers {
                         [](const auto&) { return Subject{}; },
                     },
                     body);
+}
+
+/// The request of a message that asks its instance to end.
+[[nodiscard]] inline std::optional<event::OrchestrationCancelRequested> message_cancel(
+    const MessageBody& body) {
+  const auto* cancel = std::get_if<message::CancelInstance>(&body);
+  if (cancel == nullptr) return std::nullopt;
+  return event::OrchestrationCancelRequested{cancel->reason, cancel->mode, cancel->origin,
+                                             cancel->requested_by};
 }
 
 }  // namespace duramen::inline v0::providers

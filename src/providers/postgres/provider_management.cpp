@@ -230,6 +230,7 @@ Result<PendingWork> PostgresProvider::list_pending_work(const InstanceId& instan
       if (const auto item = message_from_json(messages.text(i, 1), instance)) {
         message.type = message_type(*item);
         std::tie(message.execution, message.event) = providers::message_subject(*item);
+        message.cancel = providers::message_cancel(*item);
       } else {
         message.unreadable = item.error().message;
       }

@@ -20,6 +20,7 @@ PendingMessage read_message(std::string_view json, const InstanceId& target) {
   if (const auto item = message_from_json(json, target)) {
     message.type = message_type(*item);
     std::tie(message.execution, message.event) = providers::message_subject(*item);
+    message.cancel = providers::message_cancel(*item);
   } else {
     message.unreadable = item.error().message;
   }

@@ -393,6 +393,16 @@ void pending_messages_are_listed_in_queue_order(Driver& d) {
   d.release(item, 10s);
   pending = d.get(d.store.list_pending_work("a"));
   d.check.that(!pending.leased && pending.not_before == d.now() + 10s, "after a release with a delay");
+  d.send("a", message::CancelInstance{"enough", CancelMode::graceful, CancelOrigin::client, {}, "ann"});
+  std::size_t cancels = 0;
+  for (const PendingMessage& message : d.get(d.store.list_pending_work("a")).messages) {
+    if (!message.cancel) continue;
+    ++cancels;
+    d.check.that(message.cancel == event::OrchestrationCancelRequested{"enough", CancelMode::graceful,
+                                                                       CancelOrigin::client, "ann"},
+                 "a cancel with its reason and its requester");
+  }
+  d.check.equal(cancels, 1u, "cancels");
 }
 
 void pending_messages_have_the_time_at_which_they_were_sent(Driver& d) {

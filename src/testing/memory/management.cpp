@@ -103,11 +103,12 @@ std::vector<PendingMessage> MemoryState::queued(const Instance& instance) const 
     add_timers(std::min(message.sent_at, clock.now()));
     const auto [execution, event] = providers::message_subject(message.body);
     // The beginning of an execution has no time of its own: the last turn sent it.
-    all.push_back(
-        {.type = std::string(message_type(message.body)),
-         .execution = execution,
-         .event = event,
-         .visible_at = message.sent_at == TimePoint{} ? instance.info.updated_at : message.sent_at});
+    all.push_back({.type = std::string(message_type(message.body)),
+                   .execution = execution,
+                   .event = event,
+                   .visible_at = message.sent_at == TimePoint{} ? instance.info.updated_at : message.sent_at,
+                   .unreadable = {},
+                   .cancel = providers::message_cancel(message.body)});
   }
   add_timers(TimePoint::max());
   return all;
