@@ -40,7 +40,7 @@ constexpr auto lines = std::to_array<Line>({
     {"provider_operation_duration_seconds", "How long a call to the store took."},
     {"replayed_events_total", "Events of histories that were replayed."},
     {"resident_hits_total", "Turns whose coroutine was in memory."},
-    {"resident_misses_total", "Turns that had to replay history first."},
+    {"resident_misses_total", "Turns that had to replay history first; first turns are not counted."},
     {"suborchestration_calls_total", "Sub-orchestrations that were started."},
     {"turn_duration_seconds", "How long the code of one turn ran."},
     {"worker_dispatcher_items_fetched_total", "Activities that this node took from the store."},

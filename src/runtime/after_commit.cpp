@@ -71,16 +71,16 @@ void AfterCommit::log_refused_starts(const PendingTurn& turn, const CommitResult
 void AfterCommit::count(const PendingTurn& turn) const {
   const TurnCommit& commit = turn.commit;
   const TurnLabels labels{turn.stats.name, turn.stats.version};
-  bool resident = turn.stats.replayed == 0;
+  bool first = false;
   for (const Event& event : commit.events) {
     const auto* started = std::get_if<event::OrchestrationStarted>(&event.body);
     if (started == nullptr) continue;
-    resident = false;
+    first = true;
     instruments_.execution_began(labels, commit.execution.value > 1 ? "continueAsNew"
                                          : started->parent          ? "parent"
                                                                     : "client");
   }
-  instruments_.turn_committed(labels, turn.stats.replayed, resident);
+  instruments_.turn_committed(labels, turn.stats.replayed, first);
   for (const Event& event : commit.events) {
     if (const auto* child = std::get_if<event::SubOrchestrationScheduled>(&event.body))
       instruments_.child_called(labels, child->name);

@@ -84,11 +84,15 @@ void Instruments::execution_began(const TurnLabels& turn, std::string_view initi
   sink_->add("duramen_orchestration_starts_total", 1, labels);
 }
 
-void Instruments::turn_committed(const TurnLabels& turn, std::size_t replayed_events, bool resident) const {
+void Instruments::turn_committed(const TurnLabels& turn, std::size_t replayed_events, bool first) const {
   if (!sink_) return;
   const std::array<MetricLabel, 1> labels{{{"orchestration_name", turn.orchestration}}};
   sink_->add("duramen_orchestration_turns_total", 1, labels);
-  sink_->add(resident ? "duramen_resident_hits_total" : "duramen_resident_misses_total", 1, {});
+  // Before its first turn an execution has nothing that could be resident.
+  if (!first || detail::mutant("first_turns_are_misses")) {
+    const bool hit = !first && replayed_events == 0;
+    sink_->add(hit ? "duramen_resident_hits_total" : "duramen_resident_misses_total", 1, {});
+  }
   if (replayed_events > 0) sink_->add("duramen_replayed_events_total", replayed_events, {});
 }
 

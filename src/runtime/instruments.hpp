@@ -33,7 +33,7 @@ class Instruments {
 
   // Turns, when they are committed.
   void execution_began(const TurnLabels& turn, std::string_view initiated_by) const;
-  void turn_committed(const TurnLabels& turn, std::size_t replayed_events, bool resident) const;
+  void turn_committed(const TurnLabels& turn, std::size_t replayed_events, bool first) const;
   void child_called(const TurnLabels& parent, const std::string& child) const;
   void execution_ended(const TurnLabels& turn, Status status, const std::optional<Failure>& failure,
                        Duration duration, std::uint64_t events) const;

@@ -254,6 +254,9 @@ TEST_F(Dispatch, EverythingIsCountedOnce) {
   EXPECT_EQ(counted["duramen_orchestration_completions_total sum 1.0.0 continuedAsNew"], 2);
   EXPECT_EQ(counted["duramen_orchestration_continue_as_new_total sum"], 2);
   EXPECT_EQ(counted["duramen_orchestration_turns_total sum"], 9);
+  // The first turns of its three executions have nothing to find in memory.
+  EXPECT_EQ(counted["duramen_resident_hits_total"] + counted["duramen_resident_misses_total"], 6);
+  EXPECT_EQ(counted["duramen_resident_misses_total"], 0);
   EXPECT_EQ(counted["duramen_activity_executions_total Where success default"], 3);
   EXPECT_EQ(counted["duramen_activity_executions_total Fail app_error default"], 3);
   EXPECT_EQ(counted["duramen_orchestration_duration_seconds sum 1.0.0 success"], 1);
