@@ -1,5 +1,8 @@
 #include "values.hpp"
 
+#include <duramen/detail/mutant.hpp>
+
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
@@ -75,7 +78,9 @@ std::optional<Duration> parse_duration(std::string_view text) {
                                                                         {"w", 24h * 7},
                                                                         {"y", 24h * 365}}};
   for (const auto& [name, unit] : units) {
-    if (text == name) return unit * *number;
+    if (text != name) continue;
+    return *number > Duration::max() / unit && !detail::mutant("long_times_overflow") ? Duration::max()
+                                                                                      : unit * *number;
   }
   return std::nullopt;
 }
@@ -102,6 +107,7 @@ std::vector<Status> parse_statuses(std::string_view text) {
 }
 
 std::string date_and_time(TimePoint moment) {
+  moment = std::clamp(moment, TimePoint{sys_days{year{0} / 1 / 1}}, latest_timer);
   const auto day = floor<days>(moment);
   const year_month_day date{day};
   const hh_mm_ss time{floor<seconds>(moment - day)};

@@ -1,5 +1,8 @@
 #include "base/time_text.hpp"
 
+#include <duramen/detail/mutant.hpp>
+
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -17,6 +20,8 @@ std::string two_units(long long large, const char* large_unit, long long small, 
 
 std::string to_iso8601(TimePoint moment) {
   using namespace std::chrono;
+  if (!detail::mutant("years_have_many_digits"))
+    moment = std::clamp(moment, TimePoint{sys_days{year{0} / 1 / 1}}, latest_timer);
   const auto day = floor<days>(moment);
   const year_month_day date{day};
   const hh_mm_ss time{moment - day};

@@ -7,6 +7,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
+TEST(TimeText, TimesOutsideOfFourDigitYearsAreShownAsTheNearest) {
+  EXPECT_EQ(to_iso8601(latest_timer), "9999-12-31T23:59:59.999Z");
+  EXPECT_EQ(to_iso8601(latest_timer + Duration{1}), "9999-12-31T23:59:59.999Z");
+  EXPECT_EQ(to_iso8601(TimePoint::max()), "9999-12-31T23:59:59.999Z");
+  EXPECT_EQ(to_iso8601(TimePoint::min()), "0000-01-01T00:00:00.000Z");
+}
+
 TEST(TimeText, AMomentIsIso8601InUtcWithMilliseconds) {
   EXPECT_EQ(to_iso8601(from_unix_ms(0)), "1970-01-01T00:00:00.000Z");
   EXPECT_EQ(to_iso8601(from_unix_ms(1'794'785'937'123)), "2026-11-15T23:38:57.123Z");

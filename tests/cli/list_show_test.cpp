@@ -133,6 +133,11 @@ TEST_P(ListAndShow, FollowingAnEndedInstanceShowsItAndEnds) {
   EXPECT_EQ(json_lines(result.out).back()["type"], "OrchestrationCompleted");
 }
 
+TEST_P(ListAndShow, AVeryLongTimeAgoIsBeforeEveryInstance) {
+  EXPECT_EQ(json({"list", "--since", "2147483647y"})["instances"].size(), 9u);
+  EXPECT_EQ(json({"list", "--before", "2147483647y"})["instances"].size(), 0u);
+}
+
 TEST_P(ListAndShow, TreeShowsChildrenUnderTheirParents) {
   EXPECT_THAT(run({"tree", "family"}).out, AllOf(HasSubstr("family "), HasSubstr("└─ family::sub::1.2")));
   const auto document = json({"tree", "family"});
