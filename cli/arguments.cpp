@@ -25,6 +25,11 @@ std::string at_least_one(const std::string& text) {
   return text.find_first_not_of('0') == std::string::npos || text.front() == '-' ? "must be at least 1" : "";
 }
 
+/// For an id that is made up if it is absent: an empty one is a mistake, often of a script.
+std::string not_empty(const std::string& text) {
+  return text.empty() ? "must not be empty; leave it out, and an id is made up" : "";
+}
+
 /// One parse: the options write into `globals` and into the command that is chosen.
 class Parser {
  public:
@@ -85,7 +90,17 @@ class Parser {
         break;
       }
     }
+    if (dynamic_cast<const ::CLI::ConversionError*>(&error) != nullptr) text = not_a_number(text);
     return text + "; try: duramen " + (chosen == &app_ ? "" : chosen->get_name() + " ") + "--help";
+  }
+
+  /// "Could not convert: --limit = many": every option that the parser converts is a count.
+  static std::string not_a_number(const std::string& text) {
+    const std::size_t name = text.find(": ");
+    const std::size_t value = text.find(" = ");
+    if (name == std::string::npos || value == std::string::npos) return text;
+    return text.substr(name + 2, value - name - 2) + ": \"" + text.substr(value + 3) +
+           "\" is not a count; write a whole number like 10";
   }
 
   // -- parts that several commands share ----------------------------------------------------------
@@ -303,7 +318,9 @@ class Parser {
     {
       auto [app, to] = command<StartArguments>("start", "Start an instance");
       app->add_option("NAME", to->orchestration, "The orchestration")->required()->type_name("");
-      app->add_option("--id", to->instance.value, "The instance's id; made up if absent")->type_name("ID");
+      app->add_option("--id", to->instance.value, "The instance's id; made up if absent")
+          ->type_name("ID")
+          ->check(not_empty);
       add_payload(app, to->input, "--input", "Its input");
       app->add_option("--version", to->version, "A version; default: the highest")->type_name("VERSION");
       app->add_flag("--replace", to->replace, "Replace an instance of that id that has ended");

@@ -8,6 +8,6 @@
 namespace duramen::cli {
 
 /// Reads a file or standard input if requested, and checks JSON. Without arguments: no payload.
-[[nodiscard]] Result<Payload> read_payload(const PayloadSource& source);
+[[nodiscard]] Result<Payload> read_payload(const PayloadSource& source, const char* option);
 
 }  // namespace duramen::cli

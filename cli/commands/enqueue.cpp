@@ -7,7 +7,7 @@
 namespace duramen::cli {
 
 Result<Answer> run(Session& session, const EnqueueArguments& arguments) {
-  Result<Payload> data = read_payload(arguments.data);
+  Result<Payload> data = read_payload(arguments.data, "--data");
   if (!data) return data.error();
   Result<EnqueueOutcome> outcome =
       session.client.enqueue_event(arguments.instance, arguments.queue, *data, arguments.message_id);

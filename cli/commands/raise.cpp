@@ -6,7 +6,7 @@
 namespace duramen::cli {
 
 Result<Answer> run(Session& session, const RaiseArguments& arguments) {
-  Result<Payload> data = read_payload(arguments.data);
+  Result<Payload> data = read_payload(arguments.data, "--data");
   if (!data) return data.error();
   Result<EnqueueOutcome> outcome =
       session.client.raise_event(arguments.instance, arguments.event, *data, arguments.message_id);

@@ -22,7 +22,7 @@ InstanceId made_up_id(const std::string& orchestration) {
 }  // namespace
 
 Result<Answer> run(Session& session, const StartArguments& arguments) {
-  Result<Payload> input = read_payload(arguments.input);
+  Result<Payload> input = read_payload(arguments.input, "--input");
   if (!input) return input.error();
   const InstanceId instance =
       arguments.instance.empty() ? made_up_id(arguments.orchestration) : arguments.instance;

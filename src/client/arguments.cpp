@@ -5,6 +5,7 @@
 #include "client/errors.hpp"
 #include <duramen/client.hpp>
 #include <duramen/codec.hpp>
+#include <duramen/detail/mutant.hpp>
 #include <duramen/limits.hpp>
 
 namespace duramen::inline v0::client {
@@ -39,6 +40,13 @@ Result<void> check_optional(const char* operation, const char* what, const std::
   return name ? check_name(operation, what, *name) : Result<void>{};
 }
 
+/// A version that cannot be registered would never run.
+Result<void> check_version(const std::optional<std::string>& version) {
+  if (!version) return {};
+  if (detail::mutant("any_version_is_started")) return check_name("start", "a version", *version);
+  return as_result("start", base::version_problem(*version));
+}
+
 bool restricts(const InstanceFilter& f) {
   return f.ids || f.id_prefix || f.name || f.version || !f.statuses.empty() || f.parent || f.created_from ||
          f.created_before || f.ended_before;
@@ -61,7 +69,7 @@ Result<void> check_requester(const char* operation, const std::optional<std::str
 Result<void> check_start(const StartRequest& request, std::size_t max_payload_bytes) {
   return check_all({check_instance("start", request.instance),
                     check_name("start", "the name of an orchestration", request.start.orchestration),
-                    check_optional("start", "a version", request.start.version),
+                    check_version(request.start.version),
                     check_requester("start", request.start.requested_by),
                     check_data("start", request.start.input, max_payload_bytes)});
 }

@@ -9,7 +9,8 @@
 namespace duramen::inline v0::client {
 
 [[nodiscard]] inline Error no_instance(const char* operation, const InstanceId& instance) {
-  return Error{ErrorCode::not_found, operation, "there is no instance \"" + instance.value + "\"", false};
+  return Error{ErrorCode::not_found, operation,
+               "there is no instance \"" + instance.value + "\"; check the id, or list the instances", false};
 }
 
 [[nodiscard]] inline Error bad_argument(const char* operation, std::string what_to_change) {

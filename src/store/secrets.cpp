@@ -139,6 +139,11 @@ std::string without_secrets(std::string_view text) {
     const std::size_t value = std::min(text.find_first_not_of(white, equals + 1), text.size());
     shown.append(text.substr(end, value - end)).append(hidden);
     i = end_of_value(text, value);
+    // Hidden before, at the end of a quotation: the quotation mark is not part of the secret.
+    if (text.substr(value, i - value) == std::string(hidden) + '"' &&
+        !detail::mutant("hiding_twice_removes_a_quote")) {
+      --i;
+    }
   }
   return shown;
 }

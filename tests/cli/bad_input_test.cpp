@@ -62,6 +62,8 @@ TEST_F(BadStore, AMissingStoreIsReportedAndNotCreated) {
 TEST_F(BadStore, AMissingOrWrongAddressIsReportedWithTheRightForm) {
   expect_complaint(duramen({"list"}), 2, "Give --store sqlite:FILE");
   expect_complaint(duramen({"list", "--store", "orders.db"}), 2, "did you mean sqlite:orders.db?");
+  expect_complaint(duramen({"list", "--store", "host=h password=hunter2"}), 2,
+                   "\"host=h password=***\" is no address of a store");
   expect_complaint(duramen({"list", "--store", "sqlite:"}), 2, "names no file");
   expect_complaint(duramen({"list", "--store", "sqlite::memory:"}), 2, "name a file");
 }
@@ -122,7 +124,7 @@ TEST_F(BadFile, AStoreOfANewerDuramenIsReported) {
 TEST_P(BadInput, AnUnknownIdIsReported) {
   for (const char* command : {"show", "history", "tree", "explain", "wait", "kv", "export"}) {
     SCOPED_TRACE(command);
-    expect_complaint(run({command, "no-such"}), 3, "there is no instance \"no-such\"");
+    expect_complaint(run({command, "no-such"}), 3, "there is no instance \"no-such\"; check the id");
   }
   expect_complaint(run({"history", "no-such", "--follow"}), 3, "no-such");
 }
@@ -134,12 +136,35 @@ TEST_P(BadInput, AnInvalidIdIsReported) {
 }
 
 TEST_P(BadInput, BrokenJsonIsReportedWithItsPlace) {
-  expect_complaint(run({"start", "X", "--input", "{\"a\":"}), 2, "that is not JSON");
-  expect_complaint(run({"start", "X", "--input", "hello"}), 2, "for plain text use --text");
+  expect_complaint(run({"start", "X", "--input", "{\"a\":"}), 2, "--input, byte 6: that is not JSON");
+  expect_complaint(run({"start", "X", "--input", "hello"}), 2, "use --text for plain text");
   expect_complaint(run({"start", "X", "--input", ""}), 2, "that is not JSON");
-  expect_complaint(run({"raise", "waits", "e", "--data", "-"}, {.input = "[1,"}), 2, "that is not JSON");
+  expect_complaint(run({"raise", "waits", "e", "--data", "-"}, {.input = "[1,"}), 2,
+                   "--data, byte 4: that is not JSON");
+  expect_complaint(run({"start", "X", "--input", "[1, 1e999]"}), 2,
+                   "--input, byte 5: the number 1e999 is too large; write it as a JSON string");
   expect_complaint(run({"enqueue", "waits", "q", "--data", "@" + dir.file("none")}), 3, "cannot be read");
   expect_complaint(run({"start", "X", "--input", "@" + dir.file("")}), 3, "cannot be read");
+}
+
+TEST_P(BadInput, AVersionThatNoNodeCanHaveIsReported) {
+  for (const char* version : {"", "abc", "1", "01.2.3"}) {
+    SCOPED_TRACE(version);
+    expect_complaint(run({"start", "X", "--id", "v", "--version", version}), 2,
+                     "is not a version; write three numbers without leading zeros, like 1.2.3");
+  }
+  EXPECT_EQ(run({"show", "v"}).exit, 3);
+}
+
+TEST_P(BadInput, AnEmptyIdIsReported) {
+  expect_complaint(run({"start", "X", "--id", ""}), 2, "--id: must not be empty; leave it out");
+}
+
+TEST_P(BadInput, ExplainAnswersForEveryIdAndReportsTheUnknownOnes) {
+  const CliResult result = run({"explain", "no-such", "waits"});
+  EXPECT_EQ(result.exit, 3);
+  EXPECT_THAT(result.out, HasSubstr("\"waits\" is running"));
+  EXPECT_THAT(result.err, HasSubstr("duramen: there is no instance \"no-such\"; check the id"));
 }
 
 TEST_P(BadInput, AClosedPipeEndsItQuietly) {
@@ -178,7 +203,8 @@ TEST(BadCommandLine, IsReportedWithAPointerToHelp) {
   expect_complaint(duramen({"list", "--stat", "failed"}), 2, "--stat");
   expect_complaint(duramen({"list", "--status", "broken"}), 2, "there is no status \"broken\"");
   expect_complaint(duramen({"list", "--limit", "0"}), 2, "--limit");
-  expect_complaint(duramen({"list", "--limit", "many"}), 2, "--limit");
+  expect_complaint(duramen({"list", "--limit", "many"}), 2,
+                   "--limit: \"many\" is not a count; write a whole number like 10");
   expect_complaint(duramen({"list", "--since", "yesterday"}), 2, "is no time");
   expect_complaint(duramen({"list", "--sort", "size"}), 2, "newest or oldest");
   expect_complaint(duramen({"wait", "waits", "--timeout", "30"}), 2, "is no length of time");

@@ -69,6 +69,14 @@ TEST(WithoutSecrets, SecretsInsideASentenceAreHidden) {
   });
 }
 
+TEST(WithoutSecrets, ATextThatIsShownAgainKeepsItsQuotes) {
+  expect_shown({
+      {"\"host=h password=***\" is no address", "\"host=h password=***\" is no address"},
+      {"\"host=h password=hunter2\" is no address", "\"host=h password=*** is no address"},
+      {"host=h password=***\"hunter2", "host=h password=***"},
+  });
+}
+
 TEST(WithoutSecrets, EverythingElseStaysAsItIs) {
   for (const std::string text :
        {"", "sqlite:orders.db", "sqlite:/srv/password/orders.db", "postgres://user@host/db",
