@@ -71,10 +71,6 @@ void require_text(const char* what, const std::string& text, std::size_t limit =
   require(base::text_problem(what, text, limit));
 }
 
-void require_optional(const char* what, const std::optional<std::string>& text) {
-  if (text) require_text(what, *text);
-}
-
 void require_version(const std::optional<std::string>& version) {
   if (!version) return;
   if (detail::mutant("any_version_is_scheduled")) return require_text("a version", *version);
