@@ -76,7 +76,7 @@ inline std::vector<EventBody> event_bodies() {
       event::OrchestrationStarted{
           "Process", "1.2.3", json, parent(), carried(), "50%", 7, true,
           event::OrchestrationCancelRequested{awkward, CancelMode::terminate, CancelOrigin::parent, "alice"},
-          awkward, 3, std::uint64_t{1} << 40U},
+          awkward, 3, std::uint64_t{1} << 40U, 2, std::uint64_t{1} << 27U},
       event::OrchestrationStarted{"Process",
                                   "1.2.3",
                                   text,
