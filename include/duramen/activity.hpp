@@ -98,8 +98,8 @@ class ActivityContext {
   /// Equal for every attempt at this step, all tries of its RetryPolicy included, and different for any other
   /// step, even in another instance with the same id, or in another store: the key begins with the random id
   /// of the store. A service that has seen the key answers as it did then. So a charge that reached the
-  /// service and timed out is not made twice by a retry. Letters, digits and hyphens, at most 100. A copy of
-  /// a store makes the same keys as the original.
+  /// service and timed out is not made twice by a retry. Letters, digits and hyphens, at most 120. A copy of
+  /// a store makes the same keys as the original for instances with the same ids.
   [[nodiscard]] std::string idempotency_key() const;
   /// Like idempotency_key(), but different for each try of a RetryPolicy. For a service that keeps a refusal
   /// under its key and has to decide anew with each try.

@@ -1,3 +1,4 @@
+#include "base/fnv1a.hpp"
 #include "base/longest_wait.hpp"
 #include "runtime/activity_state.hpp"
 #include <duramen/activity.hpp>
@@ -95,8 +96,12 @@ std::string key_of(const detail::ActivityState& state, EventId event) {
   const ActivityKey& key = state.request().key;
   const std::string store =
       detail::mutant("keys_repeat_between_stores") ? std::string{} : state.link().store_id() + "-";
-  return store + std::to_string(key.incarnation.value) + "-" + std::to_string(key.execution.value) + "-" +
-         std::to_string(event.value);
+  // A restored backup gives the numbers of lost instances to new ones: these have other ids.
+  const std::uint64_t id = detail::mutant("keys_repeat_after_a_restore")
+                               ? 0
+                               : base::Fnv1a{}.add(state.request().instance.value).value();
+  return store + std::to_string(id) + "-" + std::to_string(key.incarnation.value) + "-" +
+         std::to_string(key.execution.value) + "-" + std::to_string(event.value);
 }
 }  // namespace
 

@@ -77,11 +77,37 @@ TEST(StepsOfTwoStores, HaveDifferentKeysThatBeginWithTheIdOfTheStore) {
     });
     world.run();
     world.finish("p", "pay", 0);
-    EXPECT_EQ(step.wait(), std::string(world.provider->store_id()) + "-1-1-2");
+    EXPECT_EQ(step.wait()->rfind(std::string(world.provider->store_id()) + "-", 0), 0u);
     EXPECT_EQ(attempt.wait(), step.wait());
     keys.push_back(*step.wait());
   }
   EXPECT_NE(keys[0], keys[1]);
+}
+
+// It has the number of an instance that was started after the backup.
+TEST(StepsAfterARestore, OfAnInstanceWithAnotherIdHaveAnotherKey) {
+  std::vector<std::string> keys;
+  for (const char* id : {"lost", "new", "lost"}) {
+    testing::ManualClock clock;
+    const auto provider =
+        std::make_shared<testing::MemoryProvider>(clock, testing::MemoryOptions{.store_id = "the same"});
+    Registry registry;
+    Signal<std::string> step;
+    registry.add("Charge", [&](ActivityContext& ctx) {
+      step.set(ctx.idempotency_key());
+      return 1;
+    });
+    registry.add("pay", [](OrchestrationContext& ctx) -> Task<int> {
+      co_return co_await ctx.schedule_activity<int>("Charge");
+    });
+    const Store store(provider);
+    const Runtime runtime(store, registry, quiet());
+    Client client(store);
+    client.start(id, "pay").value();
+    keys.push_back(*step.wait());
+  }
+  EXPECT_NE(keys[0], keys[1]);
+  EXPECT_EQ(keys[0], keys[2]) << "the same step of the same instance";
 }
 
 TEST_F(Steps, AnotherStepHasAnotherKey) {

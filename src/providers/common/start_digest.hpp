@@ -1,7 +1,7 @@
 // Distinguishes two starts of the same id.
 #pragma once
 
-#include "providers/common/fnv1a.hpp"
+#include "base/fnv1a.hpp"
 #include <duramen/message.hpp>
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace duramen::inline v0::providers {
 [[nodiscard]] inline std::int64_t start_digest(const message::StartOrchestration& start) noexcept {
   // Ends each part: UTF-8 text never contains this byte.
   constexpr unsigned char end = 0xff;
-  Fnv1a hash;
+  base::Fnv1a hash;
   hash.add(start.orchestration).add_byte(end);
   hash.add(to_string(start.input.encoding)).add_byte(end);
   hash.add(start.input.data).add_byte(end);

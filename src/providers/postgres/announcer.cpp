@@ -1,6 +1,6 @@
 #include "providers/postgres/announcer.hpp"
 
-#include "providers/common/fnv1a.hpp"
+#include "base/fnv1a.hpp"
 #include "providers/postgres/error.hpp"
 #include "providers/postgres/identifier.hpp"
 
@@ -26,7 +26,7 @@ constexpr Duration deferred_interval{5};
 constexpr Duration longest_comparison = std::chrono::seconds{5};
 constexpr int comparisons = 3;
 
-std::uint64_t hash_of(std::string_view text) { return providers::Fnv1a{}.add(text).value(); }
+std::uint64_t hash_of(std::string_view text) { return base::Fnv1a{}.add(text).value(); }
 
 /// Channels belong to the database: each schema has its own.
 std::string channel_of(const std::string& schema) {

@@ -11,9 +11,9 @@ std::int64_t digest(std::string orchestration, Payload input) {
 }
 
 TEST(Fnv1a, HasThePublishedValues) {
-  EXPECT_EQ(Fnv1a{}.value(), 0xcbf29ce484222325ull);
-  EXPECT_EQ(Fnv1a{}.add("a").value(), 0xaf63dc4c8601ec8cull);
-  EXPECT_EQ(Fnv1a{}.add("foobar").value(), 0x85944171f73967e8ull);
+  EXPECT_EQ(base::Fnv1a{}.value(), 0xcbf29ce484222325ull);
+  EXPECT_EQ(base::Fnv1a{}.add("a").value(), 0xaf63dc4c8601ec8cull);
+  EXPECT_EQ(base::Fnv1a{}.add("foobar").value(), 0x85944171f73967e8ull);
 }
 
 TEST(StartDigest, NeverChanges) {
