@@ -38,8 +38,7 @@ struct RuntimeOptions {
   /// Maximum number of turns in one transaction.
   std::size_t max_commit_batch = 250;
   /// Maximum number of actions that an orchestration takes before it waits: operations scheduled or started,
-  /// values set. A wait for an event or a message that has arrived already does not count.
-  /// At least 1.
+  /// values set; at least 1. A wait for an event or a message that has arrived already does not count.
   std::size_t max_actions_per_turn = 10'000;
   /// The largest payload, in bytes, that orchestrations and activities of this node may produce: inputs,
   /// results, heartbeat details; from 1 to payload_ceiling. A call of an orchestration with a larger input
