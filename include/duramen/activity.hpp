@@ -38,7 +38,9 @@ enum class StopCause : std::uint8_t {
   none,
   /// The result is no longer wanted; see cancel_reason().
   cancelled,
-  /// This node no longer holds the lease; another node may be running the activity.
+  /// This node no longer holds the lease; another node may be running the activity. The stop token fires at
+  /// the end of the lease by this node's clock, counted from when its last successful renewal was sent, even
+  /// if the store does not answer.
   lease_lost,
   /// The runtime is stopping; the activity will run again, whatever it returns now.
   shutdown,

@@ -35,6 +35,7 @@ enum class Lane : std::uint8_t {
   cancellation,  ///< stop callbacks of activities
   /// Store calls without a waiting caller, one at a time, in order.
   background,
+  leases,  ///< store calls that renew leases, one at a time, in order
 };
 
 /// The services a runtime needs from its environment.
@@ -50,7 +51,8 @@ class Env {
   [[nodiscard]] virtual Executor& loop() = 0;
   /// The loop that runs coroutine activities.
   [[nodiscard]] virtual Executor& activity_loop() = 0;
-  /// The loop that renews leases; it does nothing else.
+  /// The loop that decides when leases are renewed and when they are over. None of its jobs blocks: a lease
+  /// ends on time although the store or the loop hangs.
   [[nodiscard]] virtual Executor& lease_loop() = 0;
 
   /// Runs `work` outside the loops.

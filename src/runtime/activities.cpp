@@ -148,8 +148,9 @@ void Activities::run(LeasedActivity leased, LeaseTime since) {
     abandon(old);
   }
   if (leased.request.session_id) ++sessions_[*leased.request.session_id];
-  host_.leases.keep(lease, since, leased.request.options.heartbeat);
+  const Duration heartbeat_limit = leased.request.options.heartbeat;
   auto state = std::make_shared<detail::ActivityState>(std::move(leased), link_);
+  host_.leases.keep(lease, state, since, heartbeat_limit);
   const Running running{std::move(state), std::move(handler), env_.clock().lease_now()};
   running_.insert_or_assign(lease.key, running);
 
@@ -181,22 +182,13 @@ std::shared_ptr<detail::ActivityState> Activities::begin(const std::weak_ptr<det
   const ActivityLease& lease = state->work().lease;
   const Standing standing = host_.leases.standing(lease);
   if (standing == Standing::over && !detail::mutant("activity_begins_without_its_lease")) {
-    env_.loop().post([this, lease] { drop_expired(lease); });
+    lease_gone(state, StopCause::lease_lost, {});
     return nullptr;
   }
   // The loop knows already, or is about to.
   if (standing == Standing::not_kept && !detail::mutant("queued_activity_begins_though_stopped"))
     return nullptr;
   return state->begin(env_.clock().now()) ? state : nullptr;
-}
-
-/// The lease of a queued activity is over by our clock. The store may have renewed it in a call that has not
-/// returned yet: then only a release lets another attempt begin before that lease ends.
-void Activities::drop_expired(const ActivityLease& lease) {
-  const auto found = running_.find(lease.key);
-  if (found == running_.end() || found->second.lease().token != lease.token) return;
-  stop(lease, StopCause::lease_lost, {});
-  if (!detail::mutant("a_dropped_activity_keeps_its_lease")) events_.activity_released({lease, std::nullopt});
 }
 
 void Activities::run_function(const Running& running) {
@@ -300,28 +292,56 @@ void Activities::stop_all() {
 /// The activity must be in `running_`.
 void Activities::ask_to_stop(const ActivityKey& key, StopCause cause, CancelReason reason,
                              std::optional<LeaseTime> decided) {
-  Running& running = running_.at(key);
-  const std::shared_ptr<detail::ActivityState> state = running.state;
-  const ActivityLease& lease = state->work().lease;
-  switch (state->ask_to_stop(cause, reason)) {
-    case detail::StopAnswer::not_begun:
-      if (detail::mutant("dropped_activity_is_waited_for")) break;
-      return ended(lease, Failure::application("NotStarted", "stopped before it began"));
-    case detail::StopAnswer::runs:
-      break;
-    case detail::StopAnswer::asked_before:
-    case detail::StopAnswer::has_returned:
-      return;  // its end is on its way
+  const std::shared_ptr<detail::ActivityState> state = running_.at(key).state;
+  const LeaseTime now = env_.clock().lease_now();
+  const StopNotifier::Cancel cancel{decided.value_or(now), decided.has_value()};
+  asked_to_stop(*state, request_stop(state, cause, reason, cancel), now);
+}
+
+void Activities::lease_gone(const std::shared_ptr<detail::ActivityState>& state, StopCause cause,
+                            CancelReason reason) {
+  if (detail::mutant("a_lease_ends_on_the_loop")) {
+    return env_.loop().post([this, state, cause, reason] { stop(state->work().lease, cause, reason); });
   }
-  running.stop_asked = env_.clock().lease_now();
-  // At a shutdown the lease is kept until the activity has ended: no other node should begin it meanwhile.
-  if (cause != StopCause::shutdown) host_.leases.release(lease);
+  const LeaseTime now = env_.clock().lease_now();
+  const detail::StopAnswer answer = request_stop(state, cause, reason, {now});
+  env_.loop().post([this, state, answer, now] { asked_to_stop(*state, answer, now); });
+}
+
+/// Any thread.
+detail::StopAnswer Activities::request_stop(const std::shared_ptr<detail::ActivityState>& state,
+                                            StopCause cause, CancelReason reason,
+                                            const StopNotifier::Cancel& cancel) {
+  const detail::StopAnswer answer = state->ask_to_stop(cause, reason);
+  if (answer != detail::StopAnswer::runs) return answer;
   if (cause == StopCause::cancelled) {
-    notifier_.notify_cancel(state, {decided.value_or(running.stop_asked), decided.has_value()});
+    notifier_.notify_cancel(state, cancel);
   } else {
     notifier_.notify(state);
   }
-  check_grace_at(lease, running.stop_asked + capacity_.grace);
+  return answer;
+}
+
+/// What follows on the loop.
+void Activities::asked_to_stop(const detail::ActivityState& state, detail::StopAnswer answer,
+                               LeaseTime asked) {
+  const ActivityLease& lease = state.work().lease;
+  const auto found = running_.find(lease.key);
+  if (found == running_.end() || found->second.lease().token != lease.token) return;  // it has ended
+  if (answer == detail::StopAnswer::not_begun && !detail::mutant("dropped_activity_is_waited_for")) {
+    const bool lost = state.cause() == StopCause::lease_lost;
+    ended(lease, Failure::application("NotStarted", "stopped before it began"));
+    // The store may have renewed the lease in a call that has not returned yet: then only a release lets
+    // another attempt begin before that lease ends.
+    if (lost && !detail::mutant("a_dropped_activity_keeps_its_lease"))
+      events_.activity_released({lease, std::nullopt});
+    return;
+  }
+  if (answer == detail::StopAnswer::asked_before || answer == detail::StopAnswer::has_returned) return;
+  found->second.stop_asked = asked;
+  // At a shutdown the lease is kept until the activity has ended: no other node should begin it meanwhile.
+  if (state.cause() != StopCause::shutdown) host_.leases.release(lease);
+  check_grace_at(lease, asked + capacity_.grace);
 }
 
 // -- activities that do not stop ------------------------------------------------------------------
@@ -432,6 +452,9 @@ void Activities::ended(const ActivityLease& lease, Outcome result) {
   if (found == running_.end() || found->second.lease().token != lease.token) return;
   const Running running = std::move(found->second);
   running_.erase(found);
+  // This process may have stood still since the activity returned, or while it ran.
+  if (host_.leases.standing(lease) == Standing::over && !detail::mutant("an_end_counts_after_its_lease"))
+    running.state->ask_to_stop(StopCause::lease_lost, {});
   std::optional<Heartbeat> unsent = host_.leases.release(lease);
   leave_session(running);
   if (instruments_.on()) {

@@ -112,6 +112,9 @@ class Activities {
             std::optional<LeaseTime> decided = std::nullopt);
   /// Asks the activity to stop, whatever its lease token.
   void stop(const ActivityKey& key, CancelReason reason);
+  /// The lease of the activity is gone. Its stop token fires without the loop, which may be blocked. Any
+  /// thread.
+  void lease_gone(const std::shared_ptr<detail::ActivityState>& state, StopCause cause, CancelReason reason);
   void stop_execution(Incarnation incarnation, ExecutionId execution, CancelReason reason);
   /// The runtime is stopping: from now on no activity begins.
   void stop_all();
@@ -133,9 +136,11 @@ class Activities {
   void run_coroutine(const Running& running);
   [[nodiscard]] std::shared_ptr<detail::ActivityState> begin(
       const std::weak_ptr<detail::ActivityState>& queued);
-  void drop_expired(const ActivityLease& lease);
   void ask_to_stop(const ActivityKey& key, StopCause cause, CancelReason reason,
                    std::optional<LeaseTime> decided);
+  detail::StopAnswer request_stop(const std::shared_ptr<detail::ActivityState>& state, StopCause cause,
+                                  CancelReason reason, const StopNotifier::Cancel& cancel);
+  void asked_to_stop(const detail::ActivityState& state, detail::StopAnswer answer, LeaseTime asked);
   void ended(const ActivityLease& lease, Outcome result);
   void deliver(const Running& running, std::optional<Heartbeat> unsent, Outcome result);
   [[nodiscard]] std::optional<Payload> details_for_retry(const detail::ActivityState& state) const;

@@ -1,6 +1,7 @@
 #include "runtime/lease_keeper.hpp"
 
 #include "store/answers.hpp"
+#include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
 #include <string>
@@ -13,7 +14,7 @@ LeaseKeeper::LeaseKeeper(Env& env, Provider& provider, Duration lease, LeaseEven
 
 void LeaseKeeper::start() {
   std::lock_guard lock(mutex_);
-  schedule(env_.clock().lease_now() + lease_ / 3);
+  plan_renewal(env_.clock().lease_now() + lease_ / 3);
 }
 
 void LeaseKeeper::stop() {
@@ -21,23 +22,31 @@ void LeaseKeeper::stop() {
   stopped_ = true;
 }
 
-void LeaseKeeper::keep(const ActivityLease& lease, LeaseTime since, Duration heartbeat_limit) {
+void LeaseKeeper::keep(const ActivityLease& lease, const std::shared_ptr<detail::ActivityState>& holder,
+                       LeaseTime since, Duration heartbeat_limit) {
   std::lock_guard lock(mutex_);
-  kept_[lease.key] = KeptLease{lease.token, since + lease_, heartbeat_limit, std::nullopt, {}, since};
+  kept_[lease.key] = KeptLease{lease.token, holder, since + lease_, heartbeat_limit, std::nullopt, {}, since};
+  // All leases last equally long: an end that is planned already comes first.
+  if (!end_planned_) plan_end(since + lease_);
+}
+
+LeaseKeeper::Kept::iterator LeaseKeeper::find(const ActivityLease& lease) {
+  const auto found = kept_.find(lease.key);
+  return found == kept_.end() || found->second.token != lease.token ? kept_.end() : found;
 }
 
 Standing LeaseKeeper::standing(const ActivityLease& lease) {
   const LeaseTime now = env_.clock().lease_now();
   std::lock_guard lock(mutex_);
-  const auto found = kept_.find(lease.key);
-  if (found == kept_.end() || found->second.token != lease.token) return Standing::not_kept;
+  const auto found = find(lease);
+  if (found == kept_.end()) return Standing::not_kept;
   return found->second.deadline <= now ? Standing::over : Standing::held;
 }
 
 std::optional<Heartbeat> LeaseKeeper::release(const ActivityLease& lease) {
   std::lock_guard lock(mutex_);
-  const auto found = kept_.find(lease.key);
-  if (found == kept_.end() || found->second.token != lease.token) return std::nullopt;
+  const auto found = find(lease);
+  if (found == kept_.end()) return std::nullopt;
   std::optional<Heartbeat> unsent = std::move(found->second.heartbeat);
   kept_.erase(found);
   return unsent;
@@ -46,8 +55,8 @@ std::optional<Heartbeat> LeaseKeeper::release(const ActivityLease& lease) {
 void LeaseKeeper::beat(const ActivityLease& lease, std::optional<Payload> details) {
   const LeaseTime now = env_.clock().lease_now();
   std::lock_guard lock(mutex_);
-  const auto found = kept_.find(lease.key);
-  if (found == kept_.end() || found->second.token != lease.token) return;  // lost or released
+  const auto found = find(lease);
+  if (found == kept_.end()) return;  // lost or released
   KeptLease& kept = found->second;
   if (!kept.heartbeat) {
     // At once if the last one was long ago, so that a heartbeat in time arrives in time. Otherwise no more
@@ -58,10 +67,13 @@ void LeaseKeeper::beat(const ActivityLease& lease, std::optional<Payload> detail
     kept.send_at = std::max(now, kept.last_sent + limit / 3);
   }
   if (details) kept.heartbeat->details = std::move(details);
-  if (!planned_ || kept.send_at < *planned_) schedule(kept.send_at);
+  // The answer to a round that is under way plans the next one.
+  if (!calling_ && (!planned_ || kept.send_at < *planned_)) plan_renewal(kept.send_at);
 }
 
-void LeaseKeeper::schedule(LeaseTime when) {
+// -- renewals -------------------------------------------------------------------------------------
+
+void LeaseKeeper::plan_renewal(LeaseTime when) {
   if (stopped_) return;
   planned_ = when;
   env_.lease_loop().post_at(when, [this, when] { renew(when); });
@@ -84,52 +96,100 @@ std::vector<ActivityRenewal> LeaseKeeper::take_due(LeaseTime now) {
 }
 
 void LeaseKeeper::renew(LeaseTime planned) {
-  const LeaseTime sent = env_.clock().lease_now();
   std::vector<ActivityRenewal> due;
   {
     std::lock_guard lock(mutex_);
     if (stopped_ || planned_ != planned) return;
     planned_.reset();
-    due = take_due(sent);
+    due = take_due(env_.clock().lease_now());
+    calling_ = true;
   }
+  if (due.empty() || detail::mutant("renewals_block_the_lease_loop")) return call_renew(std::move(due));
+  env_.run_elsewhere(Lane::leases, [this, due = std::move(due)]() mutable { call_renew(std::move(due)); });
+}
+
+void LeaseKeeper::call_renew(std::vector<ActivityRenewal> due) {
+  const LeaseTime sent = env_.clock().lease_now();
   Result<std::vector<RenewResult>> results{std::vector<RenewResult>{}};
   if (!due.empty()) {
     results = base::one_for_each("renew_activities", due.size(), provider_.renew_activities(due, lease_));
   }
-
-  std::vector<std::pair<ActivityLease, RenewResult>> gone;
-  const LeaseTime now = env_.clock().lease_now();
-  {
-    std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < due.size(); ++i) {
-      const auto found = kept_.find(due[i].lease.key);
-      if (found == kept_.end() || found->second.token != due[i].lease.token) continue;  // it ended meanwhile
-      RenewResult result{RenewOutcome::lease_lost, {}};
-      if (results) result = (*results)[i];
-      if (results && result.outcome == RenewOutcome::renewed) {
-        found->second.deadline = sent + lease_;
-      } else if (results || found->second.deadline <= now) {
-        kept_.erase(found);
-        gone.emplace_back(due[i].lease, result);
-      } else if (due[i].heartbeat && !found->second.heartbeat) {
-        found->second.heartbeat = std::move(due[i].heartbeat);  // it was not sent
-        found->second.send_at = now;
-      }
-    }
-    // Counted from when this round was sent, like the lease. After a failure the next round is soon, well
-    // before the deadline.
-    LeaseTime next = results ? std::max(now, sent + lease_ / 3) : now + std::min(lease_ / 12, Duration{1000});
-    if (results) {
-      for (const auto& [key, kept] : kept_) {
-        if (kept.heartbeat) next = std::min(next, kept.send_at);
-      }
-    }
-    schedule(next);
-  }
+  const std::vector<Gone> gone = answered(due, sent, results);
   if (!results)
     log_(LogLevel::warning, "lease renewal failed; leases stay valid until their deadline",
          {{"error", results.error().describe()}});
-  for (const auto& [lease, why] : gone) events_.lease_gone(lease, why);
+  report(gone);
+}
+
+std::vector<LeaseKeeper::Gone> LeaseKeeper::answered(std::vector<ActivityRenewal>& due, LeaseTime sent,
+                                                     const Result<std::vector<RenewResult>>& results) {
+  std::vector<Gone> gone;
+  const LeaseTime now = env_.clock().lease_now();
+  std::lock_guard lock(mutex_);
+  calling_ = false;
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    const auto found = find(due[i].lease);
+    if (found == kept_.end()) continue;  // it ended meanwhile
+    KeptLease& kept = found->second;
+    if (results && (*results)[i].outcome == RenewOutcome::renewed) {
+      kept.deadline = sent + lease_;
+    } else if (results) {
+      gone.push_back({kept.holder.lock(), (*results)[i]});
+      kept_.erase(found);
+    } else if (due[i].heartbeat && !kept.heartbeat) {
+      kept.heartbeat = std::move(due[i].heartbeat);  // it was not sent
+      kept.send_at = now;
+    }
+  }
+  // Counted from when this round was sent, like the lease. After a failure the next round is soon, well
+  // before the deadline.
+  LeaseTime next = results ? std::max(now, sent + lease_ / 3) : now + std::min(lease_ / 12, Duration{1000});
+  for (const auto& [key, kept] : kept_) {
+    if (results && kept.heartbeat) next = std::min(next, kept.send_at);
+  }
+  plan_renewal(next);
+  return gone;
+}
+
+// -- the end of a lease ---------------------------------------------------------------------------
+
+void LeaseKeeper::plan_end(LeaseTime when) {
+  if (stopped_) return;
+  end_planned_ = true;
+  env_.lease_loop().post_at(when, [this] { end_overdue(); });
+}
+
+/// Renewals move deadlines later, so a job per lease is not needed: this one plans itself for the earliest.
+void LeaseKeeper::end_overdue() {
+  std::vector<Gone> gone;
+  {
+    const LeaseTime now = env_.clock().lease_now();
+    std::lock_guard lock(mutex_);
+    end_planned_ = false;
+    if (stopped_ || detail::mutant("activity_begins_without_its_lease")) return;
+    LeaseTime next = LeaseTime::max();
+    for (auto at = kept_.begin(); at != kept_.end();) {
+      if (at->second.deadline > now) {
+        next = std::min(next, at++->second.deadline);
+      } else {
+        gone.push_back({at->second.holder.lock(), {RenewOutcome::lease_lost, {}}});
+        at = kept_.erase(at);
+      }
+    }
+    if (next != LeaseTime::max()) plan_end(next);
+  }
+  if (!gone.empty()) {
+    log_(LogLevel::warning,
+         "no renewal was answered in time; the activities whose leases are over are asked to stop",
+         {{"count", std::to_string(gone.size())}});
+  }
+  report(gone);
+}
+
+void LeaseKeeper::report(const std::vector<Gone>& gone) {
+  for (const Gone& lease : gone) {
+    if (lease.holder) events_.lease_gone(lease.holder, lease.why);
+  }
 }
 
 }  // namespace duramen::inline v0::runtime

@@ -1,8 +1,12 @@
-// Keeps the leases of running activities alive, in one store call per interval for the whole node.
+// Keeps the leases of running activities alive, in one store call per interval for the whole node, and ends
+// each one on time.
 //
-// Runs on its own executor, so that a busy loop or a slow commit never costs a lease. A failing store does
-// not end a lease: it is held until its own deadline, counted from when the last successful renewal was sent.
-// After that it is lost, whatever the store would answer. Heartbeats travel with renewals.
+//   lease loop:  a timer for the next renewal, a timer for the earliest deadline; never a store call
+//   lane leases: the renewals, one at a time
+//
+// So neither a busy loop nor a store that hangs delays the end of a lease. A failing store does not end a
+// lease: it is held until its own deadline, counted from when the last successful renewal was sent. After
+// that it is lost, whatever the store would answer. Heartbeats travel with renewals.
 #pragma once
 
 #include "runtime/log.hpp"
@@ -10,10 +14,15 @@
 #include <duramen/provider.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <vector>
+
+namespace duramen::inline v0::detail {
+class ActivityState;
+}
 
 namespace duramen::inline v0::runtime {
 
@@ -25,11 +34,11 @@ enum class Standing : std::uint8_t {
   not_kept,  ///< released, or reported as gone
 };
 
-/// Called on the lease executor: only posts.
+/// Called on the lease loop or on the lane `leases`: must not block.
 class LeaseEvents {
  public:
   /// The lease is lost, or its activity was cancelled.
-  virtual void lease_gone(const ActivityLease& lease, const RenewResult& why) = 0;
+  virtual void lease_gone(const std::shared_ptr<detail::ActivityState>& holder, const RenewResult& why) = 0;
 
  protected:
   ~LeaseEvents() = default;
@@ -43,9 +52,10 @@ class LeaseKeeper {
   void start();
   void stop();
 
-  /// `since`: when the call that returned the lease was sent. `heartbeat_limit`: how long the store waits for
-  /// a heartbeat; zero: no limit. Any thread.
-  void keep(const ActivityLease& lease, LeaseTime since, Duration heartbeat_limit = {});
+  /// `holder`: the activity that runs under the lease. `since`: when the call that returned the lease was
+  /// sent. `heartbeat_limit`: how long the store waits for a heartbeat; zero: no limit. Any thread.
+  void keep(const ActivityLease& lease, const std::shared_ptr<detail::ActivityState>& holder, LeaseTime since,
+            Duration heartbeat_limit = {});
   /// Any thread.
   [[nodiscard]] Standing standing(const ActivityLease& lease);
   /// Forgets the lease. Returns the heartbeat that was not sent yet.
@@ -56,15 +66,33 @@ class LeaseKeeper {
  private:
   struct KeptLease {
     LeaseToken token;
+    std::weak_ptr<detail::ActivityState> holder;
     LeaseTime deadline;  // never later than the store's
     Duration heartbeat_limit{};
     std::optional<Heartbeat> heartbeat;  // not sent yet
     LeaseTime send_at;                   // when the heartbeat is due
     LeaseTime last_sent;                 // the last heartbeat, or the start
   };
-  void schedule(LeaseTime when);  // with mutex_ held
-  void renew(LeaseTime planned);
+  struct Gone {
+    std::shared_ptr<detail::ActivityState> holder;
+    RenewResult why;
+  };
+  using Kept = std::unordered_map<ActivityKey, KeptLease>;
+
+  // With mutex_ held.
+  void plan_renewal(LeaseTime when);
+  void plan_end(LeaseTime when);
   [[nodiscard]] std::vector<ActivityRenewal> take_due(LeaseTime now);
+  [[nodiscard]] Kept::iterator find(const ActivityLease& lease);
+
+  // On the lease loop.
+  void renew(LeaseTime planned);
+  void end_overdue();
+  // On the lane `leases`.
+  void call_renew(std::vector<ActivityRenewal> due);
+  [[nodiscard]] std::vector<Gone> answered(std::vector<ActivityRenewal>& due, LeaseTime sent,
+                                           const Result<std::vector<RenewResult>>& results);
+  void report(const std::vector<Gone>& gone);
 
   // Fixed at construction.
   Env& env_;
@@ -75,9 +103,11 @@ class LeaseKeeper {
 
   // Guarded by mutex_.
   std::mutex mutex_;
-  std::unordered_map<ActivityKey, KeptLease> kept_;
+  Kept kept_;
   // The next round; a job for another time does nothing.
   std::optional<LeaseTime> planned_;
+  bool calling_ = false;      // a round is under way
+  bool end_planned_ = false;  // a job reads the deadlines, not later than the earliest one
   bool stopped_ = false;
 };
 

@@ -313,13 +313,9 @@ void Node::place_freed() {
   check_drained();
 }
 
-void Node::lease_gone(const ActivityLease& lease, const RenewResult& why) {
-  env_.loop().post([this, lease, why] { stop_lost(lease, why); });
-}
-
-void Node::stop_lost(const ActivityLease& lease, const RenewResult& why) {
+void Node::lease_gone(const std::shared_ptr<detail::ActivityState>& holder, const RenewResult& why) {
   const bool cancelled = why.outcome == RenewOutcome::cancelled;
-  activities_.stop(lease, cancelled ? StopCause::cancelled : StopCause::lease_lost, why.reason);
+  activities_.lease_gone(holder, cancelled ? StopCause::cancelled : StopCause::lease_lost, why.reason);
 }
 
 // -- notifications of the provider ----------------------------------------------------------------

@@ -76,8 +76,8 @@ class Node final : public ProviderListener,
   void activity_released(ActivityRenewal activity) override;
   void place_freed() override;
 
-  // LeaseEvents: the lease executor.
-  void lease_gone(const ActivityLease& lease, const RenewResult& why) override;
+  // LeaseEvents: the lease loop, or the lane `leases`.
+  void lease_gone(const std::shared_ptr<detail::ActivityState>& holder, const RenewResult& why) override;
 
   // Fetching work: the loop.
   void begin_work(LeaseTime listed);
@@ -103,7 +103,6 @@ class Node final : public ProviderListener,
   void wake(WakeUp& wake_up, TimePoint due);
 
   // Other work: the loop.
-  void stop_lost(const ActivityLease& lease, const RenewResult& why);
   void release_gathered();
   void stop_stolen(const std::vector<StolenLease>& stolen);
   void run_cancel(detail::LocalCancel& request);

@@ -14,7 +14,8 @@ void SessionKeeper::claimed() {
 }
 
 void SessionKeeper::schedule() {
-  env_.lease_loop().post_at(env_.clock().lease_now() + lease_ / 3, [this] { renew(); });
+  env_.lease_loop().post_at(env_.clock().lease_now() + lease_ / 3,
+                            [this] { env_.run_elsewhere(Lane::leases, [this] { renew(); }); });
 }
 
 void SessionKeeper::renew() {

@@ -1,7 +1,7 @@
 // Keeps this node's sessions its own while they are used.
 //
 // A fetch of a session's activities claims the session; this renewal keeps it. It runs only while the node
-// has sessions, on the lease executor, like the renewal of activity leases.
+// has sessions, on the lane `leases`, like the renewal of activity leases.
 #pragma once
 
 #include "runtime/log.hpp"

@@ -53,23 +53,20 @@ void StopNotifier::end(Notices::iterator notice) {
   if (replaced) threads_.found();
 }
 
-/// With mutex_ held. Both loops call the store and may hang there: the first that is free does the check.
+/// With mutex_ held. The main loop may hang in a store call; the lease loop calls no store.
 void StopNotifier::check_at(LeaseTime when) {
-  planned_ = when;
-  env_.lease_loop().post_at(when, [this, when] { check(when); });
-  if (detail::mutant("a_hung_renewal_holds_up_stop_notices")) return;
-  env_.loop().post_at(when, [this, when] { check(when); });
+  planned_ = true;
+  env_.lease_loop().post_at(when, [this] { check(); });
 }
 
-/// On one of the two loops. Planned while a callback is under way that is not known to be slow.
-void StopNotifier::check(LeaseTime planned) {
+/// On the lease loop. Planned while a callback is under way that is not known to be slow.
+void StopNotifier::check() {
   const LeaseTime now = env_.clock().lease_now();
   std::vector<std::shared_ptr<detail::ActivityState>> slow;
   std::size_t lost = 0;
   {
     std::lock_guard lock(mutex_);
-    if (planned_ != planned) return;  // the other loop was first
-    planned_.reset();
+    planned_ = false;
     for (Notice& notice : under_way_) {
       if (notice.slow) continue;
       if (now < notice.began + slow_callback) {

@@ -16,7 +16,6 @@
 #include <list>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 namespace duramen::inline v0::runtime {
@@ -53,7 +52,7 @@ class StopNotifier {
   [[nodiscard]] Notices::iterator begin(std::shared_ptr<detail::ActivityState> state);
   void end(Notices::iterator notice);
   void check_at(LeaseTime when);
-  void check(LeaseTime planned);
+  void check();
 
   Env& env_;
   const Log& log_;
@@ -62,9 +61,9 @@ class StopNotifier {
 
   std::mutex mutex_;
   // Guarded by mutex_.
-  Notices under_way_;                 // at most one per thread of the lane, the oldest first
-  std::optional<LeaseTime> planned_;  // the next check; there is never more than one
-  std::size_t replaced_ = 0;          // threads
+  Notices under_way_;         // at most one per thread of the lane, the oldest first
+  bool planned_ = false;      // there is never more than one check
+  std::size_t replaced_ = 0;  // threads
 };
 
 }  // namespace duramen::inline v0::runtime

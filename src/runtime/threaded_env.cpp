@@ -154,7 +154,8 @@ ThreadedEnv::ThreadedEnv(const Clock& clock, std::size_t activity_threads, const
       store_(clock, "dm-store", ThreadExecutor::Role::commits, store),
       activities_(activity_threads > 0 ? activity_threads : default_threads(), "dm-activity"),
       cancellation_(2, "dm-cancel"),
-      background_(1, "dm-background") {}
+      background_(1, "dm-background"),
+      renewals_(1, "dm-renewals") {}
 
 ThreadedEnv::~ThreadedEnv() { stop(); }
 
@@ -181,6 +182,8 @@ void ThreadedEnv::run_elsewhere(Lane lane, Job work) {
       return cancellation_.post(std::move(work));
     case Lane::background:
       return background_.post(std::move(work));
+    case Lane::leases:
+      return renewals_.post(std::move(work));
   }
 }
 
@@ -191,6 +194,7 @@ void ThreadedEnv::stop() {
   activities_.stop();
   activity_loop_.stop();
   lease_loop_.stop();
+  renewals_.stop();
   background_.stop();
   store_.stop();
   loop_.stop();

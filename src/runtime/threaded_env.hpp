@@ -91,6 +91,7 @@ class ThreadedEnv final : public Env {
   ThreadPool activities_;
   ThreadPool cancellation_;
   ThreadPool background_;
+  ThreadPool renewals_;
 };
 
 }  // namespace duramen::inline v0::runtime

@@ -17,7 +17,7 @@ SimulatedEnv::SimulatedEnv(const Clock& clock, SeededRandom random)
       queues_{Queue(*this, "loop", true),        Queue(*this, "activity loop", true),
               Queue(*this, "leases", true),      Queue(*this, "store", true),
               Queue(*this, "activities", false), Queue(*this, "cancellation", false),
-              Queue(*this, "background", true)} {}
+              Queue(*this, "background", true),  Queue(*this, "renewals", true)} {}
 
 SimulatedEnv::~SimulatedEnv() {
   kill();
@@ -46,7 +46,7 @@ void SimulatedEnv::run_elsewhere(Lane lane, Job work) {
         clock_.lease_now() + Duration{static_cast<Duration::rep>(1 + random_.below(longest_wait_ms))},
         std::move(work));
   }
-  if (lane == Lane::store && random_.below(8) == 0) {
+  if ((lane == Lane::store || lane == Lane::leases) && random_.below(8) == 0) {
     const Duration takes{static_cast<Duration::rep>(1 + random_.below(longest_call_ms))};
     queue.slow_until_ = std::max(queue.slow_until_, clock_.lease_now() + takes);
   }

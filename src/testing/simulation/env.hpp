@@ -78,7 +78,7 @@ class SimulatedEnv final : public Env {
 
   const Clock& clock_;
   mutable SeededRandom random_;
-  std::array<Queue, 7> queues_;  // loop, activity loop, lease loop, then the lanes
+  std::array<Queue, 8> queues_;  // loop, activity loop, lease loop, then the lanes
   // By due time, then by order of posting.
   std::map<std::pair<LeaseTime, std::uint64_t>, std::pair<Queue*, Job>> timers_;
   std::uint64_t posted_ = 0;
