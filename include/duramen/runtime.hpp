@@ -54,7 +54,13 @@ struct RuntimeOptions {
 
   /// The time this node keeps an activity without renewing its lease. Renewed after a third of it.
   Duration activity_lease = std::chrono::seconds{30};
+  /// The time this node keeps an instance without renewing its lease. Renewed after a third of it, from the
+  /// fetch until the turn is stored, even while the store is slow or other turns block the loop.
   Duration turn_lease = std::chrono::seconds{10};
+  /// A turn that runs for longer loses its lease, so that another node may run it; the node then also
+  /// releases the instances whose turns wait for it. After max_attempts such turns the instance fails with
+  /// `poison`.
+  Duration max_turn_time = std::chrono::seconds{60};
   /// The interval of polls for work. Notifications arrive earlier; polling is the fallback.
   Duration poll_interval = std::chrono::seconds{2};
   /// The longest interval between sweeps for overdue work of other nodes. Overdue work that this node knows
@@ -87,7 +93,8 @@ struct RuntimeOptions {
 
   // -- failures ---
 
-  /// A turn or an activity handed out this many times without finishing fails with `poison`.
+  /// A turn or an activity handed out this many times without finishing fails with `poison`. A turn whose
+  /// lease this node lost before the turn was stored does not count, unless it ran for over max_turn_time.
   std::uint32_t max_attempts = 10;
   /// The delay before a turn whose code is not registered here is offered again; doubled with each attempt.
   Duration unregistered_pause = std::chrono::seconds{1};

@@ -18,6 +18,7 @@ namespace duramen::inline v0::runtime {
 namespace {
 
 constexpr std::size_t named_at_the_end = 5;
+constexpr std::size_t max_lost_remembered = 10'000;
 
 /// The result of an activity, if it is a valid payload.
 std::variant<Payload, Failure> checked(Payload payload, const detail::ActivityState& state) {
@@ -128,6 +129,8 @@ void Activities::run(LeasedActivity leased, LeaseTime since) {
   const ActivityLease lease = leased.lease;
   if (stopping_ && !detail::mutant("activity_begins_after_shutdown"))
     return events_.activity_released({lease, std::nullopt});
+  if (too_late(since, capacity_.lease, env_.clock().lease_now()) && !detail::mutant("late_work_is_begun"))
+    return events_.activity_released({lease, std::nullopt});
   if (leased.unreadable || leased.attempt > capacity_.max_attempts) return condemn(std::move(leased));
   auto handler = registry_.find_activity(leased.request.name);
   // Only registered activities are fetched or born leased.
@@ -165,7 +168,8 @@ void Activities::run(LeasedActivity leased, LeaseTime since) {
 
 /// Fails the activity without running it. The failure reaches the instance like any other result.
 void Activities::condemn(LeasedActivity leased) {
-  Failure failure = poison_failure(leased, capacity_.max_attempts);
+  const auto lost = lost_.find(leased.lease.key);
+  Failure failure = poison_failure(leased, capacity_.max_attempts, lost == lost_.end() ? 0 : lost->second);
   host_.log(LogLevel::error, failure.message,
             {{"instance_id", leased.request.instance.value},
              {"activity_id", std::to_string(leased.lease.key.activity.value)},
@@ -403,6 +407,7 @@ void Activities::abandon(const ActivityLease& lease) {
   leave_session(found->second);
   // At a shutdown its lease is renewed as long as this runtime waits for others: see release_abandoned().
   if (detail::mutant("abandoned_at_shutdown_is_released_early")) release_lease(found->second);
+  if (found->second.state->cause() == StopCause::lease_lost) count_lost(lease.key);
   abandoned_.emplace(AttemptKey{lease.key, lease.token}, std::move(found->second));
   running_.erase(found);
   count_abandoned();
@@ -467,15 +472,23 @@ void Activities::ended(const ActivityLease& lease, Outcome result) {
   deliver(running, std::move(unsent), std::move(result));
 }
 
+/// For the text of a poison failure.
+void Activities::count_lost(const ActivityKey& key) {
+  if (lost_.size() >= max_lost_remembered) lost_.clear();
+  ++lost_[key];
+}
+
 void Activities::deliver(const Running& running, std::optional<Heartbeat> unsent, Outcome result) {
   switch (outcome_of(*running.state, result)) {
     // The result came after the stop: the store has decided without it and would refuse it.
     case ActivityOutcome::cancelled:
-    case ActivityOutcome::lease_lost:
       return;
+    case ActivityOutcome::lease_lost:
+      return count_lost(running.lease().key);
     case ActivityOutcome::released:
       return events_.activity_released({running.lease(), std::move(unsent)});
     default: {
+      lost_.erase(running.lease().key);
       const bool failed = std::holds_alternative<Failure>(result);
       events_.activity_finished(FinishedActivity{running.state->request().instance, running.lease(),
                                                  std::move(result), running.state->ran(),

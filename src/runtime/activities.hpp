@@ -151,6 +151,7 @@ class Activities {
   void release_lease(const Running& running);
   void leave_session(const Running& running);
   void count_abandoned();
+  void count_lost(const ActivityKey& key);
 
   // On a thread of the activities' lane.
   void call_function(const std::weak_ptr<detail::ActivityState>& queued, const ActivityHandler& handler);
@@ -178,6 +179,7 @@ class Activities {
   std::size_t reserved_places_ = 0;
   std::map<std::string, std::size_t> sessions_;  // how many activities each has here
   std::map<AttemptKey, Running> abandoned_;
+  std::unordered_map<ActivityKey, std::uint32_t> lost_;  // leases, while their activities have not ended
   EarlyNews stolen_early_;
   LaneThreads threads_;
   bool stopping_ = false;

@@ -38,11 +38,12 @@ std::size_t estimated_bytes(const ActivityAck& ack) {
 }
 }  // namespace
 
-Committer::Committer(Env& env, Provider& provider, Options options, CommitEvents& events, const Log& log,
-                     const Instruments& instruments)
+Committer::Committer(Env& env, Provider& provider, Options options, TurnLeases& leases, CommitEvents& events,
+                     const Log& log, const Instruments& instruments)
     : env_(env),
       provider_(provider),
       options_(options),
+      leases_(leases),
       events_(events),
       log_(log),
       instruments_(instruments) {}
@@ -149,6 +150,7 @@ void Committer::store_and_finish(std::shared_ptr<Batch> batch) {
 /// On the store's lane, or on the loop if that is quicker. A part that was stored before another part failed
 /// is not sent again.
 void Committer::store(Batch& batch) {
+  leave_out_lost(batch);
   const auto began = std::chrono::steady_clock::now();
   std::size_t stored = 0;
   if (!batch.acks.empty() && (!batch.ack_results || batch.ack_results->empty()) &&
@@ -166,7 +168,35 @@ void Committer::store(Batch& batch) {
   }
 }
 
+/// True for a turn without a lease: its condition is checked by the store.
+bool Committer::holds(const TurnCommit& commit) {
+  const auto* held = std::get_if<HeldLease>(&commit.basis);
+  return held == nullptr || leases_.holds(held->token);
+}
+
+/// Turns whose leases are over are not sent: this process may have stood still. A batch that was sent before
+/// may be stored already, so the store answers for it.
+void Committer::leave_out_lost(Batch& batch) {
+  if (std::exchange(batch.sent, true) || detail::mutant("commits_are_sent_after_their_lease")) return;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < batch.commits.size(); ++i) {
+    if (holds(batch.commits[i])) {
+      if (kept != i) {
+        batch.commits[kept] = std::move(batch.commits[i]);
+        batch.turns[kept] = std::move(batch.turns[i]);
+      }
+      ++kept;
+    } else {
+      PendingTurn& lost = batch.lost.emplace_back(std::move(batch.turns[i]));
+      lost.commit = std::move(batch.commits[i]);
+    }
+  }
+  batch.commits.resize(kept);
+  batch.turns.resize(kept);
+}
+
 void Committer::finish(const std::shared_ptr<Batch>& batch) {
+  notify_lost(*batch);
   check_answer_count(*batch);
   requeue_skipped(*batch);
   const Error* error = !batch->commit_results ? &batch->commit_results.error()
@@ -189,10 +219,18 @@ void Committer::finish(const std::shared_ptr<Batch>& batch) {
   notify(batch, 0);
 }
 
+void Committer::notify_lost(Batch& batch) {
+  for (PendingTurn& turn : std::exchange(batch.lost, {}))
+    events_.turn_answered(std::move(turn), CommitResult{.outcome = CommitOutcome::lease_lost});
+}
+
 /// Sends the batch again after a pause. False if that would be useless or too late.
 bool Committer::retry(const std::shared_ptr<Batch>& batch, const Error& error) {
   const LeaseTime when = env_.clock().lease_now() + batch->pause;
-  if (!error.retryable || when >= batch->retry_until) return false;
+  const bool held = std::ranges::any_of(batch->commits, [this](const TurnCommit& commit) {
+    return std::holds_alternative<HeldLease>(commit.basis) && holds(commit);
+  });
+  if (!error.retryable || (when >= batch->retry_until && !held)) return false;
   log_(LogLevel::warning, "a commit failed; retrying", {{"error", error.describe()}});
   batch->pause = std::min(batch->pause * 2, longest_pause);
   // The batch may be stored already: its answers are needed soon.

@@ -16,6 +16,7 @@
 #include "runtime/instruments.hpp"
 #include "runtime/log.hpp"
 #include "runtime/pending_turn.hpp"
+#include "runtime/turn_leases.hpp"
 #include <duramen/env.hpp>
 #include <duramen/provider.hpp>
 
@@ -41,12 +42,12 @@ class Committer {
  public:
   struct Options {
     std::size_t max_batch = 250;
-    /// How long a commit is retried after a retryable error: as long as leases are sure to hold.
+    /// How long a commit is retried after a retryable error; longer while this node holds a lease of it.
     Duration retry_for{};
   };
 
-  Committer(Env& env, Provider& provider, Options options, CommitEvents& events, const Log& log,
-            const Instruments& instruments);
+  Committer(Env& env, Provider& provider, Options options, TurnLeases& leases, CommitEvents& events,
+            const Log& log, const Instruments& instruments);
 
   /// Each turn is answered once, by CommitEvents::turn_answered.
   void add(PendingTurn turn);
@@ -63,12 +64,14 @@ class Committer {
   struct Batch {
     std::vector<TurnCommit> commits;
     std::vector<PendingTurn> turns;  // of each commit, without the commit
+    std::vector<PendingTurn> lost;   // never sent: their leases were over
     std::vector<ActivityAck> acks;
     // Without a state if the batch is urgent itself.
     std::stop_token preempt;
     Result<std::vector<CommitResult>> commit_results{std::vector<CommitResult>{}};
     Result<std::vector<AckResult>> ack_results{std::vector<AckResult>{}};
     LeaseTime retry_until;
+    bool sent = false;
     Duration pause{10};
   };
 
@@ -81,6 +84,8 @@ class Committer {
   void flush();
   [[nodiscard]] std::shared_ptr<Batch> next_batch();
   void store(Batch& batch);
+  void leave_out_lost(Batch& batch);
+  [[nodiscard]] bool holds(const TurnCommit& commit);
   void send(std::shared_ptr<Batch> batch);
   void store_and_finish(std::shared_ptr<Batch> batch);
   void finish(const std::shared_ptr<Batch>& batch);
@@ -91,11 +96,13 @@ class Committer {
   void maintain(const std::stop_token& preempt);
   void maintained() noexcept { maintaining_ = false; }
   void notify(const std::shared_ptr<Batch>& batch, std::size_t from);
+  void notify_lost(Batch& batch);
 
   // Fixed at construction.
   Env& env_;
   Provider& provider_;
   const Options options_;
+  TurnLeases& leases_;
   CommitEvents& events_;
   const Log& log_;
   const Instruments& instruments_;

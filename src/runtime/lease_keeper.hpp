@@ -34,6 +34,11 @@ enum class Standing : std::uint8_t {
   not_kept,  ///< released, or reported as gone
 };
 
+/// True if less than a third is left of a lease that was asked for at `sent`: too little to begin work.
+[[nodiscard]] inline bool too_late(LeaseTime sent, Duration lease, LeaseTime now) {
+  return sent + lease - now < lease / 3;
+}
+
 /// Called on the lease loop or on the lane `leases`: must not block.
 class LeaseEvents {
  public:

@@ -40,6 +40,8 @@ Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
       reporter_(provider_, options_, orchestrations_, activity_names_, log_),
       watchdog_(env, options_.slow_turn, log_),
       leases_(env, provider_, options_.activity_lease, *this, log_),
+      turn_leases_(env, provider_, {.lease = options_.turn_lease, .max_turn_time = options_.max_turn_time},
+                   watchdog_, log_),
       sessions_(env, provider_, session_owner(), options_.session_lease, options_.session_idle, log_),
       activities_({.node = options_.node,
                    .env = env,
@@ -55,8 +57,8 @@ Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
                    .lease = options_.activity_lease},
                   instruments_, *this),
       turns_(env, provider_, registry_, activities_, turn_options(),
-             {.max_batch = options_.max_commit_batch, .retry_for = options_.turn_lease * 2 / 3}, *this, log_,
-             instruments_, watchdog_),
+             {.max_batch = options_.max_commit_batch, .retry_for = options_.turn_lease * 2 / 3}, turn_leases_,
+             *this, log_, instruments_, watchdog_),
       gauges_(env, provider_, *store_.local_hub(), options_.gauge_interval, log_) {}
 
 TurnOptions Node::turn_options() const {
@@ -67,6 +69,7 @@ TurnOptions Node::turn_options() const {
           .max_payload_bytes = options_.max_payload_bytes,
           .max_depth = options_.max_depth,
           .activity_lease = options_.activity_lease,
+          .max_turn_time = options_.max_turn_time,
           .tags = options_.tags,
           .max_attempts = options_.max_attempts,
           .unregistered_pause = options_.unregistered_pause,
@@ -141,8 +144,27 @@ void Node::call_fetch_turns() {
                           .min_engine_version = options_.min_engine_version,
                           .max_engine_version = options_.max_engine_version,
                           .orchestrations = orchestrations_};
+  const LeaseTime sent = env_.clock().lease_now();
   auto batch = provider_.fetch_turns(request);
+  if (batch && too_late(sent, options_.turn_lease, env_.clock().lease_now())) release_late(batch->items);
+  // Kept from here on: the loop may be blocked.
+  if (batch) turn_leases_.keep(batch->items, sent);
   env_.loop().post([this, batch = std::move(batch)]() mutable { turns_arrived(std::move(batch)); });
+}
+
+/// The store took so long that the leases may end before a turn is stored.
+void Node::release_late(std::vector<LeasedInstance>& items) {
+  if (items.empty() || detail::mutant("late_work_is_begun")) return;
+  log_(LogLevel::warning, "the store took most of a lease to hand out turns; they are released",
+       {{"count", std::to_string(items.size())}});
+  std::vector<TurnRelease> releases;
+  for (const LeasedInstance& item : items)
+    releases.push_back({.lease = {item.incarnation, item.lease}, .count_attempt = false});
+  items.clear();
+  if (const Result<void> result = provider_.release_turns(releases); !result) {
+    log_(LogLevel::warning, "releasing turns failed; their leases end at their deadlines",
+         {{"error", result.error().describe()}});
+  }
 }
 
 void Node::turns_arrived(Result<TurnBatch> batch) {
@@ -472,6 +494,7 @@ void Node::finish_if_drained() {
     activities_.release_abandoned();
     release_gathered();
     leases_.stop();
+    turn_leases_.stop();
     watchdog_.stop();
     // Behind all earlier calls to the store.
     env_.run_elsewhere(Lane::store, [this, done = std::exchange(drained_, {})]() mutable {

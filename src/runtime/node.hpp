@@ -13,6 +13,7 @@
 #include "runtime/log.hpp"
 #include "runtime/node_record.hpp"
 #include "runtime/session_keeper.hpp"
+#include "runtime/turn_leases.hpp"
 #include "runtime/turns.hpp"
 #include "runtime/watchdog.hpp"
 #include "store/local_hub.hpp"
@@ -121,6 +122,7 @@ class Node final : public ProviderListener,
 
   // On the store's lane.
   void call_fetch_turns();
+  void release_late(std::vector<LeasedInstance>& items);
   void call_fetch_activities(std::size_t places, std::optional<SessionClaim> claim);
   void call_read_stolen_leases();
   void call_sweep();
@@ -148,6 +150,7 @@ class Node final : public ProviderListener,
   // The loop's.
   Watchdog watchdog_;
   LeaseKeeper leases_;
+  TurnLeases turn_leases_;
   SessionKeeper sessions_;
   Activities activities_;
   Turns turns_;

@@ -29,6 +29,7 @@ struct PendingTurn {
   CommitToken token_before;             ///< of the commit that stored `after`; none: unknown
   std::vector<std::size_t> taken;       ///< the indexes of the messages that the turn took
   std::size_t bytes = 0;                ///< about the size of the commit
+  Duration took{};                      ///< how long it ran
   LeaseTime sent{};                     ///< when it was given to the committer
   bool condemned = false;               ///< it ends the instance without its code
   TurnStats stats;

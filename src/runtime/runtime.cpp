@@ -36,10 +36,11 @@ void require(bool holds, std::string_view what) {
 RuntimeOptions completed(RuntimeOptions options) {
   if (options.node.empty()) options.node = make_node_id();
   if (!options.log) options.log = text_log();
-  for (Duration* wait : {&options.activity_lease, &options.turn_lease, &options.poll_interval,
-                         &options.sweep_interval, &options.session_lease, &options.session_idle,
-                         &options.unregistered_pause, &options.longest_unregistered_pause,
-                         &options.cancel_grace, &options.slow_turn, &options.gauge_interval}) {
+  for (Duration* wait :
+       {&options.activity_lease, &options.turn_lease, &options.poll_interval, &options.sweep_interval,
+        &options.session_lease, &options.session_idle, &options.unregistered_pause,
+        &options.longest_unregistered_pause, &options.cancel_grace, &options.slow_turn,
+        &options.max_turn_time, &options.gauge_interval}) {
     *wait = base::no_longer(*wait);
   }
   const TagFilter& tags = options.tags;
@@ -62,6 +63,7 @@ RuntimeOptions completed(RuntimeOptions options) {
   require(!checks || (options.max_engine_version > 0 && options.max_engine_version <= engine_version),
           "max_engine_version is " + std::to_string(options.max_engine_version) +
               "; this build reads the engine versions from 1 to " + std::to_string(engine_version));
+  require(options.max_turn_time > Duration{}, "max_turn_time is not positive");
   require(options.min_engine_version <= options.max_engine_version,
           "min_engine_version is above max_engine_version");
   require(tags.tags.size() <= TagFilter::max_tags, "tags holds more than 5 tags");

@@ -51,6 +51,7 @@ std::unique_ptr<core::Execution> TurnBuilder::make_execution(
 PendingTurn TurnBuilder::run(core::Execution& execution, std::span<const Event> history,
                              std::span<const MessageBody> messages, const Failure* condemned) {
   watchdog_.enter(execution.identity().instance);
+  const LeaseTime entered = env_.clock().lease_now();
   const auto began = std::chrono::steady_clock::now();
   core::TurnOutcome outcome =
       execution.run_turn({history, messages, env_.clock().now(), env_.random(), condemned});
@@ -67,6 +68,7 @@ PendingTurn TurnBuilder::run(core::Execution& execution, std::span<const Event> 
   turn.traces = std::move(outcome.traces);
   turn.taken = std::move(outcome.taken);
   turn.bytes = outcome.bytes;
+  turn.took = env_.clock().lease_now() - entered;
   if (instruments_.on()) {
     turn.stats = {.replayed = outcome.replayed_events,
                   .name = execution.name(),

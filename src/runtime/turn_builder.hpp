@@ -27,6 +27,7 @@ struct TurnOptions {
   std::size_t max_payload_bytes = default_payload_limit;
   std::uint32_t max_depth = default_max_depth;
   Duration activity_lease{};
+  Duration max_turn_time{};
   TagFilter tags;
   std::uint32_t max_attempts = 10;
   Duration unregistered_pause{};

@@ -68,20 +68,22 @@ bool can_catch_up(const ResidentInstances::Slot& slot, const LeasedInstance& lea
 }  // namespace
 
 Turns::Turns(Env& env, Provider& provider, const Registry& registry, Activities& activities,
-             TurnOptions options, Committer::Options commit_options, TurnEvents& events, const Log& log,
-             const Instruments& instruments, Watchdog& watchdog)
+             TurnOptions options, Committer::Options commit_options, TurnLeases& leases, TurnEvents& events,
+             const Log& log, const Instruments& instruments, Watchdog& watchdog)
     : env_(env),
       provider_(provider),
       registry_(registry),
       activities_(activities),
+      leases_(leases),
       options_(std::move(options)),
       max_remembered_(max_remembered(options_)),
       log_(log),
-      committer_(env, provider, commit_options, *this, log, instruments),
+      committer_(env, provider, commit_options, leases, *this, log, instruments),
       builder_(env, activities, options_, log, instruments, watchdog),
       after_commit_(env, activities, events, log, instruments),
       residents_(options_.max_resident),
-      refused_(max_remembered_) {}
+      refused_(max_remembered_),
+      lost_(max_remembered_) {}
 
 // -- four ways in ---------------------------------------------------------------------------------
 
@@ -132,6 +134,7 @@ void Turns::take(std::vector<LeasedInstance> fetched) {
   for (LeasedInstance& leased : fetched) {
     Slot& slot = residents_.use(leased.instance);
     if (slot.busy()) {
+      if (slot.fetched) leases_.forget(slot.fetched->lease);  // it was lost, and fetched again
       slot.fetched = std::move(leased);
     } else {
       begin_fetched(std::move(leased));
@@ -161,9 +164,9 @@ void Turns::send_to_store(FinishedActivity activity) { committer_.add(as_ack(std
 void Turns::begin_fetched(LeasedInstance leased) {
   Slot& slot = residents_.use(leased.instance);
   residents_.begin_turn(slot);
+  if (drop_if_lost(leased)) return;
   auto failure = refused_.take(leased);
-  if (!failure && leased.attempt > options_.max_attempts)
-    failure = poison_failure(leased, options_.max_attempts);
+  if (!failure) failure = poison(leased);
   if (failure) {
     slot.execution.reset();
     return condemn(std::move(leased), std::move(*failure));
@@ -188,6 +191,25 @@ void Turns::begin_fetched(LeasedInstance leased) {
   if (slot.execution && slot.execution->last_event_id() == leased.last_event_id)
     return run_fetched(std::move(leased), {});
   read_later(std::move(leased));
+}
+
+/// A lease that was lost here through no fault of the instance is not an attempt.
+std::optional<Failure> Turns::poison(const LeasedInstance& leased) {
+  if (leased.attempt <= options_.max_attempts) return std::nullopt;
+  const LostAttempts::Counts seen = lost_.of(leased);
+  const std::uint32_t excused = detail::mutant("lost_leases_are_poison") ? 0 : seen.lost;
+  if (leased.attempt <= std::uint64_t{options_.max_attempts} + excused) return std::nullopt;
+  return poison_failure(leased, options_.max_attempts, seen);
+}
+
+/// This process stood still, or the store did not renew the lease: another node may have the instance.
+bool Turns::drop_if_lost(const LeasedInstance& leased) {
+  if (leases_.holds(leased.lease) || detail::mutant("turns_begin_after_their_lease")) return false;
+  log_(LogLevel::warning, "the lease of an instance was over before its turn began; released",
+       {{"instance_id", leased.instance.value}, {"attempt", std::to_string(leased.attempt)}});
+  lost_.lost(leased);
+  release_and_forget(leased, {}, Attempt::uncounted);
+  return true;
 }
 
 /// The events that the resident misses, or all without one.
@@ -256,6 +278,7 @@ void Turns::history_read(LeasedInstance leased, Result<std::vector<Event>> histo
 }
 
 void Turns::run_fetched(LeasedInstance leased, const std::vector<Event>& history) {
+  if (drop_if_lost(leased)) return;
   const InstanceId& instance = leased.instance;
   Slot& slot = residents_.at(instance);
   if (!slot.execution) {
@@ -278,6 +301,7 @@ void Turns::run_fetched(LeasedInstance leased, const std::vector<Event>& history
         builder_.make_execution(identity_of(leased), std::move(handler), std::move(leased.key_values));
   }
   const std::vector<MessageBody> bodies = take_bodies(leased);
+  leases_.begin(leased.lease);
   PendingTurn turn =
       builder_.run(*slot.execution, is_fresh(leased) ? std::span<const Event>{} : std::span(history), bodies);
   turn.commit.basis = held_lease(leased, turn.taken);
@@ -332,6 +356,7 @@ void Turns::release_and_forget(const LeasedInstance& leased, Duration delay, Att
 }
 
 void Turns::release(const TurnLease& lease, Duration delay, Attempt attempt) {
+  leases_.forget(lease.token);
   const TurnRelease release{lease, delay, attempt == Attempt::counted};
   env_.run_elsewhere(Lane::store, [this, release] { call_release(release); });
 }
@@ -406,6 +431,7 @@ void Turns::turn_answered(PendingTurn turn, Result<CommitResult> result) {
   const InstanceId instance = turn.instance();
   Slot& slot = residents_.at(instance);
   residents_.end_turn(slot);
+  note_end(turn, result);
   if (is_stored(result)) {
     activities_.release(turn.born_leased());
     if (slot.execution && !slot.execution->identity().incarnation)
@@ -422,6 +448,16 @@ void Turns::turn_answered(PendingTurn turn, Result<CommitResult> result) {
   }
   turn.notify_caller(result);
   next(instance);
+}
+
+/// The lease of a fetch ends with the answer. Remembers why a turn was not stored.
+void Turns::note_end(const PendingTurn& turn, const Result<CommitResult>& result) {
+  if (is_stored(result)) lost_.forget(turn.instance());
+  const auto* held = std::get_if<HeldLease>(&turn.commit.basis);
+  if (held == nullptr) return;
+  leases_.forget(held->token);
+  if (result && result->outcome != CommitOutcome::lease_lost) return;
+  lost_.lost(turn, turn.took > options_.max_turn_time);
 }
 
 /// The store can never hold this turn.

@@ -17,10 +17,12 @@
 #include "runtime/condemned.hpp"
 #include "runtime/instruments.hpp"
 #include "runtime/log.hpp"
+#include "runtime/lost_attempts.hpp"
 #include "runtime/pending_turn.hpp"
 #include "runtime/refused_turns.hpp"
 #include "runtime/resident_instances.hpp"
 #include "runtime/turn_builder.hpp"
+#include "runtime/turn_leases.hpp"
 #include "runtime/watchdog.hpp"
 #include <duramen/env.hpp>
 #include <duramen/function.hpp>
@@ -29,6 +31,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -37,8 +40,8 @@ namespace duramen::inline v0::runtime {
 class Turns final : private CommitEvents {
  public:
   Turns(Env& env, Provider& provider, const Registry& registry, Activities& activities, TurnOptions options,
-        Committer::Options commit_options, TurnEvents& events, const Log& log, const Instruments& instruments,
-        Watchdog& watchdog);
+        Committer::Options commit_options, TurnLeases& leases, TurnEvents& events, const Log& log,
+        const Instruments& instruments, Watchdog& watchdog);
 
   /// Creates the instance and runs its first turn, in one commit.
   void start(StartRequest request, UniqueFunction<void(Result<StartOutcome>)> done);
@@ -46,7 +49,7 @@ class Turns final : private CommitEvents {
   /// `done` receives false if that is not possible: nothing was stored.
   void cancel(const InstanceId& instance, const message::CancelInstance& request,
               UniqueFunction<void(bool stored)> done);
-  /// Takes over instances that the store leased to this node.
+  /// Takes over instances that the store leased to this node; their leases are kept already.
   void take(std::vector<LeasedInstance> fetched);
   /// Takes the result of an activity of this node: into a turn if its instance is resident, otherwise to the
   /// store.
@@ -90,6 +93,9 @@ class Turns final : private CommitEvents {
   void run_condemned(LeasedInstance leased, const Condemned& condemned, Failure failure);
   void release(const TurnLease& lease, Duration delay, Attempt attempt);
   void release_and_forget(const LeasedInstance& leased, Duration delay, Attempt attempt);
+  [[nodiscard]] bool drop_if_lost(const LeasedInstance& leased);
+  [[nodiscard]] std::optional<Failure> poison(const LeasedInstance& leased);
+  void note_end(const PendingTurn& turn, const Result<CommitResult>& result);
   [[nodiscard]] Duration unregistered_pause(const InstanceId& instance);
 
   // On the store's lane.
@@ -103,6 +109,7 @@ class Turns final : private CommitEvents {
   Provider& provider_;
   const Registry& registry_;
   Activities& activities_;
+  TurnLeases& leases_;
   const TurnOptions options_;
   const std::size_t max_remembered_;
   const Log& log_;
@@ -113,6 +120,7 @@ class Turns final : private CommitEvents {
   AfterCommit after_commit_;
   ResidentInstances residents_;
   RefusedTurns refused_;
+  LostAttempts lost_;
   HistoryReads to_read_;                                   // gathered until read_histories()
   std::unordered_map<InstanceId, Duration> unregistered_;  // the last pause of each
 };

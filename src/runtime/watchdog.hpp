@@ -13,6 +13,12 @@ namespace duramen::inline v0::runtime {
 
 class Watchdog {
  public:
+  struct Turn {
+    InstanceId instance;
+    LeaseTime began;
+    bool named;
+  };
+
   Watchdog(Env& env, Duration limit, const Log& log) : env_(env), limit_(limit), log_(log) {}
 
   void start() { check_later(); }
@@ -32,12 +38,13 @@ class Watchdog {
     turn_.reset();
   }
 
+  /// The turn that runs, if there is one. Any thread.
+  [[nodiscard]] std::optional<Turn> running() {
+    std::lock_guard lock(mutex_);
+    return turn_;
+  }
+
  private:
-  struct Turn {
-    InstanceId instance;
-    LeaseTime began;
-    bool named;
-  };
   void check_later();
   void check();
 
