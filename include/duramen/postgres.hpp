@@ -35,7 +35,9 @@ struct Options {
   /// create tables.
   bool migrate = true;
 
-  /// A call that takes longer fails, and its connection is treated as lost.
+  /// A call that takes longer fails, its statement is cancelled on the server, and its connection is treated
+  /// as lost. A renewal of leases fails after a third of the lease if that is shorter (but not under a
+  /// second).
   Duration call_timeout = std::chrono::seconds{30};
   /// The time a call waits for a lost connection to be restored. After that the call fails and can be
   /// retried.

@@ -12,6 +12,8 @@
 #include <cstdio>
 #include <functional>
 #include <poll.h>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 namespace duramen::inline v0::postgres::detail {
@@ -119,6 +121,40 @@ Connection::Connection(const ConnInfo& conninfo, Duration call_timeout, bool pre
     throw ConnectionError(fit_to_show(PQerrorMessage(connection_.get())));
   }
   greet();
+  limit_session();
+}
+
+/// A statement that this process has abandoned must not wait on the server, and lease work to no node. The
+/// timeout is longer than ours, so that it only counts where a cancel does not arrive. Behind a pooler the
+/// session belongs to others as well; and settings of the user stay.
+void Connection::limit_session() {
+  if (goes_through_pooler() || duramen::detail::mutant("abandoned_calls_wait_on_the_server")) return;
+  Parameters timeout;
+  timeout.text(std::to_string((call_timeout_ + std::chrono::seconds{1}).count()));
+  try {
+    run("SELECT set_config('statement_timeout', $1, false) WHERE current_setting('statement_timeout') = '0'",
+        timeout);
+    run("SELECT set_config('client_connection_check_interval', '1000', false) "
+        "WHERE current_setting('client_connection_check_interval') = '0'");
+  } catch (const SqlError&) {
+    // The system of the server cannot check connections.
+  }
+}
+
+/// On a thread of its own: libpq connects to the server for this, and may wait for it.
+void Connection::cancel() noexcept {
+  if (duramen::detail::mutant("abandoned_calls_wait_on_the_server")) return;
+  pg_cancel* const handle = PQgetCancel(connection_.get());
+  if (handle == nullptr) return;
+  try {
+    std::thread([handle] {
+      char why[256];
+      PQcancel(handle, why, sizeof why);
+      PQfreeCancel(handle);
+    }).detach();
+  } catch (const std::system_error&) {
+    PQfreeCancel(handle);  // the server notices that the connection is closed
+  }
 }
 
 void Connection::greet() {
@@ -146,7 +182,10 @@ void Connection::lost(std::string_view what) {
 void Connection::wait(short events) {
   while (true) {
     const std::int64_t left = deadline_ - steady_ms();
-    if (left <= 0) lost("the server did not answer in time");
+    if (left <= 0) {
+      cancel();
+      lost("the server did not answer in time");
+    }
     pollfd entry{.fd = PQsocket(connection_.get()), .events = events, .revents = 0};
     const int ready = ::poll(&entry, 1, static_cast<int>(std::min<std::int64_t>(left, 1'000'000)));
     if (ready > 0) return;
@@ -179,7 +218,7 @@ pg_result* Connection::next_result() {
 }
 
 void Connection::send(const Query& query, const Parameters& parameters, bool& prepares) {
-  deadline_ = steady_ms() + call_timeout_.count();
+  deadline_ = steady_ms() + limit_.count();
   const Arguments arguments{parameters};
   const bool named = prepare_ && !query.name.empty();
   const auto known = named ? prepared_.find(query.name) : prepared_.end();
@@ -244,11 +283,12 @@ void Connection::forget_plans() {
   run(std::string("DISCARD PLANS"));
 }
 
-Rows Connection::run(const Query& query, const Parameters& parameters) {
+Rows Connection::run(const Query& query, const Parameters& parameters, Duration at_most) {
   if (!query.name.empty() && steady_ms() >= plans_until_) {
     if (plans_until_ != 0) plans_for_ = std::min(plans_for_ * 4, longest_plans_ms);
     forget_plans();
   }
+  limit_ = std::min(call_timeout_, at_most);
   try {
     return exchange(query, parameters);
   } catch (const SqlError& e) {

@@ -40,8 +40,9 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// One statement, one round trip, one transaction unless BEGIN was run. Throws SqlError, ConnectionError.
-  Rows run(const Query& query, const Parameters& parameters);
+  /// One statement, one round trip, one transaction unless BEGIN was run. Fails after the call timeout, or
+  /// after `at_most` if that is shorter. Throws SqlError, ConnectionError.
+  Rows run(const Query& query, const Parameters& parameters, Duration at_most = Duration::max());
   /// The same for a statement that is not prepared.
   Rows run(const std::string& sql, const Parameters& parameters = {});
   /// Makes the server plan again: it keeps the plans of a session even if an empty table has grown since.
@@ -81,6 +82,8 @@ class Connection {
   };
 
   void greet();
+  void limit_session();
+  void cancel() noexcept;
   Rows exchange(const Query& query, const Parameters& parameters);
   void send(const Query& query, const Parameters& parameters, bool& prepares);
   Rows receive(bool prepares, const Query& query);
@@ -91,6 +94,7 @@ class Connection {
 
   std::unique_ptr<pg_conn, Close> connection_;
   Duration call_timeout_;
+  Duration limit_ = call_timeout_;  // of the statement under way
   bool prepare_;
   bool usable_ = true;
   NoticeHandler notices_;

@@ -9,6 +9,7 @@
 #include "providers/postgres/schema.hpp"
 #include <duramen/detail/mutant.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
@@ -47,11 +48,21 @@ Counters PostgresProvider::counters() const noexcept {
           .unreadable_messages = counters_.unreadable_messages};
 }
 
-Rows PostgresProvider::run(const Query& query, const Parameters& parameters, bool for_many) {
+/// A renewal is sent when a third of the lease has passed, so a second one may follow the first in time. A
+/// lease on another clock than ours sets no limit.
+Duration PostgresProvider::part_of(Duration lease) const {
+  constexpr Duration shortest{1000};
+  if (options_.clock != nullptr || duramen::detail::mutant("renewals_outlast_their_lease"))
+    return Duration::max();
+  return std::max(lease / 3, shortest);
+}
+
+Rows PostgresProvider::run(const Query& query, const Parameters& parameters, bool for_many,
+                           Duration at_most) {
   const Pool::Loan connection = pool_.take();
   if (for_many) connection->forget_plans();
   ++counters_.queries;
-  return connection->run(query, parameters);
+  return connection->run(query, parameters, at_most);
 }
 
 Rows PostgresProvider::write(const Query& query, const Parameters& parameters) {

@@ -92,7 +92,10 @@ class PostgresProvider final : public Provider {
 
  private:
   /// Sent once. If the connection is lost, the outcome is unknown.
-  [[nodiscard]] Rows run(const Query& query, const Parameters& parameters, bool for_many = false);
+  [[nodiscard]] Rows run(const Query& query, const Parameters& parameters, bool for_many = false,
+                         Duration at_most = Duration::max());
+  /// How long a call that grants or extends a lease may take: later its answer is of no use.
+  [[nodiscard]] Duration part_of(Duration lease) const;
   /// For calls that may make work for a node. Sent again if another call overtakes it.
   [[nodiscard]] Rows write(const Query& query, const Parameters& parameters);
   /// For calls that only read: sent again on another connection if the first is lost.

@@ -155,7 +155,7 @@ Result<std::vector<RenewResult>> PostgresProvider::renew_activities(std::span<co
         .add(std::move(execution));
     parameters.add(std::move(activity)).add(std::move(token)).add(std::move(alive)).add(std::move(details));
     parameters.add(std::move(encoding));
-    const Rows rows = run(queries_.renew_work, parameters);
+    const Rows rows = run(queries_.renew_work, parameters, false, part_of(extend));
     const auto outcomes = rows.integers(0, 0);
     const auto reasons = rows.texts(0, 1);
     for (std::size_t i = 0; i < leases.size(); ++i) {

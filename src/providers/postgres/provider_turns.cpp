@@ -356,7 +356,8 @@ Result<std::vector<bool>> PostgresProvider::renew_turns(std::span<const TurnLeas
         .number(whole(extend))
         .add(std::move(key))
         .add(std::move(token));
-    for (const std::int64_t held : run(queries_.renew_turns, parameters).integers(0, 0))
+    for (const std::int64_t held :
+         run(queries_.renew_turns, parameters, false, part_of(extend)).integers(0, 0))
       renewed.push_back(held != 0);
     return renewed;
   });

@@ -99,6 +99,8 @@ void bring_up_to_date(Connection& connection, const std::string& schema, std::sp
   const auto newest = static_cast<std::int64_t>(known.size());
   const std::string name = quoted_identifier(schema);
   Transaction transaction{connection};
+  // A migration of a large store takes its time.
+  connection.script("SET LOCAL statement_timeout TO 0");
   // The lock ends with the transaction, so that it works through a pooler as well.
   connection.script("SELECT pg_advisory_xact_lock(hashtextextended(" +
                     quoted_literal("duramen schema " + schema) + ", 0))");

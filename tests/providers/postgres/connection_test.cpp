@@ -1,4 +1,5 @@
 // Connecting: its error messages, which hold no secrets, and reconnecting.
+#include "holder.hpp"
 #include "providers/postgres/back_off.hpp"
 #include "providers/postgres/conninfo.hpp"
 #include "providers/postgres/error.hpp"
@@ -186,6 +187,46 @@ TEST_F(PostgresConnection, AServerThatDoesNotAnswerInTimeIsGivenUp) {
   EXPECT_EQ(sent.error().code, ErrorCode::unavailable);
   EXPECT_TRUE(sent.error().retryable);
   schema->connection().run("ROLLBACK");
+}
+
+TEST_F(PostgresConnection, AnAbandonedCallIsCancelledOnTheServer) {
+  const auto store = open();
+  start(*store, "a");
+  postgres::Options options = schema->options();
+  options.call_timeout = 3s;
+  const auto impatient = open(options);
+  Holder holder(*schema);
+  holder.run("LOCK TABLE instances IN ACCESS EXCLUSIVE MODE");
+  EXPECT_FALSE(impatient->fetch_turns({.node = "n", .lease = 10s}));
+  // The statement that was abandoned waits no more, although the lock is held.
+  const std::string waiting =
+      "SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = "
+      "c.relnamespace WHERE NOT l.granted AND n.nspname = '" +
+      schema->name() + "'";
+  const auto give_up = std::chrono::steady_clock::now() + 5s;
+  while (holder.number(waiting) > 0 && std::chrono::steady_clock::now() < give_up)
+    std::this_thread::sleep_for(10ms);
+  EXPECT_EQ(holder.number(waiting), 0);
+  holder.release();
+  const auto batch = store->fetch_turns({.node = "n", .lease = 10s}).value();
+  ASSERT_EQ(batch.items.size(), 1u);
+  EXPECT_EQ(batch.items[0].attempt, 1u);
+}
+
+TEST_F(PostgresConnection, ARenewalGivesUpWhileAnotherCanFollowInTime) {
+  const auto store = open();
+  start(*store, "a");
+  const auto batch = store->fetch_turns({.node = "n", .lease = 3s}).value();
+  ASSERT_EQ(batch.items.size(), 1u);
+  Holder holder(*schema);
+  holder.lock("a");
+  const TurnLease lease{batch.items[0].incarnation, batch.items[0].lease};
+  const auto sent = std::chrono::steady_clock::now();
+  const auto renewed = store->renew_turns({&lease, 1}, 3s);
+  ASSERT_FALSE(renewed);
+  EXPECT_TRUE(renewed.error().retryable);
+  EXPECT_LT(std::chrono::steady_clock::now() - sent, 15s);  // not the call timeout of 30 seconds
+  holder.release();
 }
 
 }  // namespace
