@@ -3,7 +3,15 @@
 // Branches are DurableFutures, Tasks or other combinators, nested freely. A branch that is complete before
 // the select begins wins and no other branch is polled; among several, the one that history completed first
 // wins. Otherwise the branches are polled in argument order, up to the first that completes immediately. The
-// select cancels the losers when it resolves, with reason `select_loser`.
+// select cancels the losers when it resolves, with reason `select_loser`. A loser inside a shield runs to the
+// end of that shield; the select resolves after that, with the winner it had.
+//
+// Under a graceful cancellation (OrchestrationOptions::graceful) an await on branches that are all futures
+// ends at once. If Tasks are among the branches, at any depth, their code may clean up: the await ends when
+// all of these Tasks have ended, and the futures among the branches are cancelled at once, or not started.
+//   join:   the values, if no branch was cancelled.
+//   select: the winner it had before, or the first Task that returned.
+// Otherwise the await throws the first failure in argument order, and CancelledError if there is none.
 #pragma once
 
 #include <duramen/detail/branches.hpp>
@@ -97,6 +105,7 @@ class SelectOf final : public Select {
   }
   [[nodiscard]] static Either<Ts...> take(Operation& operation, FutureReader<void>::Inner /*unused*/) {
     auto& self = static_cast<SelectOf&>(operation);
+    self.require_result();
     return self.take_winner(std::index_sequence_for<Ts...>{});
   }
 
@@ -119,15 +128,21 @@ class SelectOf final : public Select {
 template <class T>
 class TimeoutOf final : public Select {
  public:
-  TimeoutOf(core::Execution& execution, DurableFuture<T>&& branch, DurableFuture<void>&& timer)
+  TimeoutOf(core::Execution& execution, DurableFuture<T>&& branch, DurableFuture<void>&& timer,
+            bool of_shield = false)
       : Select(execution, CancelReason::timeout), branch_(std::move(branch)), timer_(std::move(timer)) {
     add_branch(branch_.operation());
     add_branch(timer_.operation());
+    if (of_shield) destroy_losers();
   }
   [[nodiscard]] static T take(Operation& operation, FutureReader<void>::Inner /*unused*/) {
     auto& self = static_cast<TimeoutOf&>(operation);
+    self.require_result();
     if (self.winner() != 0) throw_timed_out();
     return self.branch_.take();
+  }
+  [[nodiscard]] Ended ended() const override {
+    return is_cancelled() || winner() == 0 ? Select::ended() : Ended::with_failure;
   }
 
  private:
@@ -145,6 +160,8 @@ class JoinOf final : public Join {
   [[nodiscard]] static std::tuple<VoidAsMonostate<Ts>...> take(Operation& operation,
                                                                FutureReader<void>::Inner /*unused*/) {
     auto& self = static_cast<JoinOf&>(operation);
+    self.require_result();
+    if (self.failed()) self.take_branch(*self.failed(), std::index_sequence_for<Ts...>{});
     // Braces guarantee evaluation in argument order, so the first failure in that order is thrown.
     return std::apply(
         [](auto&... future) { return std::tuple<VoidAsMonostate<Ts>...>{take_value(future)...}; },
@@ -152,6 +169,10 @@ class JoinOf final : public Join {
   }
 
  private:
+  template <std::size_t... Is>
+  void take_branch(std::size_t index, std::index_sequence<Is...>) {
+    ((Is == index ? void(take_value(std::get<Is>(futures_))) : void()), ...);
+  }
   std::tuple<DurableFuture<Ts>...> futures_;
 };
 
@@ -167,6 +188,7 @@ class SelectList final : public Select {
   [[nodiscard]] static std::pair<std::size_t, VoidAsMonostate<T>> take(Operation& operation,
                                                                        FutureReader<void>::Inner /*unused*/) {
     auto& self = static_cast<SelectList&>(operation);
+    self.require_result();
     return {self.winner(), take_value(self.futures_[self.winner()])};
   }
 
@@ -184,6 +206,8 @@ class JoinList final : public Join {
   [[nodiscard]] static std::vector<VoidAsMonostate<T>> take(Operation& operation,
                                                             FutureReader<void>::Inner /*unused*/) {
     auto& self = static_cast<JoinList&>(operation);
+    self.require_result();
+    if (self.failed()) (void)take_value(self.futures_[*self.failed()]);
     std::vector<VoidAsMonostate<T>> values;
     values.reserve(self.futures_.size());
     for (auto& future : self.futures_) values.push_back(take_value(future));

@@ -171,6 +171,7 @@ class [[nodiscard("a dropped DurableFuture does nothing, or cancels what it star
   [[nodiscard]] bool is_done() const { return operation().done(); }
 
   // Internal: used by awaiters and combinators.
+  [[nodiscard]] bool borrows() const noexcept { return operation_ && operation_->borrows(); }
   [[nodiscard]] detail::Operation& operation() const {
     if (!operation_) throw std::logic_error("this DurableFuture was moved from, awaited or detached before");
     return *operation_;

@@ -36,6 +36,10 @@ inline constexpr std::size_t max_retry_details_bytes = std::size_t{64} << 10u;
 /// custom status and the value of a key are no payloads in this sense: only their own limits apply.
 inline constexpr std::size_t default_payload_limit = std::size_t{2} << 20u;
 inline constexpr std::size_t payload_ceiling = std::size_t{128} << 20u;
+/// Maximum number of awaits that an instance may begin after a graceful cancellation has reached it, outside
+/// of shields and for one message. Each ends at once, so a retry loop would never wait. One more fails the
+/// instance.
+inline constexpr std::size_t max_interrupted_awaits = 100'000;
 /// Maximum number of ancestors of an instance. RuntimeOptions::max_depth changes it. The number never
 /// changes: a history does not store it.
 inline constexpr std::uint32_t default_max_depth = 100;

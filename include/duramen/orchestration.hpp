@@ -228,7 +228,9 @@ class OrchestrationContext {
   }
   /// Ends this execution and begins the next with a new history. Must be awaited, and never returns: write
   /// `co_return co_await ctx.continue_as_new(next);`. Unconsumed events, custom status and key-values are
-  /// carried forward; running activities, timers and children are cancelled.
+  /// carried forward; running activities, timers and children are cancelled. It waits for the shields that
+  /// other Tasks are in. If the instance is being cancelled, the instance ends as cancelled instead, also
+  /// from inside a shield: a long compensation belongs in a child.
   template <class In>
   [[nodiscard]] DurableFuture<Never> continue_as_new(
       const In& input, std::optional<std::string> version = std::nullopt,
@@ -332,7 +334,8 @@ class OrchestrationContext {
   }
 
   /// `branch` with a time limit. After `limit` it is cancelled with reason `timeout`, and a DurableError of
-  /// kind timeout is thrown.
+  /// kind timeout is thrown. If a Task in it is inside a shield at that time, the Task runs to the end of the
+  /// shield first: the whole may take `limit` plus the rest of the shield.
   template <class Rep, class Period, class B>
   [[nodiscard]] auto with_timeout(std::chrono::duration<Rep, Period> limit, B branch) {
     using T = detail::BranchValue<B>;
@@ -344,11 +347,19 @@ class OrchestrationContext {
 
   // -- cleaning up --------------------------------------------------------------------------------
 
-  /// Runs `task` shielded from a graceful cancellation, for compensation; at most until `deadline`, as in
-  /// with_timeout().
+  /// Runs `task` shielded, for compensation, at most until `deadline`. A graceful cancellation, a race that
+  /// the Task loses and a time limit around it wait for the end of the shield; also inside the branches of a
+  /// combinator. Only its deadline, the deadline of a shield around it, and CancelMode::terminate cut it off:
+  /// with the shields inside it. At the deadline it throws as with_timeout() does.
+  ///
+  /// A Task that is dropped inside a shield (its future goes out of scope) is kept until the shield has
+  /// ended, and the instance ends after that. Code after the shield does not run. A Task that refers to
+  /// objects of other frames (reference parameters, captures, views) cannot be kept: it is destroyed, and the
+  /// runtime logs a warning with the line of the shield.
   template <class Rep, class Period, class T>
-  [[nodiscard]] Task<T> shield(std::chrono::duration<Rep, Period> deadline, Task<T> task) {
-    return run_shielded<T>(*this, round_up(deadline), std::move(task));
+  [[nodiscard]] Task<T> shield(std::chrono::duration<Rep, Period> deadline, Task<T> task,
+                               std::source_location where = std::source_location::current()) {
+    return run_shielded<T>(*this, round_up(deadline), std::move(task), where);
   }
 
  private:
@@ -395,9 +406,13 @@ class OrchestrationContext {
         &detail::JoinOf<Ts...>::take);
   }
   template <class T>
-  static Task<T> run_shielded(OrchestrationContext& ctx, Duration deadline, Task<T> task) {
-    co_await detail::BeginShield();
-    auto limited = ctx.with_timeout(deadline, std::move(task));
+  static Task<T> run_shielded(OrchestrationContext& ctx, Duration deadline, Task<T> task,
+                              std::source_location where) {
+    co_await detail::BeginShield(where);
+    auto limited = DurableFuture<T>(std::make_unique<detail::TimeoutOf<T>>(
+                                        ctx.execution_, detail::as_branch(ctx.execution_, std::move(task)),
+                                        ctx.schedule_timer(deadline, where), true),
+                                    &detail::TimeoutOf<T>::take);
     co_return co_await std::move(limited);
   }
   [[nodiscard]] std::unique_ptr<detail::Operation> make_leaf(detail::LeafRequest request,

@@ -34,8 +34,9 @@ class OrchestrationOptions {
     version_ = std::move(version);
     return *this;
   }
-  /// The orchestration cleans up when it is cancelled: its awaits throw CancelledError, and shielded tasks
-  /// still run. Recorded when an instance starts.
+  /// The orchestration cleans up when it is cancelled: its awaits throw CancelledError, inner Tasks first,
+  /// and shielded tasks still run. Code that ignores the cancellation and begins more than
+  /// max_interrupted_awaits further awaits fails. Recorded when an instance starts.
   OrchestrationOptions& graceful(bool graceful = true) {
     graceful_ = graceful;
     return *this;

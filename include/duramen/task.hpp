@@ -2,7 +2,8 @@
 //
 // A Task is lazy: its body runs when it is awaited, or when a combinator polls it. Only Duramen awaitables
 // can be awaited inside one; anything else does not compile, because it would differ on replay. A Task
-// destroyed before it finishes cancels the operations it was waiting for.
+// destroyed before it finishes cancels the operations it was waiting for; inside a shield it ends the shield
+// first (OrchestrationContext::shield).
 //
 // A Task keeps its coroutine's parameters, but not the captures of a lambda: those are in the lambda object,
 // which must live until the Task has finished. The Registry keeps registered lambdas alive; elsewhere write
@@ -12,19 +13,23 @@
 #include <duramen/detail/compiler.hpp>
 #include <duramen/detail/coroutine.hpp>
 #include <duramen/detail/operation.hpp>
+#include <duramen/detail/owned.hpp>
+#include <duramen/detail/task_node.hpp>
 #include <duramen/future.hpp>
 
 #include <coroutine>
 #include <exception>
-#include <optional>
+#include <source_location>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace duramen::inline v0 {
 
 template <class T>
 class Task;
+class OrchestrationContext;
 
 namespace detail {
 
@@ -32,15 +37,21 @@ template <class T>
 class TaskAwaiter;
 template <class T>
 class FutureAwaiter;
+template <class T, class... Args>
+class BoundTaskPromise;
 
 /// Awaited inside a Task: shields the rest of it from a graceful cancellation.
 class BeginShield {
  public:
-  BeginShield() noexcept {}  // NOLINT: declared, so that it is no aggregate
+  explicit BeginShield(std::source_location where) noexcept : where_(where) {}
+  [[nodiscard]] const std::source_location& where() const noexcept { return where_; }
+
+ private:
+  std::source_location where_;
 };
 
 /// The common part of all Task promises.
-class TaskPromiseBase {
+class TaskPromiseBase : public TaskNode {
  public:
   TaskPromiseBase() noexcept {
   }  // NOLINT: declared, so that no compiler initialises it from the coroutine's arguments
@@ -54,44 +65,34 @@ class TaskPromiseBase {
     void await_suspend(std::coroutine_handle<Promise> handle) const noexcept {
       TaskPromiseBase& promise = handle.promise();
       promise.done_ = true;
-      make_ready(*promise.execution_, promise.waiters_);
+      promise.end();
+      make_ready(promise.execution(), promise.waiters_);
     }
     void await_resume() const noexcept {}
   };
   [[nodiscard]] FinalAwaiter final_suspend() const noexcept { return {}; }
 
-  void bind(core::Execution& execution, bool shielded) noexcept {
-    execution_ = &execution;
-    shielded_ = shielded;
-  }
   void add_waiter(Waiter& waiter) noexcept { waiters_.push(waiter); }
   [[nodiscard]] bool done() const noexcept { return done_; }
-  [[nodiscard]] core::Execution& execution() const noexcept { return *execution_; }
 
-  /// True if a graceful cancellation must not interrupt this Task.
-  [[nodiscard]] bool shielded() const noexcept { return shielded_; }
-  /// The child Task or the operation that this Task is suspended on. At most one of the two is set.
-  void suspended_on(TaskPromiseBase* child, Interruptible* awaiter) noexcept {
-    child_ = child;
-    awaiter_ = awaiter;
-  }
-  /// Continues this Task, which is no longer suspended on anything.
-  void resume(std::coroutine_handle<> handle) {
-    suspended_on(nullptr, nullptr);
-    RunScope scope(*execution_, shielded_);
+  /// Continues this Task, which is no longer suspended on anything, unless it has to wait.
+  void resume(Waiter& waiter, std::coroutine_handle<> handle) {
+    if (!may_resume(waiter)) return;
+    suspended_on(nullptr);
+    RunScope scope(execution(), *this);
     handle.resume();
   }
-  [[nodiscard]] TaskPromiseBase* child() const noexcept { return child_; }
-  [[nodiscard]] Interruptible* awaiter() const noexcept { return awaiter_; }
 
   template <class T>
-  [[nodiscard]] FutureAwaiter<T> await_transform(DurableFuture<T>&& future) {
-    return FutureAwaiter<T>(*this, std::move(future));
+  [[nodiscard]] FutureAwaiter<T> await_transform(
+      DurableFuture<T>&& future, std::source_location where = std::source_location::current()) {
+    return FutureAwaiter<T>(*this, std::move(future), where);
   }
   /// Awaiting a named future consumes it: it is empty afterwards.
   template <class T>
-  [[nodiscard]] FutureAwaiter<T> await_transform(DurableFuture<T>& future) {
-    return FutureAwaiter<T>(*this, std::move(future));
+  [[nodiscard]] FutureAwaiter<T> await_transform(
+      DurableFuture<T>& future, std::source_location where = std::source_location::current()) {
+    return FutureAwaiter<T>(*this, std::move(future), where);
   }
   template <class T>
   [[nodiscard]] TaskAwaiter<T> await_transform(Task<T>&& task) {
@@ -101,9 +102,8 @@ class TaskPromiseBase {
   [[nodiscard]] TaskAwaiter<T> await_transform(Task<T>& task) {
     return TaskAwaiter<T>(*this, std::move(task));
   }
-  [[nodiscard]] std::suspend_never await_transform(BeginShield) noexcept {
-    shielded_ = true;
-    set_shielded_now(*execution_, true);
+  [[nodiscard]] std::suspend_never await_transform(BeginShield shield) noexcept {
+    begin_shield(shield.where());
     return {};
   }
   template <class Other>
@@ -115,19 +115,14 @@ class TaskPromiseBase {
   }
 
  private:
-  core::Execution* execution_ = nullptr;
   WaiterList waiters_;
-  TaskPromiseBase* child_ = nullptr;
-  Interruptible* awaiter_ = nullptr;
-  bool shielded_ = false;
   bool done_ = false;
 };
 
 template <class T>
-class TaskPromise final : public TaskPromiseBase, public CoroutineResult<T> {
+class TaskPromise : public TaskPromiseBase, public CoroutineResult<T> {
  public:
   TaskPromise() noexcept {}  // NOLINT: see TaskPromiseBase
-  [[nodiscard]] Task<T> get_return_object() noexcept { return Task<T>(*this); }
 };
 
 }  // namespace detail
@@ -141,22 +136,88 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task {
 
   /// Destroys the Task at its current point. The operations it waited for are cancelled.
   void reset() noexcept { frame_.reset(); }
+  /// True if its parameters refer to objects of other frames, so that it cannot outlive them.
+  [[nodiscard]] bool borrows() const noexcept { return frame_.handle() && promise_->borrows(); }
 
   // Internal: used by the engine and the combinators.
-  void run_until_suspended(core::Execution& execution, bool shielded) {
+  void run_until_suspended(core::Execution& execution) {
     if (!frame_.handle()) throw std::logic_error("this Task was moved from or awaited before");
-    frame_.promise().bind(execution, shielded);
-    detail::RunScope scope(execution, shielded);
+    promise_->begin(execution);
+    detail::RunScope scope(execution, *promise_);
     frame_.handle().resume();
   }
-  [[nodiscard]] promise_type& promise() const { return frame_.promise(); }
+  [[nodiscard]] promise_type& promise() const { return *promise_; }
+  [[nodiscard]] promise_type* find_promise() const { return frame_.handle() ? promise_ : nullptr; }
+  [[nodiscard]] std::coroutine_handle<> release() noexcept { return frame_.release(); }
 
  private:
-  friend class detail::TaskPromise<T>;
-  explicit Task(promise_type& promise) noexcept : frame_(promise) {}
-  detail::OwnedFrame<promise_type> frame_;
+  template <class, class...>
+  friend class detail::BoundTaskPromise;
+  template <class... Args>
+  explicit Task(detail::BoundTaskPromise<T, Args...>& promise) noexcept
+      : frame_(promise), promise_(&promise) {}
+  detail::OwnedFrame<void> frame_;
+  promise_type* promise_;  // in the frame
 };
 
+namespace detail {
+
+/// True if a parameter of this type refers to an object outside of the frame. The engine's own objects
+/// outlive every Task. The object of a lambda without captures is empty.
+template <class Arg>
+[[nodiscard]] constexpr bool is_borrowed() {
+  using Value = std::remove_cvref_t<Arg>;
+  if constexpr (std::is_same_v<Value, OrchestrationContext> || std::is_same_v<Value, core::Execution>) {
+    return false;
+  } else if constexpr (std::is_reference_v<Arg>) {
+    return !std::is_empty_v<Value>;
+  } else {
+    return std::is_pointer_v<Value> || (std::is_class_v<Value> && IsView<Value>::value);
+  }
+}
+
+/// True if an argument holds Tasks or futures with borrowed parameters.
+template <class Arg>
+[[nodiscard]] bool holds_borrowed(const Arg& /*unused*/) noexcept {
+  return false;
+}
+template <class T>
+[[nodiscard]] bool holds_borrowed(const Task<T>& task) noexcept {
+  return task.borrows();
+}
+template <class T>
+[[nodiscard]] bool holds_borrowed(const DurableFuture<T>& future) noexcept {
+  return future.borrows();
+}
+template <class T>
+[[nodiscard]] bool holds_borrowed(const std::vector<T>& many) noexcept {
+  for (const auto& one : many) {
+    if (holds_borrowed(one)) return true;
+  }
+  return false;
+}
+
+/// The promise of a coroutine with these parameter types. Some compilers do not pass the object of a lambda
+/// to the constructor, so types and values are checked separately.
+template <class T, class... Args>
+class BoundTaskPromise final : public TaskPromise<T> {
+ public:
+  template <class... Given>
+  explicit BoundTaskPromise(Given&... given) noexcept {
+    this->set_borrows((is_borrowed<Args>() || ...) || (holds_borrowed(given) || ...));
+  }
+  [[nodiscard]] Task<T> get_return_object() noexcept { return Task<T>(*this); }
+};
+
+}  // namespace detail
+}  // namespace duramen::inline v0
+
+template <class T, class... Args>
+struct std::coroutine_traits<duramen::Task<T>, Args...> {
+  using promise_type = duramen::detail::BoundTaskPromise<T, Args...>;
+};
+
+namespace duramen::inline v0 {
 namespace detail {
 
 /// Runs the child on the awaiting coroutine's stack until it first waits; after that the ready list wakes the
@@ -168,18 +229,17 @@ class TaskAwaiter final : public Waiter {
       : awaiting_(awaiting), task_(std::move(task)) {}
 
   [[nodiscard]] bool await_ready() {
-    task_.run_until_suspended(awaiting_.execution(), awaiting_.shielded());
+    task_.run_until_suspended(awaiting_.execution());
     return task_.promise().done();
   }
   void await_suspend(std::coroutine_handle<> handle) noexcept {
     handle_ = handle;
-    awaiting_.suspended_on(&task_.promise(), nullptr);
     task_.promise().add_waiter(*this);
   }
   T await_resume() { return task_.promise().take(); }
 
  private:
-  void run() override { awaiting_.resume(handle_); }
+  void run() override { awaiting_.resume(*this, handle_); }
 
   TaskPromiseBase& awaiting_;
   std::coroutine_handle<> handle_;
@@ -189,19 +249,15 @@ class TaskAwaiter final : public Waiter {
 template <class T>
 class FutureAwaiter final : public Interruptible {
  public:
-  FutureAwaiter(TaskPromiseBase& awaiting, DurableFuture<T>&& future) noexcept
-      : awaiting_(awaiting), future_(std::move(future)) {}
+  FutureAwaiter(TaskPromiseBase& awaiting, DurableFuture<T>&& future, std::source_location where) noexcept
+      : awaiting_(awaiting), where_(where), future_(std::move(future)) {}
 
   [[nodiscard]] bool await_ready() {
-    Operation& operation = future_.operation();
-    interrupted_ = !awaiting_.shielded() && is_cancelling(awaiting_.execution());
-    if (interrupted_) return true;
-    operation.start();
-    return operation.done();
+    return awaiting_.begin_await(future_.operation(), where_, interrupted_);
   }
   void await_suspend(std::coroutine_handle<> handle) noexcept {
     handle_ = handle;
-    awaiting_.suspended_on(nullptr, this);
+    awaiting_.suspended_on(this);
     future_.operation().add_waiter(*this);
   }
   T await_resume() {
@@ -215,42 +271,37 @@ class FutureAwaiter final : public Interruptible {
     }
     return future_.take();
   }
+  [[nodiscard]] Operation& operation() const override { return future_.operation(); }
 
  private:
-  void run() override { awaiting_.resume(handle_); }
+  void run() override { awaiting_.resume(*this, handle_); }
 
   TaskPromiseBase& awaiting_;
+  std::source_location where_;
   std::coroutine_handle<> handle_;
   DurableFuture<T> future_;
 };
 
-/// A Task as a branch of a combinator.
 template <class T>
-class TaskOperation final : public Operation, private Waiter {
+class TaskOperation final : public TaskBranch {
  public:
   TaskOperation(core::Execution& execution, Task<T>&& task) noexcept
-      : Operation(execution), task_(std::move(task)) {}
+      : TaskBranch(execution), task_(std::move(task)) {}
 
-  void drop(CancelReason reason) noexcept override {
-    if (done()) return;
-    Waiter::unlink();
-    DropScope scope(execution(), reason);
-    task_.reset();
-  }
   [[nodiscard]] static T take(Operation& operation, FutureReader<void>::Inner /*unused*/) {
     return static_cast<TaskOperation&>(operation).task_.promise().take();
   }
+  [[nodiscard]] Ended ended() const override {
+    return task() == nullptr ? Ended::cancelled : how_ended(task_.promise().error());
+  }
+  [[nodiscard]] bool borrows() const noexcept override { return task_.borrows(); }
 
  private:
-  void do_start() override {
-    task_.run_until_suspended(execution(), shielded_now(execution()));
-    if (task_.promise().done()) {
-      complete();
-    } else {
-      task_.promise().add_waiter(*this);
-    }
-  }
-  void run() override { complete(); }
+  [[nodiscard]] TaskNode* task() const noexcept override { return task_.find_promise(); }
+  [[nodiscard]] bool task_done() const noexcept override { return task_.promise().done(); }
+  void run_task() override { task_.run_until_suspended(execution()); }
+  void wait_for_task(Waiter& waiter) noexcept override { task_.promise().add_waiter(waiter); }
+  [[nodiscard]] std::coroutine_handle<> release_frame() noexcept override { return task_.release(); }
 
   Task<T> task_;
 };

@@ -20,6 +20,10 @@ namespace duramen::inline v0::core {
 
 namespace {
 
+/// Leaves code that makes calls without end. No std::exception, so that code does not catch it by accident.
+class Stopped {};
+constexpr std::size_t max_calls_after_stop = 1'000;
+
 /// Spreads entropy: two different inputs give unrelated outputs.
 std::uint64_t mix(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15ull;
@@ -153,6 +157,17 @@ void require_names(const EventBody& body) {
 
 // -- one action -----------------------------------------------------------------------------------
 
+/// True if nothing counts any more. Such calls do nothing, because a destructor may be calling; but a loop
+/// that never awaits has to end.
+bool Execution::ignores_calls() {
+  if (torn_down_) return true;
+  if (!stopped_) return false;
+  const std::size_t limit = max_calls_after_stop;
+  if (++calls_after_stop_ > (detail::mutant("a_loop_goes_on_after_its_limit") ? 1'000 * limit : limit))
+    throw Stopped();
+  return true;
+}
+
 /// Notes the place of a call that throws, for the failure of an instance whose code does not catch it. The
 /// exception does not name it: code may record the text, and a line changes with every edit of a file.
 template <class Call>
@@ -166,7 +181,7 @@ auto Execution::checked(const std::source_location& where, Call call) {
 }
 
 const Event* Execution::emit(EventBody body, const std::source_location& where) {
-  if (torn_down_ || stopped_) return nullptr;
+  if (ignores_calls()) return nullptr;
   return checked(where, [&] { return replaying_ ? match(body, where) : record(std::move(body), where); });
 }
 
@@ -212,6 +227,22 @@ bool Execution::count_action() {
                           " actions without waiting for one; let it wait in between, or raise "
                           "max_actions_per_turn"));
   return false;
+}
+
+bool Execution::count_interruption(const std::source_location& where) {
+  if (is_over()) return false;
+  // The defect is bounded as well: a test that never ends finds nothing.
+  const std::size_t limit = max_interrupted_awaits;
+  if (++interruptions_ <= (detail::mutant("a_cancelled_loop_goes_on") ? 4 * limit : limit)) return true;
+  stop(engine_failure(FailureKind::limit, "TooManyInterruptions",
+                      "the instance is being cancelled, and the code awaits again and again: more than " +
+                          std::to_string(max_interrupted_awaits) + " times, the last " +
+                          describe_place(where) + "; let a loop end when an await reports the cancellation"));
+  return false;
+}
+
+void Execution::warn(std::string text) {
+  if (!replaying_ && !is_over()) warnings_.push_back(std::move(text));
 }
 
 /// An actor that works off its mail waits for each message, and may find thousands of them.
@@ -299,7 +330,7 @@ const Event* Execution::match(const EventBody& body, const std::source_location&
 // -- what can be awaited --------------------------------------------------------------------------
 
 EventId Execution::schedule(detail::Leaf& leaf) {
-  if (torn_down_ || stopped_) return {};
+  if (ignores_calls()) return {};
   if (const auto* value = std::get_if<detail::RecordedValue>(&leaf.request())) {
     return schedule_recorded_value(leaf, *value);
   }
@@ -422,8 +453,9 @@ void Execution::chain(event::OrchestrationChained start, const std::source_locat
 void Execution::continue_as_new(Payload input, std::optional<std::string> version,
                                 const std::source_location& where) {
   if (torn_down_ || stopped_ || continue_) return;
-  if (detail::mutant("any_version_continues") || fits_or_throws(input, version, where))
-    continue_ = Continued{std::move(input), std::move(version)};
+  if (!detail::mutant("any_version_continues") && !fits_or_throws(input, version, where)) return;
+  continue_ = Continued{std::move(input), std::move(version)};
+  tasks_.continue_as_new();
 }
 
 /// False if the turn is over.
@@ -444,14 +476,14 @@ bool Execution::fits_or_throws(const Payload& input, const std::optional<std::st
 
 void Execution::set_custom_status(std::optional<std::string> status, const std::source_location& where) {
   // Even for calls that would throw: a destructor may be calling.
-  if (torn_down_ || stopped_) return;
+  if (ignores_calls()) return;
   // Before it is compared with history, which accepts any text in place of the recorded one.
   if (status) checked(where, [&] { require_status(*status); });
   if (emit(event::CustomStatusUpdated{status}, where) != nullptr) custom_status_ = std::move(status);
 }
 
 void Execution::set_key_value(std::string key, Payload value, const std::source_location& where) {
-  if (torn_down_ || stopped_) return;
+  if (ignores_calls()) return;
   checked(where, [&] {
     require_value(key, value);
     if (key_values_.size() >= max_keys && !key_values_.contains(key)) {

@@ -68,6 +68,7 @@ void Execution::tear_down() noexcept {
   torn_down_ = true;
   ready_.clear();
   root_.reset();
+  tasks_.clear();
   leaves_.clear();
 }
 
@@ -147,6 +148,7 @@ void Execution::replay(std::span<const Event> history) {
     }
     if (!check_completion(event)) break;
     if (!detail::mutant("refused_names_add_up")) actions_ = 0;
+    interruptions_ = 0;
     ++cursor_;
     last_event_id_ = event.id;
     schedules_.note(event);
@@ -378,6 +380,7 @@ bool Execution::continues() const noexcept { return end_ && std::holds_alternati
 void Execution::begin_segment(Event inbound) {
   segments_.push_back(delta_.size());
   if (!detail::mutant("actions_add_up_over_a_turn")) actions_ = 0;
+  interruptions_ = 0;
   if (!detail::mutant("the_size_of_a_batch_counts")) action_bytes_ = largest_action_bytes_ = 0;
   traces_before_ = traces_.size();
   append(std::move(inbound.body), inbound.source);
@@ -501,7 +504,7 @@ void Execution::begin(const event::OrchestrationStarted& started) {
   }
   if (!handler_) return;
   root_.emplace(handler_->invoke(context_, started.input));
-  root_->run_until_suspended(*this, false);
+  root_->run_until_suspended(*this);
 }
 
 void Execution::arrive(CarriedEvent mail) {
@@ -528,50 +531,65 @@ void Execution::cancel(const event::OrchestrationCancelRequested& request) {
     return;
   }
   cancelling_ = request;
-  // The innermost Task that the root awaits directly is the current position of the code. Tasks inside a
-  // combinator end with it; shielded code continues, and its awaiting code is interrupted afterwards.
-  detail::TaskPromiseBase* at = &root_->promise();
-  while (at->child() != nullptr && !at->shielded()) at = at->child();
-  if (at->shielded() || at->awaiter() == nullptr) return;
-  at->awaiter()->interrupt();
-  ready_.push(*at->awaiter());
+  if (!fixed_end_) tasks_.interrupt();
 }
 
 CancelReason Execution::drop_reason() const noexcept {
   if (drop_reason_) return *drop_reason_;
   // Operations dropped while a cancellation unwinds the code are dropped because of it; shielded code drops
   // its own.
-  if (!cancelling_ || shielded_now_) return CancelReason::dropped_future;
+  if (!cancelling_ || tasks_.is_shielded_now()) return CancelReason::dropped_future;
   return cancelling_->origin == CancelOrigin::parent ? CancelReason::parent_cancelled
                                                      : CancelReason::orchestration_terminal_cancelled;
 }
 
 void Execution::run_code() {
-  while (!stopped_) {
-    detail::Waiter* next = ready_.pop();
-    if (next == nullptr) break;
-    next->run();
-  }
+  run_until_nothing_is_ready();
   if (stopped_ || end_) return;
+  if (!fixed_end_) fixed_end_ = reached_end();
+  if (!fixed_end_ || tasks_.holds_end()) return;
+  // The next execution would not know of a cancel that came while this one waited for a shield.
+  const bool continues = std::holds_alternative<Continued>(*fixed_end_);
+  if (cancelling_ && continues && !detail::mutant("a_waiting_continue_forgets_the_cancel"))
+    fixed_end_ = cancelled_end();
+  end_ = std::move(*fixed_end_);
+}
+
+void Execution::run_until_nothing_is_ready() {
+  while (!stopped_) {
+    if (detail::Waiter* next = ready_.pop()) {
+      next->run();
+    } else if (!tasks_.step()) {
+      return;
+    }
+  }
+}
+
+Execution::End Execution::cancelled_end() const {
+  return Cancelled{cancelling_->reason, cancelling_->origin, cancelling_->mode, cancelling_->requested_by};
+}
+
+/// The end of the code, if there is one.
+std::optional<Execution::End> Execution::reached_end() {
+  std::optional<End> end;
   if (continue_ && cancelling_ && !detail::mutant("a_shield_continues_as_new")) {
     // The next execution would not know of the cancel: also shielded code ends here.
-    end_ = Cancelled{cancelling_->reason, cancelling_->origin, cancelling_->mode, cancelling_->requested_by};
+    end = cancelled_end();
   } else if (continue_) {
-    end_ = std::move(*continue_);
+    end = std::move(*continue_);
   } else if (root_ && root_->promise().done()) {
     try {
-      end_ = Returned{root_->promise().take()};
+      end = Returned{root_->promise().take()};
     } catch (...) {
-      end_ = Threw{base::bounded(failure_of(std::current_exception()))};
+      end = Threw{base::bounded(failure_of(std::current_exception()))};
     }
-    const auto* threw = std::get_if<Threw>(&*end_);
+    const auto* threw = std::get_if<Threw>(&*end);
     // The execution counts as cancelled however it cleaned up, unless the clean-up itself failed.
-    if (cancelling_ && (threw == nullptr || threw->failure.kind == FailureKind::cancelled)) {
-      end_ =
-          Cancelled{cancelling_->reason, cancelling_->origin, cancelling_->mode, cancelling_->requested_by};
-    }
+    if (cancelling_ && (threw == nullptr || threw->failure.kind == FailureKind::cancelled))
+      end = cancelled_end();
   }
-  if (end_) refuse_unfit_end();
+  if (end) refuse_unfit(*end, max_payload_bytes_);
+  return end;
 }
 
 /// If it is the exception of a call that was refused, with the place of that call.
@@ -585,11 +603,10 @@ Failure Execution::failure_of(const std::exception_ptr& thrown) const {
 }
 
 /// A result that cannot be stored is a failure of the code that made it.
-void Execution::refuse_unfit_end() {
-  const auto* returned = std::get_if<Returned>(&*end_);
+void Execution::refuse_unfit(End& end, std::size_t limit) {
+  const auto* returned = std::get_if<Returned>(&end);
   if (returned == nullptr) return;
-  if (auto failure = unfit(returned->output, max_payload_bytes_, "the result"))
-    end_ = Threw{std::move(*failure)};
+  if (auto failure = unfit(returned->output, limit, "the result")) end = Threw{std::move(*failure)};
 }
 
 // -- when the engine ends it ----------------------------------------------------------------------

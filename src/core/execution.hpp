@@ -5,11 +5,13 @@
 // segment. During replay the actions of the code are compared with history; after that they are recorded.
 //
 //   execution.cpp   the segments: replay, react, close, end
+//   live_tasks.cpp  which Task continues, and which a cancellation reaches
 //   admission.cpp   messages become inbound events
 //   actions.cpp     actions of code: schedule, drop, set, start
 //   outcome.cpp     the outputs of a turn
 #pragma once
 
+#include "core/live_tasks.hpp"
 #include "core/mailboxes.hpp"
 #include "core/schedules.hpp"
 #include "core/turn.hpp"
@@ -122,8 +124,14 @@ class Execution {
   [[nodiscard]] const event::OrchestrationCancelRequested* cancelling() const noexcept {
     return cancelling_ ? &*cancelling_ : nullptr;
   }
-  [[nodiscard]] bool shielded_now() const noexcept { return shielded_now_; }
-  bool set_shielded_now(bool shielded) noexcept { return std::exchange(shielded_now_, shielded); }
+  [[nodiscard]] LiveTasks& tasks() noexcept { return tasks_; }
+  /// True once nothing that code does counts: the engine has stopped it, or destroys its frames.
+  [[nodiscard]] bool is_over() const noexcept { return torn_down_ || stopped_.has_value(); }
+  /// Counts an await that ends at its begin, because the execution is being cancelled. False if there were
+  /// too many, which ends the turn.
+  [[nodiscard]] bool count_interruption(const std::source_location& where);
+  /// For the log, once the turn is committed.
+  void warn(std::string text);
 
  private:
   struct Returned {
@@ -174,8 +182,11 @@ class Execution {
   template <class Outcome>
   void resolve(EventId source, Outcome outcome);
   void run_code();
+  void run_until_nothing_is_ready();
+  [[nodiscard]] std::optional<End> reached_end();
+  [[nodiscard]] End cancelled_end() const;
   [[nodiscard]] Failure failure_of(const std::exception_ptr& thrown) const;
-  void refuse_unfit_end();
+  static void refuse_unfit(End& end, std::size_t limit);
   void close_recorded_segment();
   void compare_end(const Event& recorded);
   void drop_what_is_open();
@@ -203,6 +214,7 @@ class Execution {
   auto checked(const std::source_location& where, Call call);
   const Event* record(EventBody body, const std::source_location& where);
   const Event* match(const EventBody& body, const std::source_location& where);
+  [[nodiscard]] bool ignores_calls();
   [[nodiscard]] bool count_action();
   [[nodiscard]] bool is_answered_at_once(const EventBody& body) const;
   [[nodiscard]] bool count_bytes(const EventBody& body, const std::source_location& where);
@@ -260,6 +272,8 @@ class Execution {
   std::optional<std::string> custom_status_;
   KeyValues key_values_;
   std::optional<End> end_;
+  // The end of the code, while dropped Tasks inside a shield still run.
+  std::optional<End> fixed_end_;
   // Set if the engine ended the turn: mismatch, limit, corrupt history.
   std::optional<Failure> stopped_;
 
@@ -285,6 +299,7 @@ class Execution {
 
   // This segment.
   std::size_t actions_ = 0;
+  std::size_t interruptions_ = 0;
   std::size_t action_bytes_ = 0;
   std::size_t largest_action_bytes_ = 0;
   bool segment_open_ = false;
@@ -294,13 +309,14 @@ class Execution {
 
   // Live code. Declared last: frames are destroyed before the members they refer to.
   bool torn_down_ = false;
-  bool shielded_now_ = false;
+  std::size_t calls_after_stop_ = 0;
   std::optional<CancelReason> drop_reason_;
   std::optional<std::source_location> last_action_;  // place of the last action of the code
   std::optional<Refusal> refused_;                   // the last call that threw
   std::uint64_t completions_ = 0;
   detail::WaiterList ready_;
   std::unordered_map<EventId, detail::Leaf*> leaves_;
+  LiveTasks tasks_{*this};
   std::optional<Task<Payload>> root_;
 };
 

@@ -13,6 +13,8 @@ namespace duramen::inline v0::detail {
 class CoroutineError {
  public:
   void unhandled_exception() noexcept { error_ = std::current_exception(); }
+  /// Null if it ended without one, and after the result was taken.
+  [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
 
  protected:
   void rethrow() {
@@ -49,12 +51,14 @@ class CoroutineResult<void> : public CoroutineError {
   void take() { rethrow(); }
 };
 
-/// Owns a coroutine frame. Move-only.
+/// Owns a coroutine frame; `void` for a frame with a promise of any type. Move-only.
 template <class Promise>
 class OwnedFrame {
  public:
-  explicit OwnedFrame(Promise& promise) noexcept
-      : handle_(std::coroutine_handle<Promise>::from_promise(promise)) {}
+  template <class Actual>
+    requires(!std::is_same_v<Actual, OwnedFrame>)
+  explicit OwnedFrame(Actual& promise) noexcept
+      : handle_(std::coroutine_handle<Actual>::from_promise(promise)) {}
   OwnedFrame(OwnedFrame&& other) noexcept : handle_(std::exchange(other.handle_, {})) {}
   OwnedFrame& operator=(OwnedFrame&& other) noexcept {
     if (this != &other) {
@@ -71,7 +75,9 @@ class OwnedFrame {
   }
   /// Empty after a move or a reset.
   [[nodiscard]] std::coroutine_handle<Promise> handle() const noexcept { return handle_; }
-  [[nodiscard]] Promise& promise() const { return handle_.promise(); }
+  [[nodiscard]] auto& promise() const { return handle_.promise(); }
+  /// Gives up the frame: the caller owns it.
+  [[nodiscard]] std::coroutine_handle<Promise> release() noexcept { return std::exchange(handle_, {}); }
 
  private:
   std::coroutine_handle<Promise> handle_;

@@ -46,6 +46,7 @@ class Leaf final : public Operation {
 
   void drop(CancelReason reason) noexcept override;
   void detach() override;
+  [[nodiscard]] Ended ended() const override;
 
   /// Called by the execution when the answer arrives.
   void resolve(Payload result);

@@ -86,14 +86,20 @@ inline void Waiter::unlink() noexcept {
   previous_ = nullptr;
 }
 
+class Operation;
+
 /// A coroutine suspended on an operation, which a graceful cancellation may wake instead.
 class Interruptible : public Waiter {
  public:
   void interrupt() noexcept { interrupted_ = true; }
+  [[nodiscard]] virtual Operation& operation() const = 0;
 
  protected:
   bool interrupted_ = false;
 };
+
+/// How an operation ended. `cancelled`: only because the orchestration is being cancelled.
+enum class Ended : std::uint8_t { with_value, with_failure, cancelled };
 
 /// Something an orchestration can wait for. Lazy: nothing happens before start().
 class Operation {
@@ -115,6 +121,24 @@ class Operation {
   /// be detached.
   virtual void detach();
 
+  /// True if a Task is in it, at any depth. Code in a Task may clean up, so a cancellation waits for it.
+  [[nodiscard]] virtual bool has_tasks() const noexcept { return false; }
+  /// A cancellation has reached the await: the leaves in it are dropped, or not started; it is done when its
+  /// Tasks are. Only for operations with Tasks.
+  virtual void end_with_tasks(CancelReason /*reason*/) {}
+  /// Drops the leaves in it and leaves the Tasks alone.
+  virtual void drop_leaves(CancelReason reason) noexcept { drop(reason); }
+  /// It has lost a race. True: it is gone. False: a Task in it is inside a shield; the operation is done when
+  /// the last such Task has left its shield and is gone.
+  [[nodiscard]] virtual bool abandon(CancelReason reason) noexcept {
+    drop(reason);
+    return true;
+  }
+  /// Only once it is done.
+  [[nodiscard]] virtual Ended ended() const { return Ended::with_value; }
+  /// True if it refers to objects that another frame owns.
+  [[nodiscard]] virtual bool borrows() const noexcept { return false; }
+
   void add_waiter(Waiter& waiter) noexcept { waiters_.push(waiter); }
 
   [[nodiscard]] core::Execution& execution() const noexcept { return execution_; }
@@ -125,6 +149,8 @@ class Operation {
 
  protected:
   virtual void do_start() = 0;
+  /// For operations that start in another way than do_start().
+  void mark_started() noexcept { started_ = true; }
   /// Marks it done and makes its waiters ready.
   void complete() noexcept;
 
@@ -135,16 +161,15 @@ class Operation {
   bool started_ = false;
 };
 
+class TaskNode;
+
 /// Queries of the execution, for code that does not see its definition.
 [[nodiscard]] CancelReason drop_reason(const core::Execution& execution) noexcept;
 void make_ready(core::Execution& execution, WaiterList& waiters) noexcept;
-/// True during a graceful cancellation, which ends awaits that are not shielded.
-[[nodiscard]] bool is_cancelling(const core::Execution& execution) noexcept;
 [[noreturn]] void throw_cancelled(const core::Execution& execution);
 [[nodiscard]] Failure cancelled_failure(const core::Execution& execution);
-/// True if the running code is shielded; operations it starts inherit that.
-[[nodiscard]] bool shielded_now(const core::Execution& execution) noexcept;
-bool set_shielded_now(core::Execution& execution, bool shielded) noexcept;
+/// Notes the Task whose code runs now; returns the one before.
+TaskNode* set_running(core::Execution& execution, TaskNode* task) noexcept;
 
 /// While a DropScope lives, drops use `reason`.
 class DropScope {
@@ -162,15 +187,15 @@ class DropScope {
 /// Surrounds every resumption of a coroutine.
 class RunScope {
  public:
-  RunScope(core::Execution& execution, bool shielded) noexcept
-      : execution_(execution), previous_(set_shielded_now(execution, shielded)) {}
-  ~RunScope() { set_shielded_now(execution_, previous_); }
+  RunScope(core::Execution& execution, TaskNode& task) noexcept
+      : execution_(execution), previous_(set_running(execution, &task)) {}
+  ~RunScope() { set_running(execution_, previous_); }
   RunScope(const RunScope&) = delete;
   RunScope& operator=(const RunScope&) = delete;
 
  private:
   core::Execution& execution_;
-  bool previous_;
+  TaskNode* previous_;
 };
 
 }  // namespace detail

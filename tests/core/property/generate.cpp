@@ -11,7 +11,7 @@ constexpr int most_depth = 3;
 
 class Generator {
  public:
-  explicit Generator(Rng& rng) : rng_(rng), left_(rng.between(6, 40)) {}
+  explicit Generator(Rng& rng) : rng_(rng), left_(rng.between(8, 46)) {}
 
   std::vector<Node> statements(int depth, int longest, int shortest = 1) {
     std::vector<Node> block;
@@ -55,7 +55,7 @@ Node Generator::leaf() {
 Node Generator::expression(int depth) {
   if (depth <= 0 || left_ <= 1 || !rng_.one_in(3)) return leaf();
   --left_;
-  switch (rng_.below(8)) {
+  switch (rng_.below(10)) {
     case 0:
       return node(Kind::select, expressions(depth - 1, rng_.between(1, 3)));
     case 1:
@@ -68,6 +68,9 @@ Node Generator::expression(int depth) {
       return node(Kind::join2, expressions(depth - 1, 2));
     case 5:
       return limited(Kind::timeout, expressions(depth - 1, 1));
+    case 6:
+    case 7:
+      return limited(Kind::guarded, statements(depth - 1, 3));
     default:
       return node(Kind::nested, statements(depth - 1, 3));
   }
@@ -209,7 +212,7 @@ void change_a_block(Program& program, Rng& rng) {
 Program generate(Rng& rng) {
   Generator generator(rng);
   Program program;
-  program.graceful = rng.one_in(3);
+  program.graceful = rng.one_in(2);
   program.body = generator.statements(most_depth, 10, 3);
   return program;
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -25,7 +26,8 @@ constexpr int most_executions = 3;
 
 /// One run of a program from its beginning. All results so far are combined into one number, which influences
 /// the next inputs: a result that replay does not repeat shows in every later input.
-struct Run {
+struct Run : std::enable_shared_from_this<Run> {
+  explicit Run(Context& context) : ctx(context) {}
   Context& ctx;
   std::uint32_t so_far = 17;
 
@@ -61,9 +63,15 @@ struct Frame {
   }
 };
 
+/// The statements of a program, which outlives its runs: an argument by value, which an engine may keep.
+struct Block {
+  const Statements* statements;
+};
+
 enum class Flow { on, returned };
 
 Task<std::string> run_frame(Run& run, const Statements& statements);
+Task<std::string> run_alone(std::shared_ptr<Run> run, Block block);
 Task<Flow> run_block(Run& run, Frame& frame, const Statements& statements);
 AnyFuture make(Run& run, const Node& node);
 
@@ -200,6 +208,11 @@ AnyFuture make_timeout(Run& run, const Node& node) {
       limited);
 }
 
+Task<std::string> make_task(Run& run, const Node& node) {
+  if (node.flag) return run_alone(run.shared_from_this(), Block{&node.parts});
+  return run_frame(run, node.parts);
+}
+
 AnyFuture make(Run& run, const Node& node) {
   switch (node.kind) {
     case Kind::activity:
@@ -231,7 +244,9 @@ AnyFuture make(Run& run, const Node& node) {
     case Kind::join2:
       return make_join2(run, node);
     case Kind::nested:
-      return as_future(run, run_frame(run, node.parts));
+      return as_future(run, make_task(run, node));
+    case Kind::guarded:
+      return as_future(run, run.ctx.shield(milliseconds(node.a), make_task(run, node)));
     default:
       throw std::logic_error("not something to wait for: " + std::string(kind_name(node.kind)));
   }
@@ -422,10 +437,15 @@ Task<std::string> run_frame(Run& run, const Statements& statements) {
   co_return std::to_string(run.so_far);
 }
 
+/// The same, and it can outlive the Task that began it.
+Task<std::string> run_alone(std::shared_ptr<Run> run, Block block) {
+  co_return co_await run_frame(*run, *block.statements);
+}
+
 Task<Payload> run_program(std::shared_ptr<const Program> program, Context& ctx, Payload input) {
-  Run run{ctx};
-  run.note(input.data);
-  co_return Payload::text(co_await run_frame(run, program->body));
+  const auto run = std::make_shared<Run>(ctx);
+  run->note(input.data);
+  co_return Payload::text(co_await run_frame(*run, program->body));
 }
 
 }  // namespace

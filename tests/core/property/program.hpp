@@ -28,7 +28,8 @@ enum class Kind : std::uint8_t {
   select3,   //
   join,      // parts: what is waited for, as a list
   join2,     //
-  nested,    // parts: the statements of a Task that is a branch
+  nested,    // parts: the statements of a Task that is a branch; flag: it owns all that it uses
+  guarded,   // a: ms; parts: the same inside a shield
   // -- statements
   await,         // part 0
   attempt,       // part 0: a future, its failure a value; the other parts run if it fails

@@ -59,5 +59,58 @@ TEST_F(Trees, ARecursionWithoutEndIsCancelledWhereItStands) {
   EXPECT_EQ(world.log.count(LogLevel::error), 0u);
 }
 
+/// A chain of five instances, each with a child and an activity. Every second one cleans up.
+class Chains : public ::testing::Test {
+ protected:
+  static constexpr int last = 4;
+  static Task<int> link(OrchestrationContext& ctx, int depth) {
+    auto activity = ctx.schedule_activity<int>("Wait", depth).start();
+    if (depth == last) co_return co_await std::move(activity);
+    const char* const next = depth % 2 == 0 ? "graceful link" : "link";
+    const ChildOptions id = ChildOptions().id("link-" + std::to_string(depth + 1));
+    auto child = ctx.schedule_sub_orchestration<int>(next, depth + 1, id);
+    co_await ctx.join2(std::move(activity), std::move(child));
+    co_return 0;
+  }
+  void cancel_the_root(CancelMode mode) {
+    world.registry.add("link", link);
+    world.registry.add("graceful link", link, OrchestrationOptions().graceful());
+    waiters.add_to(world.registry, "Wait");
+    world.run();
+    world.client.start("link-0", "link", 0).value();
+    world.until([&] { return waiters.begun() == last + 1; });
+    world.client.cancel("link-0", "the customer left", mode).value();
+    world.until([&] { return waiters.stops().size() == last + 1; });
+  }
+  void expect_the_words(CancelMode mode) {
+    for (int depth = 0; depth <= last; ++depth) {
+      const InstanceId id("link-" + std::to_string(depth));
+      EXPECT_EQ(world.client.wait(id, forever).value().failure->message, "the customer left") << id.value;
+      const auto request = world.client.explain(id).value().cancel_request;
+      ASSERT_TRUE(request) << id.value;
+      EXPECT_EQ(request->reason, "the customer left") << id.value;
+      EXPECT_EQ(request->mode, mode) << id.value;
+      EXPECT_EQ(request->by, depth == 0 ? CancelOrigin::client : CancelOrigin::parent) << id.value;
+    }
+    for (const Waiters::Stop& stop : waiters.stops()) {
+      EXPECT_EQ(stop.reason, stop.instance == "link-0" ? CancelReason::orchestration_terminal_cancelled
+                                                       : CancelReason::parent_cancelled)
+          << stop.instance;
+    }
+  }
+  StoreWorld world;
+  Waiters waiters;
+};
+
+TEST_F(Chains, EveryDepthKnowsTheWordsOfTheClient) {
+  cancel_the_root(CancelMode::graceful);
+  expect_the_words(CancelMode::graceful);
+}
+
+TEST_F(Chains, EveryDepthKnowsThatItWasTerminated) {
+  cancel_the_root(CancelMode::terminate);
+  expect_the_words(CancelMode::terminate);
+}
+
 }  // namespace
 }  // namespace duramen::test
