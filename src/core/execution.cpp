@@ -101,17 +101,18 @@ void Execution::take(const TurnInput& input) {
   take_early_cancel(input);
   for (std::size_t i = 0; i < input.messages.size() && !stopped_; ++i) {
     const bool early = early_cancel_ && i == early_cancel_at_;
-    // Without the code, a cancel in the batch ends the execution, and what stands before it has no reader.
-    const bool cuts = handler_ != nullptr || detail::mutant("large_mail_hides_a_cancel");
     // A cancel does not wait behind the backlog of a large turn.
     const bool waits = !std::holds_alternative<message::CancelInstance>(input.messages[i]) ||
                        detail::mutant("a_large_turn_leaves_its_cancel");
-    const bool enough = (cuts && waits && bytes_ > large_turn_bytes) || (continues() && !delta_.empty());
+    const bool enough = (waits && bytes_ > large_turn_bytes) || (continues() && !delta_.empty());
     if (enough && !early && !detail::mutant("a_turn_takes_its_whole_batch")) continue;
     taken_.push_back(i);
     if (!early) react(input.messages[i]);
   }
   early_cancel_.reset();
+  if (!end_ || continues()) return;
+  ignored_ += input.messages.size() - taken_.size();
+  take_rest(input);
 }
 
 /// An end takes everything.

@@ -435,13 +435,13 @@ void Node::report_gauges(const detail::StoreGauges& gauges) {
 /// One report at a time: while the store is slow, they must not gather on its lane.
 void Node::report_node() {
   if (stopping_) return;
+  reporting_ = true;
   const LeaseTime began = env_.clock().lease_now();
   env_.run_elsewhere(Lane::store, [this, began, running = activities_.running(), resident = turns_.resident(),
                                    abandoned = activities_.abandoned()] {
     reporter_.report(running, resident, abandoned);
     env_.loop().post([this, began] { reported(began); });
   });
-  reporting_ = true;
   if (detail::mutant("reports_do_not_wait_for_each_other")) report_later(began);
 }
 

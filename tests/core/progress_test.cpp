@@ -432,6 +432,7 @@ TEST(TurnBytes, ALargeTurnTakesTheCancelBehindItsBacklog) {
     backlog.push_back(instance.cancelling("enough", mode));
     instance.deliver(backlog);
     EXPECT_EQ(instance.status(), Status::cancelled);
+    EXPECT_THAT(instance.left(), IsEmpty());
   }
 }
 

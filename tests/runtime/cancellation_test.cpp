@@ -194,6 +194,41 @@ TEST_F(Cancellation, CancellingAnEndedInstanceChangesNothing) {
   EXPECT_EQ(world.client.get_instance("done").value().status, Status::completed);
 }
 
+TEST_F(Cancellation, TerminateReachesAChildThatCleansUp) {
+  const auto undo = [](OrchestrationContext& ctx) -> Task<std::string> {
+    co_return co_await ctx.schedule_wait("never");
+  };
+  const auto cleans_up = [undo](OrchestrationContext& ctx, std::string child) -> Task<std::string> {
+    try {
+      if (child.empty())
+        co_await ctx.schedule_wait("never");
+      else
+        co_await ctx.schedule_sub_orchestration("cleans_up", "", ChildOptions().id(child));
+    } catch (const CancelledError&) {
+    }
+    co_return co_await ctx.shield(1h, undo(ctx));
+  };
+  world.registry.add("cleans_up", cleans_up, OrchestrationOptions().graceful());
+  world.run();
+  world.client.start("parent", "cleans_up", "child").value();
+  const auto becomes = [&](const InstanceId& id, Status status) {
+    const auto end = std::chrono::steady_clock::now() + forever;
+    while (std::chrono::steady_clock::now() < end) {
+      const auto state = world.client.get_instance(id);
+      if (state && state->status == status) return true;
+      std::this_thread::sleep_for(1ms);
+    }
+    return false;
+  };
+  ASSERT_TRUE(becomes("child", Status::running));
+  world.client.cancel("parent", "enough").value();
+  ASSERT_TRUE(becomes("parent", Status::cancelling));
+  ASSERT_TRUE(becomes("child", Status::cancelling));
+  world.client.cancel("parent", "now", CancelMode::terminate).value();
+  EXPECT_TRUE(becomes("parent", Status::cancelled));
+  EXPECT_TRUE(becomes("child", Status::cancelled));
+}
+
 TEST_F(Cancellation, CancellingAnUnknownInstanceIsNotFound) {
   world.run();
   const auto result = world.client.cancel("nobody", "why not");

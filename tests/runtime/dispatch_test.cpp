@@ -186,7 +186,7 @@ TEST(CondemnedStart, IsWrittenWithTheLimitsOfItsNode) {
     fetch.node = "doomed";
     fetch.limit = 1;
     fetch.lease = 10s;
-    fetch.orchestrations = {{"it", {"1.0.0"}}};
+    fetch.orchestrations.emplace().push_back({"it", {"1.0.0"}});
     ASSERT_EQ(world.provider->fetch_turns(fetch).value().items.size(), 1u);
     world.clock.advance(11s);
   }
