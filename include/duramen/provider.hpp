@@ -426,9 +426,19 @@ struct Heartbeat {
   std::optional<Payload> details;
 };
 
+/// How far the holder of a lease is with its activity.
+enum class ActivityProgress : std::uint8_t {
+  /// It has not begun: it waits for a thread. Its limits count from the end of the extended lease.
+  waits,
+  /// It has begun since the last renewal. Its limits count from now.
+  begins,
+  runs,  ///< its limits stay as they are
+};
+
 struct ActivityRenewal {
   ActivityLease lease;
   std::optional<Heartbeat> heartbeat = std::nullopt;
+  ActivityProgress progress = ActivityProgress::runs;
 };
 
 enum class RenewOutcome : std::uint8_t { renewed, cancelled, lease_lost };
@@ -585,6 +595,10 @@ class Provider {
   [[nodiscard]] virtual Result<ActivityBatch> fetch_activities(const ActivityFetch& request) = 0;
   [[nodiscard]] virtual Result<std::vector<AckResult>> ack_activities(std::span<const ActivityAck> acks) = 0;
   /// Extends leases that still exist and stores their heartbeats.
+  ///
+  /// The holder of a lease fails its activity itself when `start_to_close` or `heartbeat` has passed since it
+  /// began. For a holder that does not, a sweep does: these limits count from the end of the first lease,
+  /// until a renewal reports the progress of the activity.
   [[nodiscard]] virtual Result<std::vector<RenewResult>> renew_activities(
       std::span<const ActivityRenewal> leases, Duration extend) = 0;
   [[nodiscard]] virtual Result<void> release_activities(std::span<const ActivityRelease> items) = 0;

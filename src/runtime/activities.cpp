@@ -58,14 +58,6 @@ ActivityOutcome outcome_of(const detail::ActivityState& state, const std::varian
 
 }  // namespace
 
-std::optional<Duration> shortest_limit(const ActivityOptions& options) {
-  std::optional<Duration> shortest;
-  for (const Duration limit : {options.schedule_to_start, options.start_to_close, options.heartbeat}) {
-    if (limit > Duration{} && (!shortest || limit < *shortest)) shortest = base::no_longer(limit);
-  }
-  return shortest;
-}
-
 /// A coroutine activity under way. It owns the frame and everything the frame refers to. The frame owns it in
 /// turn, through the function called at its end: so a frame that the user's code will resume outlives the
 /// runtime. The end of the coroutine or the destruction of the frame breaks this cycle.
@@ -119,6 +111,44 @@ Activities::Activities(const detail::ActivityHost& host, const Registry& registr
       stolen_early_(capacity.lease),
       threads_(env_, Lane::activities, "activities", host.log) {}
 
+// -- places ---------------------------------------------------------------------------------------
+
+bool Activities::is_function(const std::string& name) const {
+  const auto handler = registry_.find_activity(name);
+  return handler != nullptr && std::holds_alternative<ActivityHandler::Function>(handler->run);
+}
+
+void Activities::note_function_time(Duration took) noexcept {
+  function_ms_ += (static_cast<double>(took.count()) - function_ms_) / 8;
+}
+
+/// As many functions as begin within a short time.
+std::size_t Activities::prefetch() const noexcept {
+  constexpr double soon_ms = 20;
+  constexpr double fewest = 8;
+  constexpr double most = 256;
+  if (detail::mutant("functions_are_hoarded")) return capacity_.places;
+  const double begin_soon = static_cast<double>(capacity_.threads) * soon_ms / std::max(function_ms_, 0.01);
+  return static_cast<std::size_t>(std::clamp(begin_soon, fewest, most));
+}
+
+std::size_t Activities::free_functions() const noexcept {
+  if (capacity_.threads == 0) return free_places();
+  const std::size_t places = capacity_.threads + prefetch();
+  const std::size_t taken = functions_ + reserved_functions_;
+  return taken >= places ? 0 : std::min(free_places(), places - taken);
+}
+
+std::size_t Activities::functions_to_fetch() const noexcept {
+  if (capacity_.threads == 0) return free_places();
+  const std::size_t free = free_functions();
+  if (free < std::min(prefetch() / 2, free_places())) return 0;
+  // A turn that is stored meanwhile finds places for its own.
+  return std::min(free, (capacity_.threads + prefetch() + 1) / 2);
+}
+
+// -------------------------------------------------------------------------------------------------
+
 std::vector<std::string> Activities::active_sessions() const {
   std::vector<std::string> active;
   for (const auto& [session, count] : sessions_) active.push_back(session);
@@ -151,15 +181,15 @@ void Activities::run(LeasedActivity leased, LeaseTime since) {
     abandon(old);
   }
   if (leased.request.session_id) ++sessions_[*leased.request.session_id];
-  const Duration heartbeat_limit = leased.request.options.heartbeat;
   auto state = std::make_shared<detail::ActivityState>(std::move(leased), link_);
-  host_.leases.keep(lease, state, since, heartbeat_limit);
+  host_.leases.keep(lease, state, since, state->request().options);
   const Running running{std::move(state), std::move(handler), env_.clock().lease_now()};
   running_.insert_or_assign(lease.key, running);
+  if (running.is_function()) ++functions_;
 
   if (const auto reason = stolen_early_.take(lease, running.began))
     return stop(lease, StopCause::cancelled, *reason);
-  if (std::holds_alternative<ActivityHandler::Function>(running.handler->run)) {
+  if (running.is_function()) {
     run_function(running);
   } else {
     run_coroutine(running);
@@ -192,7 +222,9 @@ std::shared_ptr<detail::ActivityState> Activities::begin(const std::weak_ptr<det
   // The loop knows already, or is about to.
   if (standing == Standing::not_kept && !detail::mutant("queued_activity_begins_though_stopped"))
     return nullptr;
-  return state->begin(env_.clock().now()) ? state : nullptr;
+  if (!state->begin(env_.clock().now())) return nullptr;
+  host_.leases.begun(lease);
+  return state;
 }
 
 void Activities::run_function(const Running& running) {
@@ -205,6 +237,7 @@ void Activities::call_function(const std::weak_ptr<detail::ActivityState>& queue
                                const ActivityHandler& handler) {
   const std::shared_ptr<detail::ActivityState> state = begin(queued);
   if (!state) return;
+  const LeaseTime began = env_.clock().lease_now();
   Outcome result;
   try {
     ActivityContext context(state);
@@ -214,7 +247,9 @@ void Activities::call_function(const std::weak_ptr<detail::ActivityState>& queue
     result = failed(std::current_exception(), state->attempt());
   }
   state->set_returned();
-  env_.loop().post([this, lease = state->work().lease, result = std::move(result)]() mutable {
+  const Duration took = env_.clock().lease_now() - began;
+  env_.loop().post([this, lease = state->work().lease, took, result = std::move(result)]() mutable {
+    note_function_time(took);
     ended(lease, std::move(result));
   });
 }
@@ -326,6 +361,32 @@ detail::StopAnswer Activities::request_stop(const std::shared_ptr<detail::Activi
   return answer;
 }
 
+void Activities::limit_passed(const std::shared_ptr<detail::ActivityState>& state, TimeoutKind which) {
+  const LeaseTime now = env_.clock().lease_now();
+  state->set_passed_limit(which);
+  const detail::StopAnswer answer =
+      request_stop(state, StopCause::cancelled, CancelReason::timeout, {now, false});
+  env_.loop().post([this, state, answer, now] { fail_overdue(*state, answer, now); });
+}
+
+void Activities::fail_overdue(const detail::ActivityState& state, detail::StopAnswer answer,
+                              LeaseTime asked) {
+  const ActivityKey& key = state.work().lease.key;
+  asked_to_stop(state, answer, asked);
+  const auto found = running_.find(key);
+  if (found == running_.end() || found->second.state.get() != &state) return;  // it has ended
+  if (answer != detail::StopAnswer::asked_before) report_timeout(found->second);
+}
+
+/// The failure is stored like any other result. The code may run on: what it returns is dropped.
+void Activities::report_timeout(Running& running) {
+  if (std::exchange(running.timed_out, true)) return;
+  const detail::ActivityState& state = *running.state;
+  Failure failure = overdue_failure(state.request(), *state.passed_limit(), state.work().attempt);
+  events_.activity_finished(FinishedActivity{state.request().instance, running.lease(), std::move(failure),
+                                             state.ran(), state.last_details()});
+}
+
 /// What follows on the loop.
 void Activities::asked_to_stop(const detail::ActivityState& state, detail::StopAnswer answer,
                                LeaseTime asked) {
@@ -407,6 +468,7 @@ void Activities::abandon(const ActivityLease& lease) {
   leave_session(found->second);
   // At a shutdown its lease is renewed as long as this runtime waits for others: see release_abandoned().
   if (detail::mutant("abandoned_at_shutdown_is_released_early")) release_lease(found->second);
+  if (is_function) --functions_;
   if (found->second.state->cause() == StopCause::lease_lost) count_lost(lease.key);
   abandoned_.emplace(AttemptKey{lease.key, lease.token}, std::move(found->second));
   running_.erase(found);
@@ -455,8 +517,9 @@ void Activities::ended(const ActivityLease& lease, Outcome result) {
   }
   const auto found = running_.find(lease.key);
   if (found == running_.end() || found->second.lease().token != lease.token) return;
-  const Running running = std::move(found->second);
+  Running running = std::move(found->second);
   running_.erase(found);
+  if (running.is_function()) --functions_;
   // This process may have stood still since the activity returned, or while it ran.
   if (host_.leases.standing(lease) == Standing::over && !detail::mutant("an_end_counts_after_its_lease"))
     running.state->ask_to_stop(StopCause::lease_lost, {});
@@ -478,10 +541,13 @@ void Activities::count_lost(const ActivityKey& key) {
   ++lost_[key];
 }
 
-void Activities::deliver(const Running& running, std::optional<Heartbeat> unsent, Outcome result) {
+void Activities::deliver(Running& running, std::optional<Heartbeat> unsent, Outcome result) {
   switch (outcome_of(*running.state, result)) {
     // The result came after the stop: the store has decided without it and would refuse it.
     case ActivityOutcome::cancelled:
+      // Unless this node decided it, and has not reported it yet.
+      if (running.state->passed_limit() && running.state->reason() == CancelReason::timeout)
+        report_timeout(running);
       return;
     case ActivityOutcome::lease_lost:
       return count_lost(running.lease().key);

@@ -17,6 +17,7 @@
 #include "runtime/lane_threads.hpp"
 #include "runtime/lease_keeper.hpp"
 #include "runtime/log.hpp"
+#include "runtime/places.hpp"
 #include "runtime/stop_notifier.hpp"
 #include <duramen/env.hpp>
 #include <duramen/function.hpp>
@@ -45,11 +46,10 @@ struct FinishedActivity {
   std::optional<Payload> heartbeat = std::nullopt;  ///< with a failure: its last details
 };
 
-/// The first of an activity's time limits that can pass; absent if it has none.
-[[nodiscard]] std::optional<Duration> shortest_limit(const ActivityOptions& options);
-
 struct ActivityCapacity {
   std::size_t places = 4096;
+  /// For functions. Zero: functions need no threads.
+  std::size_t threads = 0;
   std::size_t max_abandoned = 64;
   Duration grace{};
   std::uint32_t max_attempts = 10;
@@ -89,13 +89,25 @@ class Activities {
     const std::size_t taken = running_.size() + reserved_places_;
     return taken >= capacity_.places ? 0 : capacity_.places - taken;
   }
+  [[nodiscard]] bool is_function(const std::string& name) const;
+  /// The part of them that functions may take: as many as there are threads, and a few that begin soon. More
+  /// would wait here while other nodes are idle.
+  [[nodiscard]] std::size_t free_functions() const noexcept;
+  /// The same, or none if a fetch would bring too few.
+  [[nodiscard]] std::size_t functions_to_fetch() const noexcept;
   /// Places for activities that a commit or a fetch under way may bring. Each is released right before its
   /// activity runs, and cancelled if none comes.
-  void reserve(std::size_t places) noexcept { reserved_places_ += places; }
-  void release(std::size_t places) noexcept { reserved_places_ -= places; }
-  void cancel_reservation(std::size_t places) {
+  void reserve(const Places& places) noexcept {
+    reserved_places_ += places.all;
+    reserved_functions_ += places.functions;
+  }
+  void release(const Places& places) noexcept {
+    reserved_places_ -= places.all;
+    reserved_functions_ -= places.functions;
+  }
+  void cancel_reservation(const Places& places) {
     release(places);
-    if (places > 0) events_.place_freed();
+    if (places.all > 0) events_.place_freed();
   }
   [[nodiscard]] std::size_t running() const noexcept { return running_.size(); }
   /// Any thread.
@@ -115,6 +127,8 @@ class Activities {
   /// The lease of the activity is gone. Its stop token fires without the loop, which may be blocked. Any
   /// thread.
   void lease_gone(const std::shared_ptr<detail::ActivityState>& state, StopCause cause, CancelReason reason);
+  /// A time limit of the running activity has passed: fails it, and asks it to stop. Any thread.
+  void limit_passed(const std::shared_ptr<detail::ActivityState>& state, TimeoutKind which);
   void stop_execution(Incarnation incarnation, ExecutionId execution, CancelReason reason);
   /// The runtime is stopping: from now on no activity begins.
   void stop_all();
@@ -127,8 +141,13 @@ class Activities {
     std::shared_ptr<const ActivityHandler> handler;
     LeaseTime began;
     LeaseTime stop_asked{};
+    bool timed_out = false;  // its failure was reported
     [[nodiscard]] const ActivityLease& lease() const noexcept { return state->work().lease; }
+    [[nodiscard]] bool is_function() const noexcept {
+      return std::holds_alternative<ActivityHandler::Function>(handler->run);
+    }
   };
+  static constexpr double slow_function = 1000;
   using AttemptKey = std::pair<ActivityKey, LeaseToken>;
   struct CoroutineRun;
   using Outcome = std::variant<Payload, Failure>;
@@ -141,8 +160,12 @@ class Activities {
   detail::StopAnswer request_stop(const std::shared_ptr<detail::ActivityState>& state, StopCause cause,
                                   CancelReason reason, const StopNotifier::Cancel& cancel);
   void asked_to_stop(const detail::ActivityState& state, detail::StopAnswer answer, LeaseTime asked);
+  void fail_overdue(const detail::ActivityState& state, detail::StopAnswer answer, LeaseTime asked);
+  void report_timeout(Running& running);
+  void note_function_time(Duration took) noexcept;
+  [[nodiscard]] std::size_t prefetch() const noexcept;
   void ended(const ActivityLease& lease, Outcome result);
-  void deliver(const Running& running, std::optional<Heartbeat> unsent, Outcome result);
+  void deliver(Running& running, std::optional<Heartbeat> unsent, Outcome result);
   [[nodiscard]] std::optional<Payload> details_for_retry(const detail::ActivityState& state) const;
   void condemn(LeasedActivity leased);
   void check_grace_at(const ActivityLease& lease, LeaseTime when);
@@ -177,6 +200,9 @@ class Activities {
   // The loop's.
   std::unordered_map<ActivityKey, Running> running_;
   std::size_t reserved_places_ = 0;
+  std::size_t reserved_functions_ = 0;
+  std::size_t functions_ = 0;                    // of running_
+  double function_ms_ = slow_function;           // about how long a function runs
   std::map<std::string, std::size_t> sessions_;  // how many activities each has here
   std::map<AttemptKey, Running> abandoned_;
   std::unordered_map<ActivityKey, std::uint32_t> lost_;  // leases, while their activities have not ended

@@ -92,6 +92,13 @@ class ActivityState {
     return at == LeaseTime::max() ? std::nullopt : std::optional(at);
   }
 
+  /// The time limit for which this node stops the activity. Set before ask_to_stop().
+  void set_passed_limit(TimeoutKind which) noexcept { passed_limit_.store(static_cast<int>(which)); }
+  [[nodiscard]] std::optional<TimeoutKind> passed_limit() const noexcept {
+    const int which = passed_limit_.load();
+    return which < 0 ? std::nullopt : std::optional(static_cast<TimeoutKind>(which));
+  }
+
   [[nodiscard]] StopCause cause() const noexcept { return static_cast<StopCause>(progress_.load() & 0xffu); }
   [[nodiscard]] CancelReason reason() const noexcept {
     return static_cast<CancelReason>(progress_.load() >> 8u & 0xffu);
@@ -129,6 +136,7 @@ class ActivityState {
   std::atomic<std::uint32_t> progress_{0};
   std::atomic<TimePoint> started_at_{TimePoint{}};
   std::atomic<LeaseTime> notified_at_{LeaseTime::max()};
+  std::atomic<int> passed_limit_{-1};
   std::atomic<bool> stop_noticed_{false};
   std::atomic<bool> pausing_{false};
   std::weak_ptr<std::optional<ActivityTask<Payload>>> frame_;

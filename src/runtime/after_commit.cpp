@@ -1,5 +1,6 @@
 #include "runtime/after_commit.hpp"
 
+#include "base/longest_wait.hpp"
 #include <duramen/detail/mutant.hpp>
 
 #include <algorithm>
@@ -11,12 +12,13 @@ namespace duramen::inline v0::runtime {
 
 namespace {
 
-/// The first time limit of the scheduled activities that can pass; absent if there is none.
+/// The shortest limit on waiting of the scheduled activities; absent if there is none. Their holders check
+/// the other limits.
 std::optional<Duration> shortest_of(const std::vector<NewActivity>& activities) {
   std::optional<Duration> shortest;
   for (const NewActivity& activity : activities) {
-    if (const auto limit = shortest_limit(activity.request.options))
-      shortest = std::min(*limit, shortest.value_or(*limit));
+    const Duration limit = base::no_longer(activity.request.options.schedule_to_start);
+    if (limit > Duration{}) shortest = std::min(limit, shortest.value_or(limit));
   }
   return shortest;
 }

@@ -1,5 +1,6 @@
 #include "runtime/lease_keeper.hpp"
 
+#include "base/longest_wait.hpp"
 #include "store/answers.hpp"
 #include <duramen/detail/mutant.hpp>
 
@@ -23,11 +24,34 @@ void LeaseKeeper::stop() {
 }
 
 void LeaseKeeper::keep(const ActivityLease& lease, const std::shared_ptr<detail::ActivityState>& holder,
-                       LeaseTime since, Duration heartbeat_limit) {
+                       LeaseTime since, const ActivityOptions& limits) {
   std::lock_guard lock(mutex_);
-  kept_[lease.key] = KeptLease{lease.token, holder, since + lease_, heartbeat_limit, std::nullopt, {}, since};
+  KeptLease& kept = kept_[lease.key];
+  kept = KeptLease{};
+  kept.token = lease.token;
+  kept.holder = holder;
+  kept.deadline = since + lease_;
+  kept.limits = limits;
+  kept.last_sent = since;
   // All leases last equally long: an end that is planned already comes first.
   if (!end_planned_) plan_end(since + lease_);
+  if (detail::mutant("limits_count_from_the_lease")) count_from(kept, since);
+}
+
+void LeaseKeeper::begun(const ActivityLease& lease) {
+  const LeaseTime now = env_.clock().lease_now();
+  std::lock_guard lock(mutex_);
+  const auto found = find(lease);
+  if (found == kept_.end() || found->second.begun) return;
+  found->second.begun = true;
+  if (!detail::mutant("limits_are_left_to_the_sweep")) count_from(found->second, now);
+}
+
+void LeaseKeeper::count_from(KeptLease& kept, LeaseTime when) {
+  if (kept.limits.start_to_close > Duration{})
+    kept.close_by = when + base::no_longer(kept.limits.start_to_close);
+  if (kept.limits.heartbeat > Duration{}) kept.beat_by = when + base::no_longer(kept.limits.heartbeat);
+  if (!end_planned_ || kept.first_end() < *end_planned_) plan_end(kept.first_end());
 }
 
 LeaseKeeper::Kept::iterator LeaseKeeper::find(const ActivityLease& lease) {
@@ -58,11 +82,13 @@ void LeaseKeeper::beat(const ActivityLease& lease, std::optional<Payload> detail
   const auto found = find(lease);
   if (found == kept_.end()) return;  // lost or released
   KeptLease& kept = found->second;
+  // Not if its end is on its way.
+  if (kept.beat_by != LeaseTime::max()) kept.beat_by = now + base::no_longer(kept.limits.heartbeat);
   if (!kept.heartbeat) {
     // At once if the last one was long ago, so that a heartbeat in time arrives in time. Otherwise no more
     // often than needed.
     const Duration limit =
-        kept.heartbeat_limit > Duration{} ? std::min(kept.heartbeat_limit, lease_) : lease_;
+        kept.limits.heartbeat > Duration{} ? std::min(kept.limits.heartbeat, lease_) : lease_;
     kept.heartbeat.emplace();
     kept.send_at = std::max(now, kept.last_sent + limit / 3);
   }
@@ -87,8 +113,11 @@ std::vector<ActivityRenewal> LeaseKeeper::take_due(LeaseTime now) {
     const bool old = kept.deadline - now <= lease_ * 2 / 3;
     const bool beats = kept.heartbeat && kept.send_at <= now;
     if (kept.heartbeat && (old || beats)) kept.last_sent = now;
-    if (old || beats)
-      due.push_back({ActivityLease{key, kept.token}, std::exchange(kept.heartbeat, std::nullopt)});
+    if (!old && !beats) continue;
+    const ActivityProgress progress = !kept.begun                                ? ActivityProgress::waits
+                                      : std::exchange(kept.begin_reported, true) ? ActivityProgress::runs
+                                                                                 : ActivityProgress::begins;
+    due.push_back({ActivityLease{key, kept.token}, std::exchange(kept.heartbeat, std::nullopt), progress});
   }
   std::sort(due.begin(), due.end(),
             [](const ActivityRenewal& a, const ActivityRenewal& b) { return a.lease.key < b.lease.key; });
@@ -136,7 +165,9 @@ std::vector<LeaseKeeper::Gone> LeaseKeeper::answered(std::vector<ActivityRenewal
     } else if (results) {
       gone.push_back({kept.holder.lock(), (*results)[i]});
       kept_.erase(found);
-    } else if (due[i].heartbeat && !kept.heartbeat) {
+    } else {
+      if (due[i].progress == ActivityProgress::begins) kept.begin_reported = false;
+      if (!due[i].heartbeat || kept.heartbeat) continue;
       kept.heartbeat = std::move(due[i].heartbeat);  // it was not sent
       kept.send_at = now;
     }
@@ -155,26 +186,40 @@ std::vector<LeaseKeeper::Gone> LeaseKeeper::answered(std::vector<ActivityRenewal
 
 void LeaseKeeper::plan_end(LeaseTime when) {
   if (stopped_) return;
-  end_planned_ = true;
-  env_.lease_loop().post_at(when, [this] { end_overdue(); });
+  end_planned_ = when;
+  env_.lease_loop().post_at(when, [this, when] { end_overdue(when); });
 }
 
-/// Renewals move deadlines later, so a job per lease is not needed: this one plans itself for the earliest.
-void LeaseKeeper::end_overdue() {
+/// The limit that has passed, if one has; it is reported once. The first one is the reason.
+std::optional<TimeoutKind> LeaseKeeper::take_passed_limit(KeptLease& kept, LeaseTime now) {
+  if (std::min(kept.close_by, kept.beat_by) > now) return std::nullopt;
+  const bool closed = kept.close_by <= kept.beat_by;
+  kept.close_by = kept.beat_by = LeaseTime::max();
+  return closed ? TimeoutKind::start_to_close : TimeoutKind::heartbeat;
+}
+
+/// Renewals and heartbeats move deadlines later, so a job per lease is not needed: this one plans itself for
+/// the earliest.
+void LeaseKeeper::end_overdue(LeaseTime planned) {
   std::vector<Gone> gone;
+  std::vector<Overdue> overdue;
   {
     const LeaseTime now = env_.clock().lease_now();
     std::lock_guard lock(mutex_);
-    end_planned_ = false;
+    if (end_planned_ != planned) return;
+    end_planned_.reset();
     if (stopped_ || detail::mutant("activity_begins_without_its_lease")) return;
     LeaseTime next = LeaseTime::max();
     for (auto at = kept_.begin(); at != kept_.end();) {
-      if (at->second.deadline > now) {
-        next = std::min(next, at++->second.deadline);
-      } else {
-        gone.push_back({at->second.holder.lock(), {RenewOutcome::lease_lost, {}}});
+      KeptLease& kept = at->second;
+      if (kept.deadline <= now) {
+        gone.push_back({kept.holder.lock(), {RenewOutcome::lease_lost, {}}});
         at = kept_.erase(at);
+        continue;
       }
+      if (const auto which = take_passed_limit(kept, now)) overdue.push_back({kept.holder.lock(), *which});
+      next = std::min(next, kept.first_end());
+      ++at;
     }
     if (next != LeaseTime::max()) plan_end(next);
   }
@@ -184,6 +229,9 @@ void LeaseKeeper::end_overdue() {
          {{"count", std::to_string(gone.size())}});
   }
   report(gone);
+  for (const Overdue& entry : overdue) {
+    if (entry.holder) events_.limit_passed(entry.holder, entry.which);
+  }
 }
 
 void LeaseKeeper::report(const std::vector<Gone>& gone) {

@@ -6,13 +6,15 @@
 //
 // So neither a busy loop nor a store that hangs delays the end of a lease. A failing store does not end a
 // lease: it is held until its own deadline, counted from when the last successful renewal was sent. After
-// that it is lost, whatever the store would answer. Heartbeats travel with renewals.
+// that it is lost, whatever the store would answer. Heartbeats travel with renewals, and so does the news
+// that an activity has begun: from then on its time limits count, here and in the store.
 #pragma once
 
 #include "runtime/log.hpp"
 #include <duramen/env.hpp>
 #include <duramen/provider.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -44,6 +46,8 @@ class LeaseEvents {
  public:
   /// The lease is lost, or its activity was cancelled.
   virtual void lease_gone(const std::shared_ptr<detail::ActivityState>& holder, const RenewResult& why) = 0;
+  /// A time limit of the running activity has passed. Its lease is still kept.
+  virtual void limit_passed(const std::shared_ptr<detail::ActivityState>& holder, TimeoutKind which) = 0;
 
  protected:
   ~LeaseEvents() = default;
@@ -58,9 +62,11 @@ class LeaseKeeper {
   void stop();
 
   /// `holder`: the activity that runs under the lease. `since`: when the call that returned the lease was
-  /// sent. `heartbeat_limit`: how long the store waits for a heartbeat; zero: no limit. Any thread.
+  /// sent. Any thread.
   void keep(const ActivityLease& lease, const std::shared_ptr<detail::ActivityState>& holder, LeaseTime since,
-            Duration heartbeat_limit = {});
+            const ActivityOptions& limits = {});
+  /// The code of the activity begins: its time limits count from now. Any thread.
+  void begun(const ActivityLease& lease);
   /// Any thread.
   [[nodiscard]] Standing standing(const ActivityLease& lease);
   /// Forgets the lease. Returns the heartbeat that was not sent yet.
@@ -73,26 +79,37 @@ class LeaseKeeper {
     LeaseToken token;
     std::weak_ptr<detail::ActivityState> holder;
     LeaseTime deadline;  // never later than the store's
-    Duration heartbeat_limit{};
+    ActivityOptions limits;
     std::optional<Heartbeat> heartbeat;  // not sent yet
     LeaseTime send_at;                   // when the heartbeat is due
     LeaseTime last_sent;                 // the last heartbeat, or the start
+    bool begun = false;
+    bool begin_reported = false;
+    LeaseTime close_by = LeaseTime::max();  // until it is reported
+    LeaseTime beat_by = LeaseTime::max();   // until it is reported
+    [[nodiscard]] LeaseTime first_end() const { return std::min({deadline, close_by, beat_by}); }
   };
   struct Gone {
     std::shared_ptr<detail::ActivityState> holder;
     RenewResult why;
+  };
+  struct Overdue {
+    std::shared_ptr<detail::ActivityState> holder;
+    TimeoutKind which;
   };
   using Kept = std::unordered_map<ActivityKey, KeptLease>;
 
   // With mutex_ held.
   void plan_renewal(LeaseTime when);
   void plan_end(LeaseTime when);
+  void count_from(KeptLease& kept, LeaseTime when);
   [[nodiscard]] std::vector<ActivityRenewal> take_due(LeaseTime now);
   [[nodiscard]] Kept::iterator find(const ActivityLease& lease);
+  [[nodiscard]] static std::optional<TimeoutKind> take_passed_limit(KeptLease& kept, LeaseTime now);
 
   // On the lease loop.
   void renew(LeaseTime planned);
-  void end_overdue();
+  void end_overdue(LeaseTime planned);
   // On the lane `leases`.
   void call_renew(std::vector<ActivityRenewal> due);
   [[nodiscard]] std::vector<Gone> answered(std::vector<ActivityRenewal>& due, LeaseTime sent,
@@ -111,8 +128,9 @@ class LeaseKeeper {
   Kept kept_;
   // The next round; a job for another time does nothing.
   std::optional<LeaseTime> planned_;
-  bool calling_ = false;      // a round is under way
-  bool end_planned_ = false;  // a job reads the deadlines, not later than the earliest one
+  bool calling_ = false;  // a round is under way
+  // When the deadlines are read, not later than the earliest one; a job for another time does nothing.
+  std::optional<LeaseTime> end_planned_;
   bool stopped_ = false;
 };
 

@@ -23,6 +23,20 @@ std::vector<RegisteredOrchestration> registered(const Registry& registry) {
   for (auto& [name, versions] : registry.orchestrations()) all.push_back({name, versions});
   return all;
 }
+
+std::vector<std::string> names_of(const Registry& registry, bool functions) {
+  std::vector<std::string> names;
+  for (const std::string& name : registry.activity_names()) {
+    const auto handler = registry.find_activity(name);
+    if (std::holds_alternative<ActivityHandler::Function>(handler->run) == functions) names.push_back(name);
+  }
+  return names;
+}
+
+/// The earlier of two hints.
+std::optional<TimePoint> first_of(std::optional<TimePoint> a, std::optional<TimePoint> b) {
+  return a && b ? std::min(a, b) : a ? a : b;
+}
 }  // namespace
 
 Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
@@ -37,6 +51,8 @@ Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
       log_(options_.log),
       orchestrations_(registered(registry_)),
       activity_names_(registry_.activity_names()),
+      function_names_(names_of(registry_, true)),
+      coroutine_names_(names_of(registry_, false)),
       reporter_(provider_, options_, orchestrations_, activity_names_, log_),
       watchdog_(env, options_.slow_turn, log_),
       leases_(env, provider_, options_.activity_lease, *this, log_),
@@ -51,6 +67,7 @@ Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
                    .store_id = provider_.store_id()},
                   registry_,
                   {.places = options_.max_activities,
+                   .threads = options_.activity_threads,
                    .max_abandoned = options_.max_abandoned,
                    .grace = options_.cancel_grace,
                    .max_attempts = options_.max_attempts,
@@ -198,8 +215,11 @@ void Node::follow_activity_hint() {
 
 void Node::fetch_activities() {
   if (!may_work() || activity_names_.empty() || !activity_gate_.try_begin()) return;
-  const std::size_t places = std::min(activities_.free_places(), activities_per_fetch);
-  if (places == 0) return activity_gate_.postpone();  // until place_freed()
+  const std::size_t free = std::min(activities_.free_places(), activities_per_fetch);
+  Places places{free, function_names_.empty() ? 0 : std::min(free, activities_.functions_to_fetch())};
+  if (coroutine_names_.empty()) places.all = places.functions;
+  functions_wait_ = places.functions == 0 && !function_names_.empty();
+  if (places.all == 0) return activity_gate_.postpone();  // until place_freed()
   activities_.reserve(places);
   std::optional<SessionClaim> claim;
   if (options_.max_sessions > 0) {
@@ -209,28 +229,57 @@ void Node::fetch_activities() {
                          .max_active = options_.max_sessions};
   }
   env_.run_elsewhere(Lane::store, [this, places, claim = std::move(claim)]() mutable {
-    call_fetch_activities(places, std::move(claim));
+    call_fetch_activities(places, claim);
   });
 }
 
-void Node::call_fetch_activities(std::size_t places, std::optional<SessionClaim> claim) {
+void Node::call_fetch_activities(const Places& places, const std::optional<SessionClaim>& claim) {
   ActivityFetch request;
   request.node = options_.node;
-  request.limit = places;
   request.lease = options_.activity_lease;
-  request.names = activity_names_;
   request.tags = options_.tags;
-  request.sessions = std::move(claim);
+  request.sessions = claim;
   const LeaseTime sent = env_.clock().lease_now();
-  auto batch = provider_.fetch_activities(request);
+  auto batch = fetch_kinds(places, std::move(request));
   env_.loop().post([this, places, batch = std::move(batch), sent]() mutable {
     activities_arrived(std::move(batch), sent, places);
   });
 }
 
-void Node::activities_arrived(Result<ActivityBatch> batch, LeaseTime sent, std::size_t reserved) {
-  const std::size_t needed = batch ? std::min(reserved, batch->items.size()) : 0;
-  activities_.release(reserved - needed);
+/// Functions need threads and coroutines do not, so each kind has a limit, and a fetch for each.
+Result<ActivityBatch> Node::fetch_kinds(const Places& places, ActivityFetch request) {
+  const auto fetch = [&](const std::vector<std::string>& names, std::size_t limit) -> Result<ActivityBatch> {
+    if (names.empty() || limit == 0) return ActivityBatch{};
+    request.names = names;
+    request.limit = limit;
+    return provider_.fetch_activities(request);
+  };
+  coroutines_first_ = !coroutines_first_;
+  auto first =
+      coroutines_first_ ? fetch(coroutine_names_, places.all) : fetch(function_names_, places.functions);
+  if (!first) return first;
+  for (const LeasedActivity& item : first->items) {
+    if (request.sessions && item.request.session_id)
+      request.sessions->active.push_back(*item.request.session_id);
+  }
+  const std::size_t left = places.all - std::min(places.all, first->items.size());
+  auto second = coroutines_first_ ? fetch(function_names_, std::min(places.functions, left))
+                                  : fetch(coroutine_names_, left);
+  // What was leased is not lost because the second call failed.
+  if (!second) return first->items.empty() ? second : first;
+  for (LeasedActivity& item : second->items) first->items.push_back(std::move(item));
+  first->next_due = first_of(first->next_due, second->next_due);
+  return first;
+}
+
+void Node::activities_arrived(Result<ActivityBatch> batch, LeaseTime sent, Places reserved) {
+  Places needed;
+  for (std::size_t i = 0; batch && i < batch->items.size(); ++i) {
+    const bool function = activities_.is_function(batch->items[i].request.name);
+    if (needed.all < reserved.all) ++needed.all;
+    if (function && needed.functions < reserved.functions) ++needed.functions;
+  }
+  activities_.release({reserved.all - needed.all, reserved.functions - needed.functions});
   if (!batch) {
     log_(LogLevel::warning, "fetching activities failed; retrying at the next poll",
          {{"error", batch.error().describe()}});
@@ -242,7 +291,10 @@ void Node::activities_arrived(Result<ActivityBatch> batch, LeaseTime sent, std::
   for (std::size_t i = 0; i < batch->items.size(); ++i) {
     // One by one: an unreadable activity ends right here, and the turn it causes takes the places that are
     // free.
-    if (i < needed) activities_.release(1);
+    const bool function = activities_.is_function(batch->items[i].request.name);
+    const Places place{needed.all > 0 ? 1u : 0u, function && needed.functions > 0 ? 1u : 0u};
+    needed = {needed.all - place.all, needed.functions - place.functions};
+    activities_.release(place);
     take_activity(std::move(batch->items[i]), sent);
   }
   activity_fetch_finished(more);
@@ -251,7 +303,6 @@ void Node::activities_arrived(Result<ActivityBatch> batch, LeaseTime sent, std::
 void Node::take_activity(LeasedActivity leased, LeaseTime sent) {
   if (stopping_) return activity_released({leased.lease});
   if (leased.request.session_id) sessions_.claimed();
-  if (const auto limit = shortest_limit(leased.request.options)) sweep_at(env_.clock().now() + *limit);
   activities_.run(std::move(leased), sent);
 }
 
@@ -331,13 +382,18 @@ void Node::call_release_activities(const std::vector<ActivityRenewal>& released)
 }
 
 void Node::place_freed() {
-  if (activity_gate_.is_wanted()) fetch_activities();
+  if (activity_gate_.is_wanted() || (functions_wait_ && activities_.functions_to_fetch() > 0))
+    fetch_activities();
   check_drained();
 }
 
 void Node::lease_gone(const std::shared_ptr<detail::ActivityState>& holder, const RenewResult& why) {
   const bool cancelled = why.outcome == RenewOutcome::cancelled;
   activities_.lease_gone(holder, cancelled ? StopCause::cancelled : StopCause::lease_lost, why.reason);
+}
+
+void Node::limit_passed(const std::shared_ptr<detail::ActivityState>& holder, TimeoutKind which) {
+  activities_.limit_passed(holder, which);
 }
 
 // -- notifications of the provider ----------------------------------------------------------------

@@ -79,6 +79,7 @@ class Node final : public ProviderListener,
 
   // LeaseEvents: the lease loop, or the lane `leases`.
   void lease_gone(const std::shared_ptr<detail::ActivityState>& holder, const RenewResult& why) override;
+  void limit_passed(const std::shared_ptr<detail::ActivityState>& holder, TimeoutKind which) override;
 
   // Fetching work: the loop.
   void begin_work(LeaseTime listed);
@@ -92,7 +93,7 @@ class Node final : public ProviderListener,
   void turns_arrived(Result<TurnBatch> batch);
   void turn_fetch_finished(bool more);
   void fetch_activities();
-  void activities_arrived(Result<ActivityBatch> batch, LeaseTime sent, std::size_t reserved);
+  void activities_arrived(Result<ActivityBatch> batch, LeaseTime sent, Places reserved);
   void take_activity(LeasedActivity leased, LeaseTime sent);
   void activity_fetch_finished(bool more);
   /// The next planned fetch of turns, or of activities.
@@ -123,7 +124,8 @@ class Node final : public ProviderListener,
   // On the store's lane.
   void call_fetch_turns();
   void release_late(std::vector<LeasedInstance>& items);
-  void call_fetch_activities(std::size_t places, std::optional<SessionClaim> claim);
+  void call_fetch_activities(const Places& places, const std::optional<SessionClaim>& claim);
+  [[nodiscard]] Result<ActivityBatch> fetch_kinds(const Places& places, ActivityFetch request);
   void call_read_stolen_leases();
   void call_sweep();
   void call_release_activities(const std::vector<ActivityRenewal>& released);
@@ -144,6 +146,8 @@ class Node final : public ProviderListener,
   const Log log_;
   const std::vector<RegisteredOrchestration> orchestrations_;
   const std::vector<std::string> activity_names_;
+  const std::vector<std::string> function_names_;
+  const std::vector<std::string> coroutine_names_;
 
   NodeReporter reporter_;  // any thread
 
@@ -157,6 +161,8 @@ class Node final : public ProviderListener,
   Gauges gauges_;
   FetchGate turn_gate_;
   FetchGate activity_gate_;
+  bool functions_wait_ = false;    // the last fetch left them out, because all their places are taken
+  bool coroutines_first_ = false;  // the store lane's: the kinds take turns
   // A timer will fetch turns, when fewer are being stored.
   bool fetching_later_ = false;
   WakeUp for_turns_{&Node::fetch_turns};

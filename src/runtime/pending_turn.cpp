@@ -40,12 +40,6 @@ bool is_stored(const Result<CommitResult>& result) {
          (result->outcome == CommitOutcome::committed || result->outcome == CommitOutcome::already_committed);
 }
 
-std::size_t PendingTurn::born_leased() const noexcept {
-  return static_cast<std::size_t>(
-      std::count_if(commit.new_activities.begin(), commit.new_activities.end(),
-                    [](const NewActivity& activity) { return activity.born_leased.has_value(); }));
-}
-
 void PendingTurn::notify_caller(const Result<CommitResult>& result) {
   if (on_started) on_started(start_outcome(result, commit.instance));
   if (on_cancelled) on_cancelled(is_stored(result));

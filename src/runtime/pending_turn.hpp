@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/execution.hpp"
+#include "runtime/places.hpp"
 #include <duramen/function.hpp>
 #include <duramen/provider.hpp>
 
@@ -29,6 +30,7 @@ struct PendingTurn {
   CommitToken token_before;             ///< of the commit that stored `after`; none: unknown
   std::vector<std::size_t> taken;       ///< the indexes of the messages that the turn took
   std::size_t bytes = 0;                ///< about the size of the commit
+  Places reserved;                      ///< for activities that this node runs as soon as it is stored
   Duration took{};                      ///< how long it ran
   LeaseTime sent{};                     ///< when it was given to the committer
   bool condemned = false;               ///< it ends the instance without its code
@@ -37,8 +39,6 @@ struct PendingTurn {
   UniqueFunction<void(bool stored)> on_cancelled;         ///< the caller of a cancel, if there is one
 
   [[nodiscard]] const InstanceId& instance() const noexcept { return commit.instance; }
-  /// Activities that this node runs as soon as the turn is stored.
-  [[nodiscard]] std::size_t born_leased() const noexcept;
   /// Notifies the caller of a start or a cancel, if there is one.
   void notify_caller(const Result<CommitResult>& result);
 };

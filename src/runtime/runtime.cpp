@@ -36,6 +36,7 @@ void require(bool holds, std::string_view what) {
 RuntimeOptions completed(RuntimeOptions options) {
   if (options.node.empty()) options.node = make_node_id();
   if (!options.log) options.log = text_log();
+  if (options.activity_threads == 0) options.activity_threads = runtime::ThreadedEnv::default_threads();
   for (Duration* wait :
        {&options.activity_lease, &options.turn_lease, &options.poll_interval, &options.sweep_interval,
         &options.session_lease, &options.session_idle, &options.unregistered_pause,

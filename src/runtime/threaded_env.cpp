@@ -141,9 +141,9 @@ void ThreadPool::run(Threads::iterator self) {
 
 // -- ThreadedEnv ----------------------------------------------------------------------------------
 
-namespace {
-std::size_t default_threads() { return std::max<std::size_t>(4, std::thread::hardware_concurrency()); }
-}  // namespace
+std::size_t ThreadedEnv::default_threads() {
+  return std::max<std::size_t>(4, std::thread::hardware_concurrency());
+}
 
 ThreadedEnv::ThreadedEnv(const Clock& clock, std::size_t activity_threads, const void* store)
     : clock_(clock),

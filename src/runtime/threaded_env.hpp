@@ -61,6 +61,9 @@ class ThreadedEnv final : public Env {
   ThreadedEnv(const Clock& clock, std::size_t activity_threads, const void* store = nullptr);
   ~ThreadedEnv() override;
 
+  /// Threads for function activities: one per core, at least four.
+  [[nodiscard]] static std::size_t default_threads();
+
   [[nodiscard]] const Clock& clock() const override { return clock_; }
   [[nodiscard]] std::uint64_t random() override;
   [[nodiscard]] Executor& loop() override { return loop_; }

@@ -84,7 +84,7 @@ PendingTurn TurnBuilder::run(core::Execution& execution, std::span<const Event> 
       detail::mutant("every_turn_has_the_newest_level") ? engine_version : execution.engine_version();
   commit.activity_lease = options_.activity_lease;
   take_decisions(outcome, commit);
-  lease_activities(commit);
+  lease_activities(turn);
   return turn;
 }
 
@@ -99,15 +99,20 @@ std::uint64_t TurnBuilder::random_token() { return (env_.random() >> 1u) | 1u; }
 
 /// An activity that this node can run at once is born leased to it, and begins without a fetch when the
 /// commit returns.
-void TurnBuilder::lease_activities(TurnCommit& commit) {
+void TurnBuilder::lease_activities(PendingTurn& turn) {
   if (!dispatching_) return;
-  for (NewActivity& activity : commit.new_activities) {
+  for (NewActivity& activity : turn.commit.new_activities) {
     if (activities_.free_places() == 0) break;
     // Another node may own the session: only a fetch finds out.
     if (activity.request.session_id || !options_.tags.accepts(activity.request.tag)) continue;
     if (!activities_.can_run(activity.request.name)) continue;
+    const bool function = activities_.is_function(activity.request.name);
+    if (function && activities_.free_functions() == 0) continue;
     activity.born_leased = LeaseToken{random_token()};
-    activities_.reserve(1);
+    const Places place{1, function ? 1u : 0u};
+    activities_.reserve(place);
+    turn.reserved.all += place.all;
+    turn.reserved.functions += place.functions;
   }
 }
 

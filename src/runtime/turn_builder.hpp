@@ -66,7 +66,7 @@ class TurnBuilder {
 
  private:
   [[nodiscard]] std::uint64_t random_token();
-  void lease_activities(TurnCommit& commit);
+  void lease_activities(PendingTurn& turn);
 
   // Fixed at construction.
   Env& env_;

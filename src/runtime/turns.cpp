@@ -433,7 +433,7 @@ void Turns::turn_answered(PendingTurn turn, Result<CommitResult> result) {
   residents_.end_turn(slot);
   note_end(turn, result);
   if (is_stored(result)) {
-    activities_.release(turn.born_leased());
+    activities_.release(turn.reserved);
     if (slot.execution && !slot.execution->identity().incarnation)
       slot.execution->set_incarnation(result->incarnation);
     slot.token = turn.commit.events.empty() ? turn.token_before : turn.commit.token;
@@ -442,7 +442,7 @@ void Turns::turn_answered(PendingTurn turn, Result<CommitResult> result) {
     const Status status = turn.commit.change.status;
     if (is_final(status) || status == Status::continued_as_new) slot.execution.reset();
   } else {
-    activities_.cancel_reservation(turn.born_leased());
+    activities_.cancel_reservation(turn.reserved);
     slot.execution.reset();  // it ran ahead of the store
     if (result && result->outcome == CommitOutcome::invalid) refused(turn, result->message);
   }

@@ -60,7 +60,7 @@ class ARenewalRestartsTheAttempt final : public WrongProvider {
   Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> leases,
                                                     Duration extend) override {
     tables([&](MemoryTables& t) {
-      for (auto& [key, row] : t.work) row.started_at = lease_now();
+      for (auto& [key, row] : t.work) row.limits_from = lease_now();
     });
     return ForwardingProvider::renew_activities(leases, extend);
   }
@@ -69,16 +69,42 @@ class ARenewalRestartsTheAttempt final : public WrongProvider {
 class AttemptsShareTheirTime final : public WrongProvider {
  public:
   using WrongProvider::WrongProvider;
-  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
-    std::map<ActivityKey, LeaseTime> before;
+  Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> leases,
+                                                    Duration extend) override {
+    auto results = ForwardingProvider::renew_activities(leases, extend);
     tables([&](MemoryTables& t) {
-      for (const auto& [key, row] : t.work) {
-        if (row.attempts > 0) before[key] = row.started_at;
+      for (auto& [key, row] : t.work) {
+        const LeaseTime first = first_.try_emplace(key, row.limits_from).first->second;
+        row.limits_from = first;
       }
     });
+    return results;
+  }
+
+ private:
+  std::map<ActivityKey, LeaseTime> first_;
+};
+
+class WaitingIsLimited final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<std::vector<RenewResult>> renew_activities(std::span<const ActivityRenewal> leases,
+                                                    Duration extend) override {
+    auto changed = copy_of(leases);
+    for (ActivityRenewal& renewal : changed) {
+      if (renewal.progress == ActivityProgress::waits) renewal.progress = ActivityProgress::runs;
+    }
+    return ForwardingProvider::renew_activities(changed, extend);
+  }
+};
+
+class LimitsCountFromTheFetch final : public WrongProvider {
+ public:
+  using WrongProvider::WrongProvider;
+  Result<ActivityBatch> fetch_activities(const ActivityFetch& request) override {
     auto batch = ForwardingProvider::fetch_activities(request);
     tables([&](MemoryTables& t) {
-      for (const auto& [key, started_at] : before) t.work.at(key).started_at = started_at;
+      for (const LeasedActivity& item : batch->items) t.work.at(item.lease.key).limits_from = lease_now();
     });
     return batch;
   }
@@ -221,6 +247,11 @@ constexpr Mutant mutants[] = {
      "start_to_close_fails_a_renewed_attempt_that_runs_too_long", make_mutant<ARenewalRestartsTheAttempt>},
     {"attempts_share_their_time", "The time of an attempt counts from the first one.",
      "start_to_close_counts_from_the_current_attempt", make_mutant<AttemptsShareTheirTime>},
+    {"waiting_is_limited", "An activity that waits for a thread reaches its time limits.",
+     "the_limits_of_an_activity_that_waits_do_not_pass", make_mutant<WaitingIsLimited>},
+    {"limits_count_from_the_fetch", "The limits of an activity count before it begins.",
+     "the_limits_of_an_activity_that_reports_nothing_count_from_the_end_of_its_lease",
+     make_mutant<LimitsCountFromTheFetch>},
     {"a_timeout_is_delivered_twice", "The instance receives the failure twice.",
      "an_instance_receives_one_failure_per_timeout", make_mutant<ATimeoutIsDeliveredTwice>},
     {"a_timeout_is_not_delivered", "The row is deleted and the instance receives no failure.",

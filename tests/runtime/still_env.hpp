@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -60,12 +61,13 @@ class StillEnv final : public Env {
   [[nodiscard]] bool loop_is_idle() const override { return false; }
 
   [[nodiscard]] Queue& at(Lane lane) { return lanes.at(static_cast<std::size_t>(lane)); }
-  /// Runs everything that is due now, until nothing is left.
-  void settle() {
+  /// Runs everything that is due now, until nothing is left. The lane `except` stands still.
+  void settle(std::optional<Lane> except = std::nullopt) {
     for (bool busy = true; busy;) {
       busy = false;
       for (Queue* queue : {&main, &coroutines, &leases}) queue->fire();
       for (Queue& queue : lanes) {
+        if (except && &queue == &at(*except)) continue;
         busy = busy || !queue.jobs.empty();
         queue.drain();
       }

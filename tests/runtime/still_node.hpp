@@ -9,6 +9,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +24,14 @@ class WatchedProvider final : public ForwardingProvider {
   std::map<std::string, int, std::less<>> calls;
   std::map<std::string, std::function<void()>, std::less<>> before_call;
   std::map<std::string, std::function<void()>, std::less<>> after_call;
+  std::vector<std::vector<std::string>> batches;  ///< the instances of each commit_turns
+
+  Result<std::vector<CommitResult>> commit_turns(std::span<const TurnCommit> commits,
+                                                 const std::stop_token& preempt) override {
+    auto& batch = batches.emplace_back();
+    for (const TurnCommit& commit : commits) batch.push_back(commit.instance.value);
+    return ForwardingProvider::commit_turns(commits, preempt);
+  }
 
  protected:
   std::optional<Error> before(ProviderCall& call) override {

@@ -135,6 +135,7 @@ Result<std::vector<RenewResult>> PostgresProvider::renew_activities(std::span<co
     BigintColumn key, execution, activity, token;
     BooleanColumn alive;
     TextColumn details, encoding;
+    BigintColumn restart;
     for (const ActivityRenewal& renewal : leases) {
       key.add(renewal.lease.key.incarnation.value);
       execution.add(renewal.lease.key.execution.value);
@@ -147,6 +148,10 @@ Result<std::vector<RenewResult>> PostgresProvider::renew_activities(std::span<co
       encoding.add(has_details
                        ? std::optional<std::string_view>(to_string(renewal.heartbeat->details->encoding))
                        : std::nullopt);
+      restart.add(
+          renewal.progress == ActivityProgress::runs
+              ? std::nullopt
+              : std::optional<std::int64_t>(renewal.progress == ActivityProgress::waits ? whole(extend) : 0));
     }
     Parameters parameters;
     parameters.number(transaction_time().lease_now)
@@ -154,7 +159,7 @@ Result<std::vector<RenewResult>> PostgresProvider::renew_activities(std::span<co
         .add(std::move(key))
         .add(std::move(execution));
     parameters.add(std::move(activity)).add(std::move(token)).add(std::move(alive)).add(std::move(details));
-    parameters.add(std::move(encoding));
+    parameters.add(std::move(encoding)).add(std::move(restart));
     const Rows rows = run(queries_.renew_work, parameters, false, part_of(extend));
     const auto outcomes = rows.integers(0, 0);
     const auto reasons = rows.texts(0, 1);

@@ -31,7 +31,7 @@ Queries::Queries(const std::string& s)
       renew_turns(call(s, "renew_turns", 4)),
       fetch_work(call(s, "fetch_work", 16)),
       ack_work(call(s, "ack_work", 7)),
-      renew_work(call(s, "renew_work", 9)),
+      renew_work(call(s, "renew_work", 10)),
       abandon_work(call(s, "abandon_work", 7)),
       look_for_overdue(call(s, "look_for_overdue", 3)),
       sweep(call(s, "sweep", 8)),

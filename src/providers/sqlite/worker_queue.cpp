@@ -26,7 +26,8 @@ std::optional<std::int64_t> limit_or_null(Duration limit) {
   return limit.count() <= 0 ? std::nullopt : std::optional<std::int64_t>(limit.count());
 }
 
-/// The deadline of an attempt that starts now.
+/// The deadlines of an attempt that is leased now. It may have to wait for a thread: its limits count from
+/// the end of the lease, until a renewal reports that it has begun.
 struct Deadlines {
   std::optional<std::int64_t> close_by;
   std::optional<std::int64_t> alive_by;
@@ -34,11 +35,15 @@ struct Deadlines {
   std::optional<std::int64_t> overdue_at;
 
   Deadlines() = default;
-  Deadlines(const TransactionTime& time, const ActivityOptions& options) {
-    if (options.start_to_close > Duration::zero()) close_by = time.lease_end(options.start_to_close);
+  Deadlines(const TransactionTime& time, const ActivityOptions& options, Duration lease) {
+    constexpr Duration longest{TransactionTime::longest_ms};
+    const auto after_lease = [&](Duration limit) {
+      return time.lease_end(std::min(limit, longest) + std::min(lease, longest));
+    };
+    if (options.start_to_close > Duration::zero()) close_by = after_lease(options.start_to_close);
     overdue_at = close_by;
     if (options.heartbeat > Duration::zero()) {
-      alive_by = time.lease_end(options.heartbeat);
+      alive_by = after_lease(options.heartbeat);
       renewed_at = time.lease_now;
       overdue_at = std::min(close_by.value_or(*alive_by), *alive_by);
     }
@@ -149,6 +154,13 @@ WorkerQueue::WorkerQueue(Connection& connection, NumberAllocator& numbers, Stole
                                               " AND session_id IS NULL"),
       finish_(connection,
               "DELETE FROM duramen_worker_queue WHERE instance_key = ? AND execution = ? AND activity = ?"),
+      // ?6: from when on the limits count.
+      restart_limits_(connection,
+                      "UPDATE duramen_worker_queue SET close_by = ?6 + min(start_to_close, ?7), "
+                      "alive_by = ?6 + min(heartbeat, ?7), renewed_at = iif(heartbeat IS NULL, NULL, ?5), "
+                      "overdue_at = ?6 + min(coalesce(start_to_close, heartbeat), "
+                      "coalesce(heartbeat, start_to_close), ?7) WHERE " +
+                          std::string(held)),
       // A renewal after the deadline of the heartbeat shows that the holder lives and is silent: the next
       // sweep must look at the row.
       renew_(connection,
@@ -198,7 +210,7 @@ void WorkerQueue::insert(const TransactionTime& time, Incarnation key, const Tur
     until = time.lease_end(commit.activity_lease);
     owner = commit.node.value;
     started_at = time.lease_now;
-    deadlines = Deadlines{time, options};
+    deadlines = Deadlines{time, options, commit.activity_lease};
     leases = time.next_lease(0);
   }
   if (options.schedule_to_start > Duration::zero()) start_by = time.lease_end(options.schedule_to_start);
@@ -255,7 +267,7 @@ ActivityBatch WorkerQueue::fetch(const TransactionTime& time, const ActivityFetc
     item.lease_until = TransactionTime::lease_time(until);
     const std::int64_t count = time.next_lease(static_cast<std::int64_t>(item.fence));
     item.fence = TransactionTime::fence(item.request.fence_base, count);
-    const Deadlines deadlines{time, item.request.options};
+    const Deadlines deadlines{time, item.request.options, request.lease};
     take_.execute(key.incarnation.value, key.execution.value, key.activity.value, item.lease.token.value,
                   until, request.node.value, time.lease_now, deadlines.close_by, deadlines.alive_by,
                   deadlines.renewed_at, deadlines.overdue_at, count);
@@ -316,6 +328,12 @@ bool WorkerQueue::renew(const TransactionTime& time, const ActivityRenewal& rene
                                  time.lease_now);
     if (!run.step()) return false;
     if (!run.is_null(0)) sessions_.use(time, run.text(0));
+  }
+  if (renewal.progress != ActivityProgress::runs) {
+    const std::int64_t from =
+        renewal.progress == ActivityProgress::waits ? time.lease_end(extend) : time.lease_now;
+    restart_limits_.execute(key.incarnation.value, key.execution.value, key.activity.value, token,
+                            time.lease_now, from, time.lease_end(Duration::max()) - from);
   }
   if (!renewal.heartbeat) {
     renew_.execute(key.incarnation.value, key.execution.value, key.activity.value, token, time.lease_now,

@@ -94,6 +94,7 @@ class WorkerQueue {
   Statement session_of_;
   Statement finish_without_session_;
   Statement finish_;
+  Statement restart_limits_;
   Statement renew_;
   Statement renew_alive_;
   Statement release_;

@@ -341,6 +341,18 @@ std::vector<LeasedActivity> Driver::fetch_activities_as(const NodeId& caller, st
   return fetch_activity_batch({.node = caller, .limit = limit}).items;
 }
 
+LeasedActivity Driver::begin_one_activity(Check::Where where) {
+  LeasedActivity item = fetch_one_activity(where);
+  report(item.lease, ActivityProgress::begins);
+  return item;
+}
+
+void Driver::report(const ActivityLease& activity_lease, ActivityProgress progress) {
+  const ActivityRenewal renewal{activity_lease, std::nullopt, progress};
+  check.equal(get(store.renew_activities({&renewal, 1}, lease)).at(0).outcome, RenewOutcome::renewed,
+              "a report of the progress");
+}
+
 LeasedActivity Driver::fetch_one_activity(Check::Where where) {
   auto items = fetch_activities();
   if (items.size() != 1) stop("fetched " + std::to_string(items.size()) + " activities, expected one", where);

@@ -128,6 +128,9 @@ class Driver {
   std::vector<LeasedActivity> fetch_activities(std::size_t limit = 16);
   std::vector<LeasedActivity> fetch_activities_as(const NodeId& caller, std::size_t limit = 16);
   LeasedActivity fetch_one_activity(Check::Where where = Check::Where::current());
+  /// Fetches one, and reports that it begins.
+  LeasedActivity begin_one_activity(Check::Where where = Check::Where::current());
+  void report(const ActivityLease& lease, ActivityProgress progress);
   void expect_no_activities(Check::Where where = Check::Where::current());
 
   static ActivityAck completion(const LeasedActivity& item, std::string result = "done");

@@ -41,7 +41,7 @@ void a_sweep_without_overdue_activities_does_nothing(Driver& d) {
   d.check.that(!empty.more && !empty.next_due, "nothing more");
   with_limits(d, {});
   d.check.equal(d.sweep().overdue, 0u, "an activity without limits");
-  (void)d.fetch_one_activity();
+  (void)d.begin_one_activity();
   d.advance(d.lease - 1ms);
   d.check.that(d.sweep().overdue == 0 && !d.sweep().next_due, "while it runs");
 }
@@ -60,19 +60,19 @@ void schedule_to_start_fails_an_activity_that_no_worker_fetches(Driver& d) {
 
 void schedule_to_start_ends_with_the_first_attempt(Driver& d) {
   with_limits(d, {.schedule_to_start = 10s});
-  const LeasedActivity held = d.fetch_one_activity();
+  const LeasedActivity held = d.begin_one_activity();
   d.advance(20s);
   d.check.equal(d.sweep().overdue, 0u, "while it runs");
   d.release(held);
   d.advance(20s);
   d.check.equal(d.sweep().overdue, 0u, "after a release");
-  d.check.equal(d.fetch_one_activity().attempt, 2u, "the next attempt");
+  d.check.equal(d.begin_one_activity().attempt, 2u, "the next attempt");
 }
 
 void schedule_to_start_counts_from_the_end_of_a_delay(Driver& d) {
   with_limits(d, {.schedule_to_start = 10s});
   d.advance(5s);
-  d.release(d.fetch_one_activity(), 20s, false);
+  d.release(d.begin_one_activity(), 20s, false);
   d.advance(29s);
   d.check.equal(d.sweep().overdue, 0u, "before");
   d.advance(1s);
@@ -83,7 +83,7 @@ void start_to_close_fails_a_renewed_attempt_that_runs_too_long(Driver& d) {
   const ActivityOptions limits{.start_to_close = 1min};
   with_limits(d, limits);
   d.advance(10min);  // waiting does not count
-  const LeasedActivity held = d.fetch_one_activity();
+  const LeasedActivity held = d.begin_one_activity();
   d.expect_due(d.sweep().next_due, d.now() + 1min);
   for (int i = 0; i < 2; ++i) {
     d.advance(29s);
@@ -101,10 +101,10 @@ void start_to_close_fails_a_renewed_attempt_that_runs_too_long(Driver& d) {
 
 void start_to_close_counts_from_the_current_attempt(Driver& d) {
   with_limits(d, {.start_to_close = 1min});
-  const LeasedActivity first = d.fetch_one_activity();
+  const LeasedActivity first = d.begin_one_activity();
   d.advance(29s);
   d.release(first);
-  const LeasedActivity second = d.fetch_one_activity();
+  const LeasedActivity second = d.begin_one_activity();
   for (int i = 0; i < 2; ++i) {
     d.advance(29s);
     d.renew(second.lease);
@@ -118,18 +118,18 @@ void start_to_close_counts_from_the_current_attempt(Driver& d) {
 
 void an_activity_whose_lease_ends_first_gets_another_attempt(Driver& d) {
   with_limits(d, {.start_to_close = 1min, .heartbeat = 40s});
-  (void)d.fetch_one_activity();
+  (void)d.begin_one_activity();
   d.advance(d.lease);
   d.check.equal(d.sweep().overdue, 0u, "when the lease has ended");
   d.advance(1h);
   d.check.equal(d.sweep().overdue, 0u, "much later");
-  d.check.equal(d.fetch_one_activity().attempt, 2u, "the next attempt");
+  d.check.equal(d.begin_one_activity().attempt, 2u, "the next attempt");
 }
 
 void the_heartbeat_limit_fails_an_attempt_that_is_only_renewed(Driver& d) {
   const ActivityOptions limits{.heartbeat = 10s};
   with_limits(d, limits);
-  const LeasedActivity held = d.fetch_one_activity();
+  const LeasedActivity held = d.begin_one_activity();
   d.expect_due(d.sweep().next_due, d.now() + 10s);
   for (int i = 0; i < 5; ++i) {
     d.advance(9999ms);
@@ -149,12 +149,12 @@ void the_heartbeat_limit_fails_an_attempt_that_is_only_renewed(Driver& d) {
 
 void the_heartbeat_limit_counts_from_the_start_of_each_attempt(Driver& d) {
   with_limits(d, {.heartbeat = 10s});
-  const LeasedActivity first = d.fetch_one_activity();
+  const LeasedActivity first = d.begin_one_activity();
   d.advance(9s);
   d.release(first);
   d.advance(1h);
   d.check.equal(d.sweep().overdue, 0u, "while no attempt runs");
-  const LeasedActivity second = d.fetch_one_activity();
+  const LeasedActivity second = d.begin_one_activity();
   d.advance(9s);
   d.renew(second.lease);
   d.check.equal(d.sweep().overdue, 0u, "in time");
@@ -166,14 +166,14 @@ void the_heartbeat_limit_counts_from_the_start_of_each_attempt(Driver& d) {
 
 void a_silent_attempt_that_is_not_renewed_is_handed_out_again(Driver& d) {
   with_limits(d, {.heartbeat = 10s});
-  const LeasedActivity held = d.fetch_one_activity();
+  const LeasedActivity held = d.begin_one_activity();
   d.beat(held.lease, "halfway");
   d.advance(d.lease - 1ms);
   d.check.equal(d.sweep().overdue, 0u, "past the limit, but its holder may be gone");
   d.expect_no_activities();
   d.advance(1ms);
   d.check.equal(d.sweep().overdue, 0u, "at the end of the lease");
-  const LeasedActivity next = d.fetch_one_activity();
+  const LeasedActivity next = d.begin_one_activity();
   d.check.equal(next.attempt, 2u, "the next attempt");
   d.check.that(next.heartbeat == Payload::text("halfway"), "with the details");
   d.expect_nothing_to_do();
@@ -184,9 +184,10 @@ void a_sweep_returns_the_last_details_and_the_attempt(Driver& d) {
   ActivityRequest activity = limited({.start_to_close = 20s});
   activity.attempts_before = 3;
   d.schedule("a", {activity});
-  d.release(d.fetch_one_activity());
+  d.release(d.begin_one_activity());
   const auto held = d.fetch_activities_as(d.other);
   if (held.size() != 1) d.stop("an activity to hold");
+  d.report(held[0].lease, ActivityProgress::begins);
   d.beat(held[0].lease, "halfway");
   d.advance(20s);
   d.check.equal(d.sweep().overdue, 1u, "overdue");
@@ -201,7 +202,7 @@ void a_sweep_returns_the_last_details_and_the_attempt(Driver& d) {
 void the_limit_that_passed_first_is_reported(Driver& d) {
   const ActivityOptions limits{.start_to_close = 20s, .heartbeat = 10s};
   with_limits(d, limits);
-  const LeasedActivity held = d.fetch_one_activity();
+  const LeasedActivity held = d.begin_one_activity();
   d.advance(25s);
   d.renew(held.lease);
   d.check.equal(d.sweep().overdue, 1u, "overdue");
@@ -211,13 +212,13 @@ void the_limit_that_passed_first_is_reported(Driver& d) {
 void start_to_close_is_reported_if_it_passed_before_the_heartbeat(Driver& d) {
   const ActivityOptions limits{.start_to_close = 10s, .heartbeat = 20s};
   with_limits(d, limits);
-  (void)d.fetch_one_activity();
+  (void)d.begin_one_activity();
   d.advance(25s);
   d.check.equal(d.sweep().overdue, 1u, "overdue");
   expect_timeout_failure(d, TimeoutKind::start_to_close, 1, limits);
 }
 
-void an_activity_born_leased_starts_with_its_commit(Driver& d) {
+void the_limits_of_an_activity_born_leased_count_from_its_begin(Driver& d) {
   d.running("a");
   TurnCommit commit = d.turn(d.woken("a"));
   commit.events = {scheduled(2)};
@@ -226,18 +227,51 @@ void an_activity_born_leased_starts_with_its_commit(Driver& d) {
       .schedule_to_start = 1s, .start_to_close = 20s, .heartbeat = 10s};
   commit.new_activities[0].born_leased = LeaseToken{4711};
   d.must_commit(commit);
-  d.advance(9999ms);
-  d.check.equal(d.sweep().overdue, 0u, "schedule_to_start does not apply");
-  d.advance(1ms);
+  d.advance(29s);
+  d.check.equal(d.sweep().overdue, 0u, "no limit applies before it begins");
   const ActivityLease born{commit.new_activities[0].request.key, LeaseToken{4711}};
+  d.report(born, ActivityProgress::begins);
+  d.advance(9999ms);
+  d.check.equal(d.sweep().overdue, 0u, "just before");
+  d.advance(1ms);
   d.renew(born);
-  d.check.equal(d.sweep().overdue, 1u, "no heartbeat since the commit");
+  d.check.equal(d.sweep().overdue, 1u, "no heartbeat since it began");
   d.check.equal(d.renew(born).outcome, RenewOutcome::cancelled, "the holder's renewal");
+}
+
+void the_limits_of_an_activity_that_waits_do_not_pass(Driver& d) {
+  with_limits(d, {.start_to_close = 10s, .heartbeat = 5s});
+  const LeasedActivity held = d.fetch_one_activity();
+  for (int i = 0; i < 5; ++i) {
+    d.advance(20s);
+    d.report(held.lease, ActivityProgress::waits);
+    d.check.equal(d.sweep().overdue, 0u, "while it waits");
+  }
+  d.report(held.lease, ActivityProgress::begins);
+  d.advance(4s);
+  d.beat(held.lease);
+  d.advance(4s);
+  d.beat(held.lease);
+  d.advance(1999ms);
+  d.check.equal(d.sweep().overdue, 0u, "just before");
+  d.advance(1ms);
+  d.check.equal(d.sweep().overdue, 1u, "ten seconds after it began");
+}
+
+void the_limits_of_an_activity_that_reports_nothing_count_from_the_end_of_its_lease(Driver& d) {
+  with_limits(d, {.start_to_close = 10s});
+  const LeasedActivity held = d.fetch_one_activity();
+  d.advance(20s);
+  d.renew(held.lease);
+  d.advance(d.lease - 10s - 1ms);
+  d.check.equal(d.sweep().overdue, 0u, "just before");
+  d.advance(1ms);
+  d.check.equal(d.sweep().overdue, 1u, "ten seconds after the end of the first lease");
 }
 
 void an_instance_receives_one_failure_per_timeout(Driver& d) {
   with_limits(d, {.start_to_close = 10s});
-  (void)d.fetch_one_activity();
+  (void)d.begin_one_activity();
   d.advance(10s);
   d.check.equal(d.sweep().overdue, 1u, "the first sweep");
   d.check.equal(d.sweep().overdue, 0u, "the second");
@@ -250,6 +284,7 @@ void a_sweep_records_the_stolen_lease_for_its_owner(Driver& d) {
   with_limits(d, {.start_to_close = 10s});
   const auto held = d.fetch_activities_as(d.other);
   if (held.size() != 1) d.stop("an activity to hold");
+  d.report(held[0].lease, ActivityProgress::begins);
   d.advance(10s);
   d.sweep();
   const auto stolen = d.stolen_from(d.other);
@@ -261,7 +296,7 @@ void a_sweep_records_the_stolen_lease_for_its_owner(Driver& d) {
 
 void a_result_before_the_sweep_is_delivered(Driver& d) {
   with_limits(d, {.start_to_close = 10s, .heartbeat = 10s});
-  const LeasedActivity held = d.fetch_one_activity();
+  const LeasedActivity held = d.begin_one_activity();
   d.advance(10s);
   d.check.equal(d.ack(Driver::completion(held)).outcome, AckOutcome::done, "late, but before a sweep");
   d.check.equal(d.sweep().overdue, 0u, "overdue");
@@ -271,7 +306,7 @@ void a_result_before_the_sweep_is_delivered(Driver& d) {
 
 void a_conditional_turn_with_a_timed_out_result_is_refused(Driver& d) {
   with_limits(d, {.start_to_close = 10s});
-  const LeasedActivity held = d.fetch_one_activity();
+  const LeasedActivity held = d.begin_one_activity();
   d.advance(10s);
   d.sweep();
   const InstanceInfo info = d.info("a").value();
@@ -311,7 +346,7 @@ void a_sweep_processes_at_most_its_limit(Driver& d) {
 
 void next_due_includes_time_limits(Driver& d) {
   with_limits(d, {.start_to_close = 20s, .heartbeat = 10s});
-  (void)d.fetch_one_activity();
+  (void)d.begin_one_activity();
   d.expect_due(d.fetch_activity_batch({}).next_due, d.now() + 10s);
   d.schedule("a", {limited({.schedule_to_start = 5s})});
   d.expect_due(d.fetch_activity_batch({.names = std::vector<std::string>{"Other"}}).next_due, d.now() + 5s);
@@ -322,6 +357,7 @@ void a_wall_clock_jump_passes_no_time_limit(Driver& d) {
   d.schedule("a", {limited({.start_to_close = 20s, .heartbeat = 10s}), limited({.schedule_to_start = 10s})});
   const auto held = d.fetch_activities(1);
   if (held.size() != 1) d.stop("an activity to hold");
+  d.report(held[0].lease, ActivityProgress::begins);
   if (!d.jump_wall(24h)) return;
   d.renew(held[0].lease);
   d.check.equal(d.sweep().overdue, 0u, "after a jump forward");
@@ -336,6 +372,7 @@ void a_sweep_fails_only_overdue_activities(Driver& d) {
   d.schedule("a", {limited({.start_to_close = 10s}), plain(), limited({.start_to_close = 20s})});
   const auto held = d.fetch_activities();
   if (held.size() != 3) d.stop("three activities");
+  for (const LeasedActivity& item : held) d.report(item.lease, ActivityProgress::begins);
   d.advance(15s);
   d.check.equal(d.sweep().overdue, 1u, "overdue");
   expect_timed_out(d, held[0]);
@@ -377,7 +414,9 @@ std::span<const ConformanceCase> overdue_cases() {
       DURAMEN_CASE(a_sweep_returns_the_last_details_and_the_attempt),
       DURAMEN_CASE(the_limit_that_passed_first_is_reported),
       DURAMEN_CASE(start_to_close_is_reported_if_it_passed_before_the_heartbeat),
-      DURAMEN_CASE(an_activity_born_leased_starts_with_its_commit),
+      DURAMEN_CASE(the_limits_of_an_activity_born_leased_count_from_its_begin),
+      DURAMEN_CASE(the_limits_of_an_activity_that_waits_do_not_pass),
+      DURAMEN_CASE(the_limits_of_an_activity_that_reports_nothing_count_from_the_end_of_its_lease),
       DURAMEN_CASE(an_instance_receives_one_failure_per_timeout),
       DURAMEN_CASE(a_sweep_records_the_stolen_lease_for_its_owner),
       DURAMEN_CASE(a_result_before_the_sweep_is_delivered),

@@ -183,7 +183,7 @@ void expect_owner_notified(Driver& d, const LeasedActivity& held, CancelReason r
 void push_reports_a_timeout_to_the_owner(Driver& d) {
   d.running("a");
   d.schedule("a", {limited({.start_to_close = 10s})});
-  const LeasedActivity held = d.fetch_one_activity();
+  const LeasedActivity held = d.begin_one_activity();
   d.advance(10s);
   expect_owner_notified(d, held, CancelReason::timeout, [&] { d.sweep(); });
   PushRecorder recorder;

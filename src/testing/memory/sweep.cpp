@@ -33,7 +33,7 @@ std::optional<MemoryState::Overdue> MemoryState::overdue(const WorkRow& row) con
     if (!first || at < first->at) first = {at, which, at <= now};
   };
   if (is_leased(row)) {
-    consider(row.started_at, limits.start_to_close, TimeoutKind::start_to_close);
+    consider(row.limits_from, limits.start_to_close, TimeoutKind::start_to_close);
     consider(row.alive_at, limits.heartbeat, TimeoutKind::heartbeat);
   } else if (row.attempts == 0) {
     consider(row.position.since, limits.schedule_to_start, TimeoutKind::schedule_to_start);

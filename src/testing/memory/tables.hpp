@@ -77,6 +77,7 @@ struct WorkRow {
   NodeId owner;
   LeaseToken lease;
   LeaseTime lease_until{};
+  LeaseTime limits_from{};           ///< when `start_to_close` of the current attempt begins to count
   LeaseTime started_at{};            ///< of the current attempt
   LeaseTime alive_at{};              ///< its start or its last heartbeat
   LeaseTime renewed_at{};            ///< its start or its last renewal

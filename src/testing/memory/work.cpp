@@ -79,8 +79,8 @@ ActivityBatch MemoryState::fetch_work(const ActivityFetch& request) {
 void MemoryState::begin_attempt(WorkRow& row, const NodeId& owner, LeaseToken token, Duration lease) {
   row.owner = owner;
   row.lease = token;
-  row.started_at = row.alive_at = row.renewed_at = clock.lease_now();
-  row.lease_until = clock.lease_now() + lease;
+  row.started_at = row.renewed_at = clock.lease_now();
+  row.lease_until = row.limits_from = row.alive_at = clock.lease_now() + lease;
   ++row.attempts;
   ++row.leases;
 }
@@ -136,6 +136,8 @@ RenewResult MemoryState::renew(const ActivityRenewal& renewal, Duration extend) 
   use_session(*row);
   row->lease_until = clock.lease_now() + extend;
   row->renewed_at = clock.lease_now();
+  if (renewal.progress == ActivityProgress::waits) row->limits_from = row->alive_at = row->lease_until;
+  if (renewal.progress == ActivityProgress::begins) row->limits_from = row->alive_at = clock.lease_now();
   if (renewal.heartbeat) {
     row->alive_at = clock.lease_now();
     if (renewal.heartbeat->details) row->heartbeat = renewal.heartbeat->details;

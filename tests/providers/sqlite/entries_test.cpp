@@ -108,6 +108,10 @@ TEST(AMissedHeartbeat, FailsNoAttemptWhoseHolderMayBeDead) {
   first.new_activities[0].request.options.heartbeat = 10s;
   commit_one(*provider, first);
   const auto held = provider->fetch_activities(fetch_work()).value().items.at(0);
+  ASSERT_TRUE(provider
+                  ->renew_activities(
+                      std::array{ActivityRenewal{held.lease, std::nullopt, ActivityProgress::begins}}, 30s)
+                  .has_value());
   clock.advance(10s);
   EXPECT_EQ(provider->sweep(10).value().overdue, 0u);
   ASSERT_TRUE(provider->renew_activities(std::array{ActivityRenewal{held.lease}}, 30s).has_value());

@@ -219,7 +219,7 @@ TEST(Limits, AreNotSweptWhenALeaseEndedFirst) {
   const auto provider = open_at(":memory:", &clock);
   commit_one(*provider, with_activity("a", 1, std::nullopt, {.start_to_close = 40s}));
   ASSERT_EQ(provider->fetch_activities(fetch_work("node-a", 30s)).value().items.size(), 1u);
-  clock.advance(50s);
+  clock.advance(80s);  // the limit counts from the end of the lease
   EXPECT_EQ(provider->sweep(10).value().overdue, 0u);
   EXPECT_EQ(provider->sweep(10).value().next_due, std::nullopt);
   EXPECT_EQ(provider->fetch_activities(fetch_work("node-b")).value().items.at(0).attempt, 2u);

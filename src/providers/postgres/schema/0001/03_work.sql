@@ -95,12 +95,13 @@ BEGIN
   PERFORM use_sessions(coalesce(p_lease_now, v_now), v_sessions);
 END $$;
 
--- Extends leases. A sign of life puts off the next one; the time by which the attempt must have ended stays. Outcomes: 0
--- renewed, 1 cancelled for that reason, 2 lease lost.
+-- Extends leases. A sign of life puts off the next one; the time by which the attempt must have ended stays, unless the
+-- limits begin anew: r_restart milliseconds from now (NULL: they stay). Outcomes: 0 renewed, 1 cancelled for that reason,
+-- 2 lease lost.
 CREATE FUNCTION renew_work(
   p_lease_now bigint, p_extend bigint,
   r_key bigint[], r_execution bigint[], r_activity bigint[], r_token bigint[],
-  r_alive boolean[], r_details text[], r_encoding text[],
+  r_alive boolean[], r_details text[], r_encoding text[], r_restart bigint[],
   OUT outcomes smallint[], OUT reasons text[])
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
@@ -130,10 +131,16 @@ BEGIN
       details = CASE WHEN r.alive THEN coalesce(r.details, w.details) ELSE w.details END,
       details_encoding = CASE WHEN r.alive THEN coalesce(r.encoding, w.details_encoding) ELSE w.details_encoding END,
       renewed_at = v_now,
-      beat_by = CASE WHEN r.alive THEN v_now + w.heartbeat ELSE w.beat_by END,
-      overdue_at = CASE WHEN r.alive AND w.heartbeat IS NOT NULL THEN least(w.close_by, v_now + w.heartbeat)
+      close_by = CASE WHEN r.restart IS NULL THEN w.close_by ELSE v_now + r.restart + w.start_to_close END,
+      beat_by = CASE WHEN r.alive THEN v_now + w.heartbeat
+                     WHEN r.restart IS NOT NULL THEN v_now + r.restart + w.heartbeat ELSE w.beat_by END,
+      overdue_at = CASE WHEN r.restart IS NOT NULL
+                          THEN least(v_now + r.restart + w.start_to_close,
+                                     v_now + CASE WHEN r.alive THEN 0 ELSE r.restart END + w.heartbeat)
+                        WHEN r.alive AND w.heartbeat IS NOT NULL THEN least(w.close_by, v_now + w.heartbeat)
                         ELSE w.overdue_at END
-    FROM (SELECT * FROM unnest(v_tids, r_alive, r_details, r_encoding) AS u (tid, alive, details, encoding)
+    FROM (SELECT * FROM unnest(v_tids, r_alive, r_details, r_encoding, r_restart)
+            AS u (tid, alive, details, encoding, restart)
             LIMIT cardinality(v_tids)) r
     WHERE w.ctid = r.tid;
   PERFORM use_sessions(v_now, v_sessions);
@@ -355,9 +362,10 @@ BEGIN
         UPDATE worker_queue w SET
             lease_token = p_token + w.place, lease_until = v_lease_now + p_lease, lease_owner = p_node,
             attempt = w.attempt + 1, fence = w.fence + 1, started_at = v_lease_now, renewed_at = v_lease_now,
-            close_by = v_lease_now + w.start_to_close,
-            beat_by = v_lease_now + w.heartbeat,
-            overdue_at = least(v_lease_now + w.start_to_close, v_lease_now + w.heartbeat)
+            -- It may have to wait for a thread: see renew_work().
+            close_by = v_lease_now + p_lease + w.start_to_close,
+            beat_by = v_lease_now + p_lease + w.heartbeat,
+            overdue_at = v_lease_now + p_lease + least(w.start_to_close, w.heartbeat)
           WHERE w.ctid = ANY (v_tids)
           RETURNING w.*)
       SELECT t.instance_key, t.execution, t.activity, t.attempt, t.fence, i.instance_id, t.name, t.input, t.encoding,

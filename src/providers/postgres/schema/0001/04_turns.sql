@@ -931,9 +931,10 @@ BEGIN
              w.owner,
              CASE WHEN w.token IS NULL THEN 0 ELSE 1 END, w.fence_base,
              w.name, w.session, w.tag, w.start, w.close, w.heartbeat, v_lease_now + w.start,
-             CASE WHEN w.token IS NOT NULL THEN v_lease_now + w.close END,
-             CASE WHEN w.token IS NOT NULL THEN v_lease_now + w.heartbeat END,
-             CASE WHEN w.token IS NOT NULL THEN least(v_lease_now + w.close, v_lease_now + w.heartbeat) END,
+             CASE WHEN w.token IS NOT NULL THEN v_lease_now + c_worker_lease[w.turn] + w.close END,
+             CASE WHEN w.token IS NOT NULL THEN v_lease_now + c_worker_lease[w.turn] + w.heartbeat END,
+             CASE WHEN w.token IS NOT NULL
+                  THEN v_lease_now + c_worker_lease[w.turn] + least(w.close, w.heartbeat) END,
              CASE WHEN w.token IS NOT NULL THEN v_lease_now END,
              CASE WHEN w.token IS NOT NULL THEN v_lease_now END,
              v_lease_now, w.retry_of, w.before,
