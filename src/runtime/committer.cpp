@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t early_flush = 64;
 // At most this many other turns and results join an urgent batch, so that it stays quick.
 constexpr std::size_t joining_urgent = 32;
+constexpr std::size_t joining_bytes = std::size_t{256} << 10u;
 constexpr std::size_t notified_at_once = 32;
 // A batch below this size waits for entries that the loop is about to add. Otherwise few turns in flight
 // would form two groups, each waiting for the sync of the other. With many, the store should work while the
@@ -113,18 +114,21 @@ std::shared_ptr<Committer::Batch> Committer::next_batch() {
   const std::size_t most = std::min(urgent_.size() + turns_.size(), limit);
   batch->commits.reserve(most);
   batch->turns.reserve(most);
+  // An urgent batch takes no large turns along.
+  const std::size_t budget =
+      urgent && !detail::mutant("large_turns_join_a_cancel") ? joining_bytes : large_batch;
   std::size_t bytes = 0;
   while (batch->commits.size() < limit && !(urgent_.empty() && turns_.empty())) {
     auto& from = urgent_.empty() ? turns_ : urgent_;
     bytes += from.front().bytes;
-    if (bytes > large_batch && !batch->commits.empty() && !detail::mutant("batches_have_any_size")) break;
+    if (bytes > budget && !batch->commits.empty() && !detail::mutant("batches_have_any_size")) break;
     batch->commits.push_back(std::move(from.front().commit));
     batch->turns.push_back(std::move(from.front()));
     from.pop_front();
   }
   const std::size_t most_acks = urgent ? joining_urgent : options_.max_batch;
   std::size_t ack_bytes = 0;
-  for (; batch->acks.size() < most_acks && ack_bytes <= large_batch && !acks_.empty(); acks_.pop_front()) {
+  for (; batch->acks.size() < most_acks && ack_bytes <= budget && !acks_.empty(); acks_.pop_front()) {
     ack_bytes += estimated_bytes(acks_.front());
     batch->acks.push_back(std::move(acks_.front()));
   }

@@ -8,9 +8,9 @@
 // resident. All calls and callbacks are on the loop. When nothing else is going on, the loop makes the call
 // itself: one step of a chain then costs one synced commit and no change of thread.
 //
-// An urgent turn, which stops something, does not wait for others. It goes into the next batch, which is a
-// small one, and preempts the store: the store leaves out the rest of the batch it is storing, which is sent
-// again, and its maintenance.
+// An urgent turn, which stops something, does not wait for others. It goes into the next batch, which is
+// small in number and in bytes, and preempts the store: the store leaves out the rest of the batch it is
+// storing, which is sent again, and its maintenance.
 #pragma once
 
 #include "runtime/instruments.hpp"
