@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace duramen::inline v0::base {
+namespace duramen::base {
 
 /// FNV-1a, 64 bits.
 class Fnv1a {
@@ -23,4 +23,4 @@ class Fnv1a {
   std::uint64_t hash_ = 0xcbf29ce484222325ull;
 };
 
-}  // namespace duramen::inline v0::base
+}  // namespace duramen::base

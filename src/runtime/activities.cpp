@@ -384,7 +384,7 @@ void Activities::report_timeout(Running& running) {
   const detail::ActivityState& state = *running.state;
   Failure failure = overdue_failure(state.request(), *state.passed_limit(), state.work().attempt);
   events_.activity_finished(FinishedActivity{state.request().instance, running.lease(), std::move(failure),
-                                             state.ran(), state.last_details()});
+                                             state.ran(), details_for_retry(state)});
 }
 
 /// What follows on the loop.
