@@ -11,7 +11,7 @@ constexpr int most_depth = 3;
 
 class Generator {
  public:
-  explicit Generator(Rng& rng) : rng_(rng), left_(rng.between(8, 46)) {}
+  explicit Generator(Rng& rng) : rng_(rng), left_(rng.between(8, 52)) {}
 
   std::vector<Node> statements(int depth, int longest, int shortest = 1) {
     std::vector<Node> block;
@@ -69,8 +69,11 @@ Node Generator::expression(int depth) {
     case 5:
       return limited(Kind::timeout, expressions(depth - 1, 1));
     case 6:
-    case 7:
-      return limited(Kind::guarded, statements(depth - 1, 3));
+    case 7: {
+      Node made = limited(Kind::guarded, statements(depth - 1, 3));
+      made.a += 100;  // mostly longer than what is in it
+      return made;
+    }
     default:
       return node(Kind::nested, statements(depth - 1, 3));
   }
@@ -213,7 +216,7 @@ Program generate(Rng& rng) {
   Generator generator(rng);
   Program program;
   program.graceful = rng.one_in(2);
-  program.body = generator.statements(most_depth, 10, 3);
+  program.body = generator.statements(most_depth, 12, 4);
   return program;
 }
 
