@@ -359,6 +359,8 @@ EventId Execution::schedule(detail::Leaf& leaf) {
   const EventId id = event->id;
   if (const auto* child = std::get_if<event::SubOrchestrationScheduled>(&event->body)) {
     children_.emplace(id, child->instance);
+  } else if (const auto* timer = std::get_if<event::TimerCreated>(&event->body)) {
+    timers_.emplace_hint(timers_.end(), id, timer->fire_at);
   }
   std::optional<Payload> arrived;
   if (const auto* wait = std::get_if<event::ExternalSubscribed>(&event->body)) {
@@ -428,6 +430,7 @@ void Execution::drop(detail::Leaf& leaf, CancelReason reason) noexcept {
   const EventId id = leaf.event_id();
   leaves_.erase(id);
   if (schedules_.kind(id) == ScheduleKind::timer) {
+    timers_.erase(id);
     schedules_.cancel(id);
     if (!replaying_) dropped_timers_.push_back(id);
   } else {
@@ -437,7 +440,9 @@ void Execution::drop(detail::Leaf& leaf, CancelReason reason) noexcept {
 }
 
 void Execution::forget(detail::Leaf& leaf) noexcept {
-  if (!torn_down_ && leaf.event_id()) leaves_.erase(leaf.event_id());
+  if (torn_down_ || !leaf.event_id()) return;
+  leaves_.erase(leaf.event_id());
+  timers_.erase(leaf.event_id());
 }
 
 void Execution::make_ready(detail::WaiterList& waiters) noexcept {

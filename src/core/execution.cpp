@@ -159,6 +159,7 @@ void Execution::replay(std::span<const Event> history) {
   }
   replayed_ += cursor_;
   replaying_ = false;
+  for (const auto& [id, due] : timers_) unsure_timers_.emplace(due, id);
   actions_ = 0;
 }
 
@@ -518,6 +519,7 @@ void Execution::arrive(CarriedEvent mail) {
 template <class Outcome>
 void Execution::resolve(EventId source, Outcome outcome) {
   children_.erase(source);
+  timers_.erase(source);
   // A dropped or detached operation has no waiter: its completion is recorded, but not delivered.
   const auto found = leaves_.find(source);
   if (found == leaves_.end()) return;

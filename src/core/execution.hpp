@@ -27,6 +27,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <source_location>
 #include <span>
 #include <string>
@@ -238,6 +239,7 @@ class Execution {
   // outcome.cpp
   [[nodiscard]] CancelReason terminal_reason() const;
   [[nodiscard]] TurnOutcome finish_turn();
+  void send_timer_again(TurnOutcome& outcome);
   void fill_end(TurnOutcome& outcome) const;
   void send_end(TurnOutcome& outcome);
   void send_next(TurnOutcome& outcome, const Continued& next);
@@ -269,6 +271,9 @@ class Execution {
   Schedules schedules_;
   Mailboxes mailboxes_;
   std::map<EventId, InstanceId> children_;  // of open sub-orchestrations
+  std::map<EventId, TimePoint> timers_;     // that code waits for, with their due times
+  // Timers that code waited for after a replay, and that were not sent again since.
+  std::set<std::pair<TimePoint, EventId>> unsure_timers_;
   std::optional<std::string> custom_status_;
   KeyValues key_values_;
   std::optional<End> end_;

@@ -40,6 +40,7 @@ TurnOutcome Execution::finish_turn() {
   for (EventId timer : std::exchange(dropped_timers_, {})) {
     if (timer < first_new) outcome.dropped_timers.push_back(timer);
   }
+  if (!end_ && !delta_.empty()) send_timer_again(outcome);
   outcome.events = std::exchange(delta_, {});
   outcome.segments = std::exchange(segments_, {});
   outcome.traces = std::exchange(traces_, {});
@@ -52,6 +53,16 @@ TurnOutcome Execution::finish_turn() {
   actions_ = 0;
   action_bytes_ = largest_action_bytes_ = 0;
   return outcome;
+}
+
+void Execution::send_timer_again(TurnOutcome& outcome) {
+  while (!unsure_timers_.empty() && !outcome.timer_again) {
+    const auto [due, id] = *unsure_timers_.begin();
+    unsure_timers_.erase(unsure_timers_.begin());
+    if (!timers_.contains(id) || detail::mutant("a_timer_that_other_code_dropped_never_fires")) continue;
+    outcome.timer_again =
+        OutboundMessage{identity_.instance, message::TimerFired{identity_.execution, id, due}, due, {}};
+  }
 }
 
 void Execution::fill_end(TurnOutcome& outcome) const {

@@ -62,6 +62,10 @@ struct TurnOutcome {
   std::vector<CancelledActivity> cancelled_activities;
   std::optional<CancelReason> cancel_rest;  ///< on terminal turns
   std::vector<EventId> dropped_timers;
+  /// After a replay: a timer of an earlier turn that the code waits for. No event records that a timer was
+  /// dropped, so other code may have dropped it; sent again, it fires. A timer that is still in the queue
+  /// stays as it is. One in each turn, the first that is due: the turn in which it fires sends the next.
+  std::optional<OutboundMessage> timer_again;
 
   std::vector<TraceLine> traces;
   std::vector<std::string> warnings;  ///< for the log: what was tolerated

@@ -25,6 +25,7 @@ void take_decisions(core::TurnOutcome& outcome, TurnCommit& commit) {
   }
   commit.events = std::move(outcome.events);
   commit.messages = std::move(outcome.messages);
+  if (outcome.timer_again) commit.messages.push_back(std::move(*outcome.timer_again));
   commit.put_back = std::move(outcome.put_back);
   commit.cancelled_activities = std::move(outcome.cancelled_activities);
   commit.cancel_rest = outcome.cancel_rest;

@@ -348,5 +348,35 @@ TEST(Nondeterminism, ATimerThatHistoryFiresAndTheCodeDrops) {
   EXPECT_THAT(instance.failure().message, HasSubstr("now:      it was dropped before"));
 }
 
+// The old code dropped the timer, and its message was deleted: code that waits for it would wait without end.
+TEST(Nondeterminism, ATimerThatOtherCodeHasDroppedIsSentAgain) {
+  const auto code = [](bool drop) {
+    return [drop](Context& ctx) -> Task<std::string> {
+      std::optional slow = ctx.schedule_timer(2s).start();
+      std::optional timer = ctx.schedule_timer(1s).start();
+      auto go = ctx.schedule_wait("go").start();
+      co_await ctx.schedule_wait("drop");
+      if (drop) timer.reset();
+      if (timer) co_await std::move(*timer);
+      co_await std::move(*slow);
+      co_return co_await std::move(go);
+    };
+  };
+  Instance instance{code(true), Mode::fresh};
+  instance.start();
+  instance.raise("drop", "");
+  EXPECT_THAT(instance.timers_dropped(), ElementsAre("1000ms"));
+  instance.deploy(code(false));
+  instance.raise("go", "gone");
+  const auto& again = instance.turn().timer_again;
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->target, InstanceId("instance"));
+  EXPECT_EQ(std::get<message::TimerFired>(again->body).id, instance.timer_id("1000ms"));
+  EXPECT_EQ(again->visible_at, std::get<message::TimerFired>(again->body).fire_at);
+  instance.fire(instance.timer_id("1000ms"));
+  instance.fire("2000ms");
+  EXPECT_EQ(instance.output(), "gone");
+}
+
 }  // namespace
 }  // namespace duramen::core_test
