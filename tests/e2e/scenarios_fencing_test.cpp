@@ -14,7 +14,8 @@ class Node {
   Node(StoreWorld& world, std::string name)
       : runtime_(Store(std::make_shared<testing::FaultyProvider>(
                      world.store.provider(),
-                     [this](const testing::ProviderCall&, std::uint64_t) {
+                     [this](const testing::ProviderCall& call, std::uint64_t) {
+                       if (call.operation == "renew_turns") ++turn_renewals_;
                        return cut_off_ ? testing::Fault::error : testing::Fault::none;
                      })),
                  world.registry, RuntimeOptions{.node = NodeId(std::move(name)), .log = world.log.sink()}) {}
@@ -24,9 +25,11 @@ class Node {
 
   void cut_off(bool cut) { cut_off_ = cut; }
   void shut_down() { runtime_.shutdown(Duration{0}); }
+  [[nodiscard]] int turn_renewals() const { return turn_renewals_; }
 
  private:
   std::atomic<bool> cut_off_{false};
+  std::atomic<int> turn_renewals_{0};
   Runtime runtime_;
 };
 
@@ -127,6 +130,32 @@ TEST_P(Fencing, ALeaseReleasedBeforeItsAttemptBeganHadATokenOfItsOwn) {
   ASSERT_EQ(attempts.size(), 1u);
   EXPECT_EQ(attempts[0].attempt, 1u);
   EXPECT_GT(attempts[0].token, taken.fence);
+}
+
+TEST_P(Fencing, AnInstanceStaysWithItsNodeWhileItsCodeBlocks) {
+  std::atomic<int> turns{0};
+  Signal<bool> begun;
+  Signal<bool> go_on;
+  world.registry.add("block", [&](OrchestrationContext&, int value) -> Task<int> {
+    ++turns;
+    begun.set(true);
+    (void)go_on.wait();
+    co_return value;
+  });
+  Node first(world, "first");
+  Node second(world, "second");
+  world.client.start("w", "block", 7).value();
+  ASSERT_TRUE(begun.wait());
+  // Four times the lease: both nodes poll meanwhile.
+  const auto renewals = [&] { return first.turn_renewals() + second.turn_renewals(); };
+  for (int i = 0; i < 10; ++i) {
+    const int before = renewals();
+    world.clock.advance(4s);
+    world.until([&] { return renewals() > before; });
+  }
+  go_on.set(true);
+  EXPECT_EQ(world.end_of("w").output_as<int>(), 7);
+  EXPECT_EQ(turns, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, Fencing, ::testing::Values("Memory", "OfTheProgram"),
