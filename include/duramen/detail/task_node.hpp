@@ -5,6 +5,7 @@
 
 #include <coroutine>
 #include <cstdint>
+#include <exception>
 #include <source_location>
 
 namespace duramen::inline v0 {
