@@ -29,7 +29,7 @@ struct RuntimeOptions {
   /// Threads for function activities. 0: one per core, at least four.
   std::size_t activity_threads = 0;
   /// Maximum number of activities this node holds, including coroutines. Further activities wait for a free
-  /// place or another node.
+  /// place or another node. Of functions it holds only as many as it has threads, and a few that begin soon.
   std::size_t max_activities = 4096;
   /// Maximum number of coroutines kept in memory between turns, so that a turn need not replay the history
   /// before it. 0: none, so that every turn replays the history. That is slow, and finds code that is not

@@ -126,7 +126,7 @@ void Activities::note_function_time(Duration took) noexcept {
 std::size_t Activities::prefetch() const noexcept {
   constexpr double soon_ms = 20;
   constexpr double fewest = 8;
-  constexpr double most = 256;
+  constexpr double most = 4096;
   if (detail::mutant("functions_are_hoarded")) return capacity_.places;
   const double begin_soon = static_cast<double>(capacity_.threads) * soon_ms / std::max(function_ms_, 0.01);
   return static_cast<std::size_t>(std::clamp(begin_soon, fewest, most));

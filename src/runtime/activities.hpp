@@ -147,7 +147,7 @@ class Activities {
       return std::holds_alternative<ActivityHandler::Function>(handler->run);
     }
   };
-  static constexpr double slow_function = 1000;
+  static constexpr double unknown_function = 10;
   using AttemptKey = std::pair<ActivityKey, LeaseToken>;
   struct CoroutineRun;
   using Outcome = std::variant<Payload, Failure>;
@@ -202,7 +202,7 @@ class Activities {
   std::size_t reserved_places_ = 0;
   std::size_t reserved_functions_ = 0;
   std::size_t functions_ = 0;                    // of running_
-  double function_ms_ = slow_function;           // about how long a function runs
+  double function_ms_ = unknown_function;        // about how long a function runs
   std::map<std::string, std::size_t> sessions_;  // how many activities each has here
   std::map<AttemptKey, Running> abandoned_;
   std::unordered_map<ActivityKey, std::uint32_t> lost_;  // leases, while their activities have not ended
