@@ -13,6 +13,7 @@
 #include <duramen/limits.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -158,14 +159,17 @@ void require_names(const EventBody& body) {
 // -- one action -----------------------------------------------------------------------------------
 
 /// True if nothing counts any more. Such calls do nothing, because a destructor may be calling; but a loop
-/// that never awaits has to end.
-bool Execution::ignores_calls() {
+/// that never awaits has to end. An exception must not leave a destructor.
+bool Execution::ignores_calls(const std::source_location& where) {
   if (torn_down_) return true;
   if (!stopped_) return false;
   const std::size_t limit = max_calls_after_stop;
-  if (++calls_after_stop_ > (detail::mutant("a_loop_goes_on_after_its_limit") ? 1'000 * limit : limit))
-    throw Stopped();
-  return true;
+  if (++calls_after_stop_ <= (detail::mutant("a_loop_goes_on_after_its_limit") ? 1'000 * limit : limit))
+    return true;
+  const bool in_destructor = std::uncaught_exceptions() > 0 ||
+                             std::string_view(where.function_name()).find('~') != std::string_view::npos;
+  if (in_destructor && !detail::mutant("a_limit_throws_in_destructors")) return true;
+  throw Stopped();
 }
 
 /// Notes the place of a call that throws, for the failure of an instance whose code does not catch it. The
@@ -181,7 +185,7 @@ auto Execution::checked(const std::source_location& where, Call call) {
 }
 
 const Event* Execution::emit(EventBody body, const std::source_location& where) {
-  if (ignores_calls()) return nullptr;
+  if (ignores_calls(where)) return nullptr;
   return checked(where, [&] { return replaying_ ? match(body, where) : record(std::move(body), where); });
 }
 
@@ -330,7 +334,7 @@ const Event* Execution::match(const EventBody& body, const std::source_location&
 // -- what can be awaited --------------------------------------------------------------------------
 
 EventId Execution::schedule(detail::Leaf& leaf) {
-  if (ignores_calls()) return {};
+  if (ignores_calls(leaf.where())) return {};
   if (const auto* value = std::get_if<detail::RecordedValue>(&leaf.request())) {
     return schedule_recorded_value(leaf, *value);
   }
@@ -457,7 +461,8 @@ void Execution::chain(event::OrchestrationChained start, const std::source_locat
 
 void Execution::continue_as_new(Payload input, std::optional<std::string> version,
                                 const std::source_location& where) {
-  if (torn_down_ || stopped_ || continue_) return;
+  if (torn_down_ || stopped_) return;
+  if (continue_) return tasks_.continue_as_new();
   if (!detail::mutant("any_version_continues") && !fits_or_throws(input, version, where)) return;
   continue_ = Continued{std::move(input), std::move(version)};
   tasks_.continue_as_new();
@@ -481,14 +486,14 @@ bool Execution::fits_or_throws(const Payload& input, const std::optional<std::st
 
 void Execution::set_custom_status(std::optional<std::string> status, const std::source_location& where) {
   // Even for calls that would throw: a destructor may be calling.
-  if (ignores_calls()) return;
+  if (ignores_calls(where)) return;
   // Before it is compared with history, which accepts any text in place of the recorded one.
   if (status) checked(where, [&] { require_status(*status); });
   if (emit(event::CustomStatusUpdated{status}, where) != nullptr) custom_status_ = std::move(status);
 }
 
 void Execution::set_key_value(std::string key, Payload value, const std::source_location& where) {
-  if (ignores_calls()) return;
+  if (ignores_calls(where)) return;
   checked(where, [&] {
     require_value(key, value);
     if (key_values_.size() >= max_keys && !key_values_.contains(key)) {

@@ -215,7 +215,7 @@ class Execution {
   auto checked(const std::source_location& where, Call call);
   const Event* record(EventBody body, const std::source_location& where);
   const Event* match(const EventBody& body, const std::source_location& where);
-  [[nodiscard]] bool ignores_calls();
+  [[nodiscard]] bool ignores_calls(const std::source_location& where);
   [[nodiscard]] bool count_action();
   [[nodiscard]] bool is_answered_at_once(const EventBody& body) const;
   [[nodiscard]] bool count_bytes(const EventBody& body, const std::source_location& where);

@@ -47,7 +47,7 @@ void LiveTasks::end(TaskNode& task) noexcept {
   free_.erase(task.order_);
   if (task.is_shield_) std::erase(shields_, &task);
   if (task.below_ > 0) hand_on(task);
-  if (continuing_ == &task) continuing_ = task.owner_;
+  std::ranges::replace(continuing_, &task, task.owner_);
   TaskNode* const owner = task.owner_;
   if (owner == nullptr) return;
   if (--owner->below_ == 0 && owner->held_ != nullptr) free_.emplace(owner->order_, owner);
@@ -155,7 +155,10 @@ void LiveTasks::forget(const detail::TaskBranch& branch) noexcept {
 }
 
 void LiveTasks::drop(TaskNode& task, std::coroutine_handle<> frame, CancelReason reason) noexcept {
-  if (destroying_) destroy_adopted_below(task);
+  // The limit of a shield drops its only child: adopted Tasks belong to the shield itself.
+  const bool of_shield =
+      task.owner_ != nullptr && task.owner_->is_shield_ && !detail::mutant("adopted_tasks_outlive_the_limit");
+  if (destroying_) destroy_adopted_below(of_shield ? *task.owner_ : task);
   if (!is_protected(task)) return frame.destroy();
   const bool kept = !task.borrows() || detail::mutant("kept_tasks_refer_to_destroyed_frames");
   if (kept && !detail::mutant("a_dropped_shield_is_destroyed")) return adopt(task, frame, reason);
@@ -222,16 +225,19 @@ void LiveTasks::clear() noexcept {
 
 // -- the end of the execution ---------------------------------------------------------------------
 
-void LiveTasks::continue_as_new() noexcept {
+void LiveTasks::continue_as_new() {
   continues_ = true;
-  continuing_ = running_;
+  if (!detail::mutant("only_one_task_continues_as_new") || continuing_.empty())
+    continuing_.push_back(running_);
 }
 
 /// True if the innermost shield around `task` is not around the code that continues as new.
 bool LiveTasks::in_other_shield(const TaskNode& task) const noexcept {
   const TaskNode* shield = &task;
   while (shield != nullptr && !shield->is_shield_) shield = shield->owner_;
-  return shield != nullptr && (continuing_ == nullptr || !is_below(*continuing_, *shield));
+  return shield != nullptr && std::ranges::none_of(continuing_, [shield](const TaskNode* continuing) {
+           return continuing != nullptr && is_below(*continuing, *shield);
+         });
 }
 
 bool LiveTasks::holds_end() const noexcept {

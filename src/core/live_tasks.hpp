@@ -72,7 +72,7 @@ class LiveTasks {
 
   // -- the end of the execution ---------------------------------------------------------------------
   /// The running code continues as new: from now on only the code inside other shields runs.
-  void continue_as_new() noexcept;
+  void continue_as_new();
   /// True if the execution cannot end yet: code runs inside a shield that the end must not cut.
   [[nodiscard]] bool holds_end() const noexcept;
 
@@ -101,7 +101,7 @@ class LiveTasks {
   std::vector<detail::TaskNode*> shields_;
   std::vector<Leaving> leaving_;
   detail::TaskNode* running_ = nullptr;
-  detail::TaskNode* continuing_ = nullptr;  // the Task that continues as new
+  std::vector<detail::TaskNode*> continuing_;  // the Tasks that continue as new; null: the root has ended
   std::uint64_t polls_ = 0;
   bool continues_ = false;
   bool destroying_ = false;

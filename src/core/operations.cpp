@@ -266,6 +266,7 @@ Ended Select::ended() const { return is_cancelled() ? Ended::cancelled : branch(
 // -- Join -----------------------------------------------------------------------------------------
 
 void Join::do_start() {
+  shielded_ = execution().tasks().is_shielded_now();
   open_ = size();
   for (std::size_t i = 0; i < size(); ++i) {
     branch(i).start();
@@ -279,7 +280,11 @@ void Join::do_start() {
 }
 
 void Join::open_branch_done(std::size_t /*index*/) {
-  if (--open_ == 0) complete();
+  if (--open_ != 0) return;
+  // The cancellation may have ended its branches before an await has reached it.
+  if (execution().cancelling() != nullptr && !shielded_ && !mutant("a_started_join_hides_failures"))
+    fix_result(false);
+  complete();
 }
 
 void Join::fix_result(bool cut) {
@@ -341,6 +346,9 @@ bool TaskNode::begin_await(Operation& operation, std::source_location where, boo
     operation.start();
   } else if (operation.has_tasks() && !mutant("late_compensation_does_not_begin")) {
     operation.end_with_tasks(execution_->drop_reason());
+    // One that ended at once counts like an interrupted one: code may try again in a loop.
+    const bool counts = operation.done() && !mutant("awaits_with_tasks_do_not_count");
+    if (counts && !execution_->count_interruption(where)) return false;
   } else {
     interrupted = execution_->count_interruption(where);
     return interrupted;

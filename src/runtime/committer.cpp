@@ -133,7 +133,9 @@ std::shared_ptr<Committer::Batch> Committer::next_batch() {
     batch->acks.push_back(std::move(acks_.front()));
   }
   if (!urgent_.empty()) preempt_.request_stop();
-  batch->retry_until = env_.clock().lease_now() + options_.retry_for;
+  const LeaseTime now = env_.clock().lease_now();
+  batch->retry_until = now + options_.retry_for;
+  batch->retry_held_until = now + std::max(options_.retry_for, options_.retry_held_for);
   in_flight_ = true;
   in_flight_size_ = batch->commits.size() + batch->acks.size();
   return batch;
@@ -234,7 +236,12 @@ bool Committer::retry(const std::shared_ptr<Batch>& batch, const Error& error) {
   const bool held = std::ranges::any_of(batch->commits, [this](const TurnCommit& commit) {
     return std::holds_alternative<HeldLease>(commit.basis) && holds(commit);
   });
-  if (!error.retryable || (when >= batch->retry_until && !held)) return false;
+  const bool endless = detail::mutant("a_failing_commit_is_retried_without_end");
+  const LeaseTime until = !held       ? batch->retry_until
+                          : endless   ? LeaseTime::max()
+                          : stopping_ ? batch->retry_until
+                                      : batch->retry_held_until;
+  if (!error.retryable || when >= until) return false;
   log_(LogLevel::warning, "a commit failed; retrying", {{"error", error.describe()}});
   batch->pause = std::min(batch->pause * 2, longest_pause);
   // The batch may be stored already: its answers are needed soon.

@@ -42,8 +42,10 @@ class Committer {
  public:
   struct Options {
     std::size_t max_batch = 250;
-    /// How long a commit is retried after a retryable error; longer while this node holds a lease of it.
+    /// How long a commit is retried after a retryable error.
     Duration retry_for{};
+    /// The same while this node holds a lease of it: the other commits of the node wait.
+    Duration retry_held_for{};
   };
 
   Committer(Env& env, Provider& provider, Options options, TurnLeases& leases, CommitEvents& events,
@@ -56,6 +58,8 @@ class Committer {
   /// Has no answer. A refused result belongs to an activity that was cancelled or taken over; after a failed
   /// call the lease ends and the activity runs again.
   void add(ActivityAck ack);
+  /// From now on leases make no retry longer.
+  void stop() noexcept { stopping_ = true; }
 
   /// Nothing is queued or being stored.
   [[nodiscard]] bool idle() const noexcept { return !in_flight_ && nothing_waits(); }
@@ -71,6 +75,7 @@ class Committer {
     Result<std::vector<CommitResult>> commit_results{std::vector<CommitResult>{}};
     Result<std::vector<AckResult>> ack_results{std::vector<AckResult>{}};
     LeaseTime retry_until;
+    LeaseTime retry_held_until;
     bool sent = false;
     Duration pause{10};
   };
@@ -116,6 +121,7 @@ class Committer {
   bool in_flight_ = false;
   bool maintaining_ = false;
   bool flush_posted_ = false;
+  bool stopping_ = false;
 };
 
 }  // namespace duramen::inline v0::runtime

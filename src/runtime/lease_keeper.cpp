@@ -33,7 +33,7 @@ void LeaseKeeper::keep(const ActivityLease& lease, const std::shared_ptr<detail:
   kept.deadline = since + lease_;
   kept.limits = limits;
   kept.last_sent = since;
-  // All leases last equally long: an end that is planned already comes first.
+  // The begin of the activity plans an end that comes earlier.
   if (!end_planned_) plan_end(since + lease_);
   if (detail::mutant("limits_count_from_the_lease")) count_from(kept, since);
 }

@@ -74,8 +74,10 @@ Node::Node(Env& env, Store store, Registry registry, RuntimeOptions options)
                    .lease = options_.activity_lease},
                   instruments_, *this),
       turns_(env, provider_, registry_, activities_, turn_options(),
-             {.max_batch = options_.max_commit_batch, .retry_for = options_.turn_lease * 2 / 3}, turn_leases_,
-             *this, log_, instruments_, watchdog_),
+             {.max_batch = options_.max_commit_batch,
+              .retry_for = options_.turn_lease * 2 / 3,
+              .retry_held_for = options_.max_turn_time},
+             turn_leases_, *this, log_, instruments_, watchdog_),
       gauges_(env, provider_, *store_.local_hub(), options_.gauge_interval, log_) {}
 
 TurnOptions Node::turn_options() const {

@@ -56,7 +56,10 @@ class Turns final : private CommitEvents {
   void take(FinishedActivity activity);
 
   /// From now on this node begins no activity: other nodes fetch the ones its turns schedule.
-  void stop_dispatching() noexcept { builder_.stop_dispatching(); }
+  void stop_dispatching() noexcept {
+    builder_.stop_dispatching();
+    committer_.stop();
+  }
   /// Turns that are being prepared or stored.
   [[nodiscard]] std::size_t busy() const noexcept { return residents_.busy(); }
   /// Instances that are kept in memory.

@@ -486,5 +486,94 @@ TEST(StructuredCancel, ALoopOfActionsIsEndedByTheirLimit) {
   EXPECT_EQ(scheduling.failure().type, "TooManyActions");
 }
 
+/// Calls the context whenever it ends.
+struct Guard {
+  Context& ctx;
+  ~Guard() { ctx.reset_custom_status(); }
+};
+
+TEST(StructuredCancel, TheLimitOfActionsThrowsInNoDestructor) {
+  Instance outside{[](Context& ctx) -> Task<std::string> {
+    const Guard guard{ctx};
+    for (;;) ctx.set_custom_status("x");
+    co_return "";
+  }};
+  outside.start();
+  EXPECT_EQ(outside.failure().type, "TooManyActions");
+  Instance inside{[](Context& ctx) -> Task<std::string> {
+    for (;;) {
+      const Guard guard{ctx};
+      ctx.set_custom_status("x");
+    }
+    co_return "";
+  }};
+  inside.start();
+  EXPECT_EQ(inside.failure().type, "TooManyActions");
+}
+
+TEST(StructuredCancel, ALoopOverCombinatorsThatIgnoresTheCancellationFailsAsWell) {
+  std::size_t tries = 0;
+  Instance instance{graceful([&tries](Context& ctx) -> Task<std::string> {
+                      const auto cached = [](Context&) -> Task<int> { co_return 1; };
+                      while (++tries < 2 * max_interrupted_awaits) {
+                        auto both = co_await ctx.join2(cached(ctx), ctx.schedule_timer(1s)).as_result();
+                        if (both) co_return "";
+                      }
+                      co_return "endless";
+                    }),
+                    Mode::resident};
+  instance.start();
+  instance.cancel();
+  EXPECT_EQ(instance.status(), Status::failed);
+}
+
+TEST(StructuredCancel, AFailedCompensationInAJoinThatWasOnlyStartedIsTheResult) {
+  Instance instance{graceful([](Context& ctx) -> Task<std::string> {
+    auto both = ctx.join2(strict_step(ctx, "a"), strict_step(ctx, "b")).start();
+    (void)co_await ctx.schedule_timer(1h).as_result();
+    co_await both;
+    co_return "";
+  })};
+  instance.start();
+  instance.cancel();
+  instance.complete("undo a", "");
+  instance.fail("undo b", "stuck");
+  EXPECT_EQ(instance.status(), Status::failed);
+}
+
+TEST(StructuredCancel, TheLimitOfAShieldEndsTasksThatWereDroppedInIt) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    auto inner = [](Context& c) -> Task<std::string> { co_return co_await c.shield(1h, call(c, "deep")); };
+    auto body = [inner](Context& c) -> Task<std::string> {
+      {
+        auto dropped = c.with_timeout(2h, inner(c)).start();
+      }
+      co_return co_await c.schedule_wait("x");
+    };
+    auto done = co_await attempt(ctx.shield(1s, body(ctx)));
+    co_return done ? "done" : done.error().type;
+  }};
+  instance.start();
+  instance.fire("1000ms");
+  EXPECT_THAT(instance.story(), Contains(HasSubstr("deep cancelled")));
+  EXPECT_EQ(instance.output(), "Timeout");
+}
+
+TEST(StructuredCancel, TwoShieldsThatContinueAsNewDoNotWaitForEachOther) {
+  Instance instance{[](Context& ctx) -> Task<std::string> {
+    auto next = [](Context& c, std::string name) -> Task<std::string> {
+      co_await c.schedule_activity(name, "");
+      co_return co_await c.continue_as_new(name);
+    };
+    co_await ctx.join2(ctx.shield(1h, next(ctx, "a")), ctx.shield(1h, next(ctx, "b")));
+    co_return "";
+  }};
+  instance.start();
+  instance.complete("a", "");
+  EXPECT_EQ(instance.status(), Status::running);
+  instance.complete("b", "");
+  EXPECT_EQ(instance.status(), Status::continued_as_new);
+}
+
 }  // namespace
 }  // namespace duramen::core_test

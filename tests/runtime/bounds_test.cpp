@@ -113,10 +113,11 @@ TEST(FailureBounds, ABatchOfFailuresHasAboutEightMebibytes) {
   });
   // A node without orchestrations stores its ends without turns.
   Registry worker;
-  worker.add("Fail", [&](ActivityContext& ctx) -> int {
+  worker.add("Fail", [&](ActivityContext& ctx) -> ActivityTask<int> {
     ctx.heartbeat(std::string(max_retry_details_bytes, 'x'));
     ends->end_one();
     throw std::runtime_error(std::string(max_failure_bytes, 'x'));
+    co_return 1;
   });
   RuntimeOptions options;
   options.max_activities = Ends::activities;

@@ -78,6 +78,44 @@ TEST_F(LeaseEnds, CountedFromWhenTheLastRenewalWasSent) {
   EXPECT_EQ(stopped, StopCause::lease_lost);
 }
 
+TEST_F(LeaseEnds, BeforeAnEndThatIsPlannedAlready) {
+  RuntimeOptions options;
+  options.turn_lease = 1h;
+  world.begin(options);
+  world.enqueue_start("i", "call", std::string("Wait"));
+  world.node->turns_ready();
+  env.settle();
+  const auto renew = [this] {
+    env.leases.fire();
+    env.at(Lane::leases).drain();
+  };
+  env.time.advance(10s);
+  renew();
+  env.time.advance(1s);
+  // The commit takes 19 s, while the lease of the first activity goes on.
+  world.watched->before_call["commit_turns"] = [&] {
+    world.watched->before_call.clear();
+    env.time.advance(9s);
+    renew();
+    env.time.advance(10s);
+    env.leases.fire();
+  };
+  world.enqueue_start("j", "call", std::string("Wait"));
+  world.node->turns_ready();
+  while (!world.watched->before_call.empty()) {
+    env.main.drain();
+    env.at(Lane::store).drain();
+  }
+  env.main.drain();
+  env.coroutines.drain();
+  env.time.advance(11s - 1ms);
+  run_without_loop_and_store();
+  EXPECT_EQ(stopped, std::nullopt);
+  env.time.advance(1ms);
+  run_without_loop_and_store();
+  EXPECT_EQ(stopped, StopCause::lease_lost);
+}
+
 TEST_F(LeaseEnds, AResultThatAStoppedProcessWakesUpWithIsNotSent) {
   world.registry.add("Work", [this](ActivityContext&, int value) {
     env.time.advance(31s);  // the process stood still in the middle

@@ -3,8 +3,10 @@
 #include "runtime/clocked_world.hpp"
 #include <duramen/testing/forwarding_provider.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <set>
+#include <thread>
 
 namespace duramen::test {
 namespace {
@@ -14,12 +16,13 @@ class Troubled final : public ForwardingProvider {
  public:
   using ForwardingProvider::ForwardingProvider;
 
-  std::atomic<bool> down{false};       ///< every call fails, for now
-  std::atomic<int> lose_commits{0};    ///< this many commits are stored, but their answers are lost
-  std::atomic<int> refuse_acks{0};     ///< this many ends of activities fail, for now
-  std::atomic<int> refuse_commits{0};  ///< this many commits fail for good
-  std::atomic<int> failed{0};          ///< calls that failed because the store was down
-  std::atomic<int> renewals{0};        ///< calls that renew leases, after the fact
+  std::atomic<bool> down{false};         ///< every call fails, for now
+  std::atomic<int> lose_commits{0};      ///< this many commits are stored, but their answers are lost
+  std::atomic<int> refuse_acks{0};       ///< this many ends of activities fail, for now
+  std::atomic<int> refuse_commits{0};    ///< this many commits fail for good
+  std::atomic<bool> refuse_held{false};  ///< every commit under a lease fails, for now
+  std::atomic<int> failed{0};            ///< calls that failed because the store was down
+  std::atomic<int> renewals{0};          ///< calls that renew leases, after the fact
   std::atomic<int> history_reads{0};
   std::atomic<int> reads{0};        ///< calls that change nothing
   std::string unreadable_history;   ///< of this instance; set before anything runs
@@ -30,6 +33,11 @@ class Troubled final : public ForwardingProvider {
                                                  const std::stop_token& preempt) override {
     if (refuse_commits > 0 && refuse_commits-- > 0) {
       return Error{ErrorCode::internal, "commit_turns", "a constraint does not hold", false};
+    }
+    if (refuse_held && std::ranges::any_of(commits, [](const TurnCommit& commit) {
+          return std::holds_alternative<HeldLease>(commit.basis);
+        })) {
+      return Error{ErrorCode::busy, "commit_turns", "no memory", true};
     }
     auto answer = ForwardingProvider::commit_turns(commits, preempt);
     if (lose_commits > 0 && lose_commits-- > 0) {
@@ -159,6 +167,29 @@ TEST_F(StoreTrouble, AnOutageOfMinutesFailsNoOrchestration) {
   EXPECT_EQ(end_of("s").output_as<int>(), 21);
   world.client.raise_event("w", "go", 7).value();
   EXPECT_EQ(end_of("w").output_as<int>(), 7);
+}
+
+// Its lease is renewed all the time.
+TEST_F(StoreTrouble, ATurnThatCanNeverBeStoredHoldsUpNeitherOthersNorAShutdown) {
+  Runtime& runtime = world.run();
+  world.client.start("w", "wait").value();
+  world.until([&] { return waits("w"); });
+  store->refuse_held = true;
+  OutboundMessage go{"w", message::ExternalRaised{"go", Payload::json("7")}};
+  world.provider->enqueue_messages({&go, 1}).value();
+  world.clock.advance(5s);  // it is fetched, not delivered here
+  std::atomic<bool> over{false};
+  std::thread stopper([&] {
+    runtime.shutdown(1s);
+    over = true;
+  });
+  const auto wait_for_the_end = [&] {
+    world.until([&] { return over.load(); }, [&] { world.clock.advance(1s); });
+  };
+  wait_for_the_end();
+  store->refuse_held = false;  // so that a test that fails ends
+  wait_for_the_end();
+  stopper.join();
 }
 
 TEST_F(StoreTrouble, AChildWhoseTurnCannotBeStoredForAWhileStillAnswersItsParent) {

@@ -137,6 +137,7 @@ class Join : public Branches {
 
   std::size_t open_ = 0;
   std::optional<std::size_t> failed_;
+  bool shielded_ = false;
 };
 
 }  // namespace duramen::inline v0::detail

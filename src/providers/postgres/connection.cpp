@@ -143,7 +143,7 @@ void Connection::limit_session() {
 
 /// On a thread of its own: libpq connects to the server for this, and may wait for it.
 void Connection::cancel() noexcept {
-  if (duramen::detail::mutant("abandoned_calls_wait_on_the_server")) return;
+  if (!cancellable_ || duramen::detail::mutant("abandoned_calls_wait_on_the_server")) return;
   pg_cancel* const handle = PQgetCancel(connection_.get());
   if (handle == nullptr) return;
   try {
@@ -219,6 +219,7 @@ pg_result* Connection::next_result() {
 
 void Connection::send(const Query& query, const Parameters& parameters, bool& prepares) {
   deadline_ = steady_ms() + limit_.count();
+  cancellable_ = query.cancellable || duramen::detail::mutant("every_abandoned_call_is_cancelled");
   const Arguments arguments{parameters};
   const bool named = prepare_ && !query.name.empty();
   const auto known = named ? prepared_.find(query.name) : prepared_.end();

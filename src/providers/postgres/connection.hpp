@@ -21,6 +21,9 @@ namespace duramen::inline v0::postgres::detail {
 struct Query {
   std::string name;
   std::string sql;
+  /// The server cancels it when this process gives it up. Not for calls that promise something: a cancel ends
+  /// the server's wait for a synchronous standby, and the change becomes visible without a copy.
+  bool cancellable = false;
 };
 
 /// What a new connection learned about the server.
@@ -97,6 +100,7 @@ class Connection {
   Duration limit_ = call_timeout_;  // of the statement under way
   bool prepare_;
   bool usable_ = true;
+  bool cancellable_ = false;  // the statement under way
   NoticeHandler notices_;
   ServerInfo server_info_;
   int session_ = 0;

@@ -11,11 +11,18 @@ namespace {
 Query call(const std::string& schema, const std::string& function, int parameters) {
   std::string sql = "SELECT * FROM " + schema + "." + function + "(";
   for (int i = 1; i <= parameters; ++i) sql += (i > 1 ? ",$" : "$") + std::to_string(i);
-  return {function, sql + ")"};
+  return {.name = function, .sql = sql + ")"};
+}
+
+/// A call that only gives or extends leases.
+Query leasing(const std::string& schema, const std::string& function, int parameters) {
+  Query query = call(schema, function, parameters);
+  query.cancellable = true;
+  return query;
 }
 
 Query read(const std::string& schema, const std::string& name, const std::string& sql) {
-  return {name, in_schema(sql, schema)};
+  return {.name = name, .sql = in_schema(sql, schema)};
 }
 
 }  // namespace
@@ -23,19 +30,19 @@ Query read(const std::string& schema, const std::string& name, const std::string
 Queries::Queries(const std::string& s)
     : start_instances(call(s, "start_instances", 12)),
       enqueue_messages(call(s, "enqueue_messages", 16)),
-      fetch_turns(call(s, "fetch_turns", 16)),
+      fetch_turns(leasing(s, "fetch_turns", 16)),
       lock_turns(call(s, "lock_turns", 14)),
       commit_turns(call(s, "commit_turns", 97)),
       put_back(call(s, "put_back", 3)),
       abandon_turns(call(s, "abandon_turns", 5)),
-      renew_turns(call(s, "renew_turns", 4)),
-      fetch_work(call(s, "fetch_work", 16)),
+      renew_turns(leasing(s, "renew_turns", 4)),
+      fetch_work(leasing(s, "fetch_work", 16)),
       ack_work(call(s, "ack_work", 7)),
-      renew_work(call(s, "renew_work", 10)),
+      renew_work(leasing(s, "renew_work", 10)),
       abandon_work(call(s, "abandon_work", 7)),
       look_for_overdue(call(s, "look_for_overdue", 3)),
       sweep(call(s, "sweep", 8)),
-      renew_sessions(call(s, "renew_sessions", 4)),
+      renew_sessions(leasing(s, "renew_sessions", 4)),
       release_sessions(call(s, "release_sessions", 2)),
       delete_instances(call(s, "delete_instances", 3)),
       prune_executions(call(s, "prune_executions", 3)),

@@ -213,6 +213,30 @@ TEST_F(PostgresConnection, AnAbandonedCallIsCancelledOnTheServer) {
   EXPECT_EQ(batch.items[0].attempt, 1u);
 }
 
+// A cancel would end its wait for a synchronous standby.
+TEST_F(PostgresConnection, AnAbandonedCommitIsNotCancelledOnTheServer) {
+  const auto store = open();
+  start(*store, "a");
+  const auto item = store->fetch_turns({.node = "n", .lease = 1h}).value().items.at(0);
+  postgres::Options options = schema->options();
+  options.call_timeout = 1s;
+  // Only a cancel could end it.
+  options.conninfo += " options='-c statement_timeout=60000 -c client_connection_check_interval=60000'";
+  const auto impatient = open(options);
+  Holder holder(*schema);
+  holder.lock("a");
+  const TurnCommit commit = first_turn(item, 1);
+  EXPECT_FALSE(impatient->commit_turns({&commit, 1}));
+  // A cancel has a connection of its own, which the server accepts after those that asked before.
+  const auto give_up = std::chrono::steady_clock::now() + 500ms;
+  const std::string waiting =
+      "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND wait_event_type = 'Lock'";
+  while (holder.number(waiting) == 1 && std::chrono::steady_clock::now() < give_up)
+    std::this_thread::sleep_for(10ms);
+  EXPECT_EQ(holder.number(waiting), 1) << "it still waits";
+  holder.release();
+}
+
 TEST_F(PostgresConnection, ARenewalGivesUpWhileAnotherCanFollowInTime) {
   const auto store = open();
   start(*store, "a");
