@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
-#include <memory>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
