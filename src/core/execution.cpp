@@ -551,7 +551,8 @@ void Execution::run_code() {
   if (stopped_ || end_) return;
   if (!fixed_end_) fixed_end_ = reached_end();
   if (!fixed_end_ || tasks_.holds_end()) return;
-  // The next execution would not know of a cancel that came while this one waited for a shield.
+  // The next execution would not know of the cancel: neither shielded code nor code that waited for a shield
+  // continues as new.
   const bool continues = std::holds_alternative<Continued>(*fixed_end_);
   if (cancelling_ && continues && !detail::mutant("a_waiting_continue_forgets_the_cancel"))
     fixed_end_ = cancelled_end();
@@ -575,10 +576,7 @@ Execution::End Execution::cancelled_end() const {
 /// The end of the code, if there is one.
 std::optional<Execution::End> Execution::reached_end() {
   std::optional<End> end;
-  if (continue_ && cancelling_ && !detail::mutant("a_shield_continues_as_new")) {
-    // The next execution would not know of the cancel: also shielded code ends here.
-    end = cancelled_end();
-  } else if (continue_) {
+  if (continue_) {
     end = std::move(*continue_);
   } else if (root_ && root_->promise().done()) {
     try {
