@@ -155,10 +155,7 @@ void LiveTasks::forget(const detail::TaskBranch& branch) noexcept {
 }
 
 void LiveTasks::drop(TaskNode& task, std::coroutine_handle<> frame, CancelReason reason) noexcept {
-  // The limit of a shield drops its only child: adopted Tasks belong to the shield itself.
-  const bool of_shield = task.live_ && task.owner_ != nullptr && task.owner_->is_shield_ &&
-                         !detail::mutant("adopted_tasks_outlive_the_limit");
-  if (destroying_) destroy_adopted_below(of_shield ? *task.owner_ : task);
+  if (destroying_) destroy_adopted_below(task);
   if (!is_protected(task)) return frame.destroy();
   const bool kept = !task.borrows() || detail::mutant("kept_tasks_refer_to_destroyed_frames");
   if (kept && !detail::mutant("a_dropped_shield_is_destroyed")) return adopt(task, frame, reason);

@@ -541,24 +541,6 @@ TEST(StructuredCancel, AFailedCompensationInAJoinThatWasOnlyStartedIsTheResult) 
   EXPECT_EQ(instance.status(), Status::failed);
 }
 
-TEST(StructuredCancel, TheLimitOfAShieldEndsTasksThatWereDroppedInIt) {
-  Instance instance{[](Context& ctx) -> Task<std::string> {
-    auto inner = [](Context& c) -> Task<std::string> { co_return co_await c.shield(1h, call(c, "deep")); };
-    auto body = [inner](Context& c) -> Task<std::string> {
-      {
-        auto dropped = c.with_timeout(2h, inner(c)).start();
-      }
-      co_return co_await c.schedule_wait("x");
-    };
-    auto done = co_await attempt(ctx.shield(1s, body(ctx)));
-    co_return done ? "done" : done.error().type;
-  }};
-  instance.start();
-  instance.fire("1000ms");
-  EXPECT_THAT(instance.story(), Contains(HasSubstr("deep cancelled")));
-  EXPECT_EQ(instance.output(), "Timeout");
-}
-
 TEST(StructuredCancel, TwoShieldsThatContinueAsNewDoNotWaitForEachOther) {
   Instance instance{[](Context& ctx) -> Task<std::string> {
     auto next = [](Context& c, std::string name) -> Task<std::string> {

@@ -84,7 +84,8 @@ constexpr auto parked = EnqueueOutcome::parked;
 TEST_F(PostgresLocks, ARaiseOfTheWriteLevelFindsANodeThatIsReporting) {
   const auto store = open_watched();
   Holder holder{*schema};
-  holder.run("SELECT write_node(NULL, 'late', 0, " + std::to_string(engine_version) + ", '{}', 86400000)");
+  holder.run("SELECT write_node(NULL, 'late', 'r', 0, " + std::to_string(engine_version) +
+             ", '{}', 86400000)");
   auto raising = begin([store] { return store->raise_write_level(engine_version + 1, 90s); });
   until_waiting(1);
   holder.release();

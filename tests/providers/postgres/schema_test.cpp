@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <semaphore>
 #include <thread>
 
 namespace duramen::test {
@@ -151,21 +152,24 @@ TEST_F(PostgresSchemas, AMigrationThatFindsATableInUseGivesUpAndSucceedsLater) {
   std::vector<detail::Migration> later(detail::migrations().begin(), detail::migrations().end());
   later.push_back({files, 1});
   const std::string instances = detail::quoted_identifier(options.schema) + ".instances";
-  // A wait for the lock would end here by the limit of a call.
-  detail::Connection migrator{detail::ConnInfo{options.conninfo}, 5s, false, nullptr};
+  detail::Connection migrator{detail::ConnInfo{options.conninfo}, 30s, false, nullptr};
   EXPECT_THROW(detail::open_schema(migrator, options.schema, false, later), detail::StoreError);
   schema->connection().script("BEGIN; LOCK TABLE " + instances + " IN ACCESS SHARE MODE");
+  // A migration that waits gets the table after some seconds.
+  std::binary_semaphore gave_up{0};
+  std::thread user([&] {
+    (void)gave_up.try_acquire_for(3s);
+    schema->connection().script("COMMIT");
+  });
   try {
     detail::open_schema(migrator, options.schema, true, later, 50ms);
-    ADD_FAILURE() << "it has migrated a table in use";
+    ADD_FAILURE() << "it has waited for a table in use";
   } catch (const detail::SqlError& error) {
     EXPECT_EQ(error.state(), "55P03");  // lock_not_available
-  } catch (const detail::ConnectionError&) {
-    schema->connection().script("COMMIT");
-    FAIL() << "it waits for the table";
   }
+  gave_up.release();
+  user.join();
   EXPECT_EQ(detail::stored_schema_version(migrator, options.schema), 1);
-  schema->connection().script("COMMIT");
   detail::open_schema(migrator, options.schema, true, later, 50ms);
   EXPECT_EQ(detail::stored_schema_version(migrator, options.schema), 2);
   start(*store, "the older process goes on");

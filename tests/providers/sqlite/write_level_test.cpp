@@ -32,8 +32,9 @@ TEST(TheWriteLevel, IsRaisedAfterANodeThatIsReporting) {
   ASSERT_TRUE(provider->write_node(seen).has_value());
   RawConnection late{path};
   late.execute("BEGIN IMMEDIATE");
-  late.execute("INSERT INTO duramen_nodes (node_id, min_level, max_level, seen, record) SELECT 'late', 0, " +
-               std::to_string(engine_version) + ", seen, record FROM duramen_nodes");
+  late.execute(
+      "INSERT INTO duramen_nodes (node_id, run, min_level, max_level, seen, record) SELECT 'late', 'r', 0, " +
+      std::to_string(engine_version) + ", seen, record FROM duramen_nodes");
   auto raising = std::async(std::launch::async,
                             [&] { return provider->raise_write_level(engine_version + 1, 90s).value(); });
   duramen::test::until([&] { return a_writer_is_at_work(path); });
