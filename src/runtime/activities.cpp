@@ -387,7 +387,7 @@ void Activities::report_timeout(Running& running) {
                                              state.ran(), details_for_retry(state)});
 }
 
-/// What follows on the loop.
+/// The rest of a stop, on the loop.
 void Activities::asked_to_stop(const detail::ActivityState& state, detail::StopAnswer answer,
                                LeaseTime asked) {
   const ActivityLease& lease = state.work().lease;

@@ -267,7 +267,7 @@ Result<ActivityBatch> Node::fetch_kinds(const Places& places, ActivityFetch requ
   const std::size_t left = places.all - std::min(places.all, first->items.size());
   auto second = coroutines_first_ ? fetch(function_names_, std::min(places.functions, left))
                                   : fetch(coroutine_names_, left);
-  // What was leased is not lost because the second call failed.
+  // The first call has leased activities: they are kept although the second call failed.
   if (!second) return first->items.empty() ? second : first;
   for (LeasedActivity& item : second->items) first->items.push_back(std::move(item));
   first->next_due = first_of(first->next_due, second->next_due);

@@ -45,7 +45,7 @@ class TurnLeases {
     LeaseTime deadline;  // never later than the store's
     bool begun = false;
   };
-  /// What the lane has to do in one round.
+  /// The work of the lane in one round.
   struct Round {
     std::vector<TurnLease> renewed;
     std::vector<TurnRelease> released;

@@ -42,7 +42,7 @@ class TurnLeasesOf : public ::testing::Test {
       env.at(Lane::leases).drain();
     }
   }
-  /// What a fetch of another node returns now.
+  /// The answer to a fetch of another node now.
   std::vector<LeasedInstance> other_node_fetches() {
     TurnFetch request;
     request.node = NodeId("other");

@@ -12,7 +12,7 @@ inline constexpr const char* turn_does_not_fit =
     "its events do not continue the stored history, or belong to an execution that is not due; check "
     "that the store was not changed by hand or restored while the runtime was running";
 
-/// What is wrong with the turn itself, whatever the store holds; null: nothing.
+/// The defect of the turn itself, whatever the store holds; null: none.
 [[nodiscard]] inline const char* problem_of(const TurnCommit& commit) {
   const bool empty_session = std::ranges::any_of(commit.new_activities, [](const NewActivity& activity) {
     return activity.request.session_id && activity.request.session_id->empty();

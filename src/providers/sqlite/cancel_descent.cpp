@@ -18,7 +18,7 @@ void CancelDescent::run(const TransactionTime& time, providers::Notices& notices
   if (duramen::detail::mutant("cancels_descend_by_turns_only")) return;
   std::size_t left = providers::max_cancel_descent;
   while (!notices.descending.empty()) {
-    // What is stored now is the next level.
+    // The cancels that are stored now are the next level.
     const auto level = std::exchange(notices.descending, {});
     for (const auto& [parent, cancel] : level) {
       if (left == 0) return;
