@@ -9,7 +9,7 @@ namespace duramen::inline v0::testing {
 namespace {
 
 constexpr CancelMode graceful = CancelMode::graceful;
-constexpr CancelMode terminate = CancelMode::terminate;
+constexpr CancelMode at_once = CancelMode::terminate;
 
 /// The cancel that the parent of this instance sends to it.
 OutboundMessage cancel_of(Driver& d, const InstanceId& child, CancelMode mode = graceful) {
@@ -55,7 +55,7 @@ std::string asked(Driver& d, const std::vector<InstanceId>& ids) {
   std::string all;
   for (const InstanceId& id : ids) {
     const auto mode = d.info(id)->cancel_asked;
-    all += !mode ? '-' : mode == terminate ? 't' : 'g';
+    all += !mode ? '-' : mode == at_once ? 't' : 'g';
   }
   return all;
 }
@@ -92,7 +92,7 @@ void a_cancel_that_goes_down_keeps_its_words(Driver& d) {
   d.child("root", "a");
   d.child("a", "b");
   const ParentLink link = d.child("b", "c").parent.value();
-  d.check.equal(d.send(cancel_of(d, "a", terminate)), EnqueueOutcome::enqueued, "the cancel");
+  d.check.equal(d.send(cancel_of(d, "a", at_once)), EnqueueOutcome::enqueued, "the cancel");
   bool found = false;
   for (const LeasedInstance& item : d.fetch()) {
     if (item.instance != InstanceId{"c"} || item.messages.size() != 1) continue;
@@ -100,7 +100,7 @@ void a_cancel_that_goes_down_keeps_its_words(Driver& d) {
     if (!cancel) d.stop("a cancel");
     found = true;
     d.check.equal(cancel->reason, "enough", "reason");
-    d.check.equal(cancel->mode, terminate, "mode");
+    d.check.equal(cancel->mode, at_once, "mode");
     d.check.equal(cancel->origin, CancelOrigin::parent, "origin");
     d.check.that(cancel->parent == link, "parent");
     d.check.that(cancel->requested_by == "someone", "requested_by");
@@ -131,7 +131,7 @@ void terminate_goes_down_through_graceful_instances(Driver& d) {
   graceful_child(d, "root", "a");
   graceful_child(d, "a", "b");
   d.child("b", "c");
-  send_by_a_turn(d, "root", {cancel_of(d, "a", terminate)});
+  send_by_a_turn(d, "root", {cancel_of(d, "a", at_once)});
   d.check.equal(asked(d, {"a", "b", "c"}), "ttt", "cancel_asked");
 }
 
@@ -223,7 +223,7 @@ void a_stronger_cancel_goes_down_after_a_weaker_one(Driver& d) {
   d.child("b", "c");
   d.send(cancel_of(d, "a"));
   d.check.equal(asked(d, {"a", "b", "c"}), "gg-", "cancel_asked after the weaker one");
-  d.send(cancel_of(d, "a", terminate));
+  d.send(cancel_of(d, "a", at_once));
   d.check.equal(asked(d, {"a", "b", "c"}), "ttt", "cancel_asked after the stronger one");
   d.check.equal(d.count_fetched_with({}), 3u, "instances that a node without code fetches");
 }
