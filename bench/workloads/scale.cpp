@@ -117,11 +117,11 @@ dm::LeasedInstance begin_only(dm::Provider& provider, const dm::TurnFetch& fetch
 }
 
 /// One comparison: the same call on two stores, in turn.
-class Comparison {
+class BesideEmpty {
  public:
   using Call = std::function<void(dm::Provider&)>;
 
-  Comparison(Scene& scene, std::string name, std::size_t size)
+  BesideEmpty(Scene& scene, std::string name, std::size_t size)
       : scene_(scene), name_(std::move(name)), size_(size) {}
 
   void run(dm::Provider& empty, dm::Provider& full, const Call& call) {
@@ -164,7 +164,7 @@ void beside_unregistered(Scene& scene, const HelloTurns& turns, std::size_t coun
   start_many(*full->provider(), "elsewhere", count);
   for (const std::size_t names : {1, 50}) {
     const dm::TurnFetch fetch = fetch_of(names);
-    Comparison(scene, "fetch beside an unregistered name, " + std::to_string(names) + " registered", count)
+    BesideEmpty(scene, "fetch beside an unregistered name, " + std::to_string(names) + " registered", count)
         .run(*empty->provider(), *full->provider(),
              [&](dm::Provider& provider) { fetch_nothing(provider, fetch); });
   }
@@ -180,7 +180,7 @@ void beside_hot_actor(Scene& scene, const HelloTurns& turns, std::size_t count) 
   if (full->provider()->fetch_turns(fetch).value().items.size() != 1)
     throw std::runtime_error("scale: one instance was expected");
   send_many(*full->provider(), "own-0-0", count);
-  Comparison(scene, "fetch beside a leased actor with messages", count)
+  BesideEmpty(scene, "fetch beside a leased actor with messages", count)
       .run(*empty->provider(), *full->provider(),
            [&](dm::Provider& provider) { fetch_nothing(provider, fetch); });
 }
@@ -210,9 +210,9 @@ void beside_other_activities(Scene& scene, const HelloTurns& turns, std::size_t 
   }
   const dm::ActivityFetch fetch{
       .node = "bench", .lease = 30s, .names = std::vector<std::string>{"work"}, .tags = {}, .sessions = {}};
-  Comparison(scene,
-             sessions ? "fetch beside activities of sessions" : "fetch beside activities of other tags",
-             count)
+  BesideEmpty(scene,
+              sessions ? "fetch beside activities of sessions" : "fetch beside activities of other tags",
+              count)
       .run(*empty->provider(), *full->provider(), [&](dm::Provider& provider) {
         if (!provider.fetch_activities(fetch).value().items.empty())
           throw std::runtime_error("scale: an empty fetch was expected");
@@ -236,7 +236,7 @@ void beside_future_timers(Scene& scene, const HelloTurns& turns, std::size_t cou
       }
     });
   }
-  Comparison(scene, "one message to an instance with future timers", count)
+  BesideEmpty(scene, "one message to an instance with future timers", count)
       .run(*empty->provider(), *full->provider(), [&](dm::Provider& provider) {
         send_many(provider, "own-0-0", 1);
         const auto leased = provider.fetch_turns(fetch).value().items;
