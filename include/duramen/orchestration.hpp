@@ -349,13 +349,15 @@ class OrchestrationContext {
 
   /// Runs `task` shielded, for compensation, at most until `deadline`. A graceful cancellation, a race that
   /// the Task loses and a time limit around it wait for the end of the shield; also inside the branches of a
-  /// combinator. Only its deadline, the deadline of a shield around it, and CancelMode::terminate cut it off:
-  /// with the shields inside it. At the deadline it throws as with_timeout() does.
+  /// combinator. Only its deadline, the deadline of a shield around it, CancelMode::terminate, and any cancel
+  /// of code that is not graceful cut it off: with the shields inside it. At the deadline it throws as
+  /// with_timeout() does.
   ///
   /// A Task that is dropped inside a shield (its future goes out of scope) is kept until the shield has
   /// ended, and the instance ends after that. Code after the shield does not run. A Task that refers to
   /// objects of other frames (reference parameters, captures, views) cannot be kept: it is destroyed, and the
-  /// runtime logs a warning with the line of the shield.
+  /// runtime logs a warning with the line of the shield. References inside a closure or a struct
+  /// that is passed by value are not seen: do not drop such a Task inside a shield.
   template <class Rep, class Period, class T>
   [[nodiscard]] Task<T> shield(std::chrono::duration<Rep, Period> deadline, Task<T> task,
                                std::source_location where = std::source_location::current()) {
